@@ -23,6 +23,7 @@ help: ## List the targets
 
 demo: setup $(ADDON) ## Do all set-up and run one real job from Python, C and Node
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/photo/run
+	@PYTHON=$(PYTHON) examples/spectrogram/run
 
 digits: setup $(ADDON) ## Teach a small network to read digits, from Python, C and Node (needs scikit-learn, which it installs)
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run

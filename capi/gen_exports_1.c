@@ -1429,10 +1429,25 @@ TENSOR_API tensor_status tensor_fft_rfftfreq_out(int64_t n, double d, tensor_dty
   return status;
 }
 
+TENSOR_API tensor_status tensor_signal_pad(const tensor_t *self, int64_t before, int64_t after, const char *mode, tensor_t **out) {
+  LT_RESULT(out, "signal_pad", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 181, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "signal_pad", "self");
+  a[1].i = before;
+  a[2].i = after;
+  LT_TEXT(mode, "signal_pad", "mode"); a[3].text = mode;
+  tensor_status status = lt_invoke(&frame, "signal_pad");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_stft(const tensor_t *self, int64_t n_fft, int64_t hop_length, int64_t win_length, const tensor_t *window, bool center, const char *pad_mode, bool normalized, int32_t onesided, int32_t return_complex, int32_t align_to_window, tensor_t **out) {
   LT_RESULT(out, "stft", "out");
   lt_value a[11];
-  lt_frame frame = {.op = 181, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 182, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "stft", "self");
   a[1].i = n_fft;
   a[2].i = hop_length;
@@ -1454,7 +1469,7 @@ TENSOR_API tensor_status tensor_stft(const tensor_t *self, int64_t n_fft, int64_
 TENSOR_API tensor_status tensor_istft(const tensor_t *self, int64_t n_fft, int64_t hop_length, int64_t win_length, const tensor_t *window, bool center, bool normalized, int32_t onesided, int64_t length, bool return_complex, tensor_t **out) {
   LT_RESULT(out, "istft", "out");
   lt_value a[10];
-  lt_frame frame = {.op = 182, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 183, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "istft", "self");
   a[1].i = n_fft;
   a[2].i = hop_length;
@@ -1474,7 +1489,7 @@ TENSOR_API tensor_status tensor_istft(const tensor_t *self, int64_t n_fft, int64
 
 TENSOR_API tensor_status tensor_save(const char *path, const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
   lt_value a[4];
-  lt_frame frame = {.op = 183, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 184, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "save", "path"); a[0].text = path;
   LT_TEXT(structure, "save", "structure"); a[1].text = structure;
   LT_LIST(tensors, tensors_len, false, "save", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -1486,7 +1501,7 @@ TENSOR_API tensor_status tensor_save(const char *path, const char *structure, co
 TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact, tensor_t **out) {
   LT_RESULT(out, "save_bytes", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 184, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 185, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(structure, "save_bytes", "structure"); a[0].text = structure;
   LT_LIST(tensors, tensors_len, false, "save_bytes", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   a[2].i = compact;
@@ -1499,7 +1514,7 @@ TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t
 
 TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
   lt_value a[4];
-  lt_frame frame = {.op = 185, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 186, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "save_dict", "path"); a[0].text = path;
   LT_TEXTS(names, names_len, "save_dict", "names"); a[1].list.data = names, a[1].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "save_dict", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -1512,7 +1527,7 @@ TENSOR_API tensor_status tensor_load(const char *path, const char *map_location,
   LT_RESULT(structure, "load", "structure");
   LT_RESULT(tensors, "load", "tensors"); LT_RESULT(tensors_len, "load", "tensors_len");
   lt_value a[3];
-  lt_frame frame = {.op = 186, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 187, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "load", "path"); a[0].text = path;
   a[1].text = map_location;
   a[2].i = mmap;
@@ -1528,7 +1543,7 @@ TENSOR_API tensor_status tensor_load_bytes(const tensor_t *data, const char *map
   LT_RESULT(structure, "load_bytes", "structure");
   LT_RESULT(tensors, "load_bytes", "tensors"); LT_RESULT(tensors_len, "load_bytes", "tensors_len");
   lt_value a[2];
-  lt_frame frame = {.op = 187, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 188, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "load_bytes", "data");
   a[1].text = map_location;
   tensor_status status = lt_invoke(&frame, "load_bytes");
@@ -1543,7 +1558,7 @@ TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_loca
   LT_RESULT(names, "load_dict", "names"); LT_RESULT(names_len, "load_dict", "names_len");
   LT_RESULT(tensors, "load_dict", "tensors"); LT_RESULT(tensors_len, "load_dict", "tensors_len");
   lt_value a[3];
-  lt_frame frame = {.op = 188, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 189, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "load_dict", "path"); a[0].text = path;
   a[1].text = map_location;
   a[2].i = mmap;
@@ -1557,7 +1572,7 @@ TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_loca
 
 TENSOR_API tensor_status tensor_safetensors_save_file(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata) {
   lt_value a[4];
-  lt_frame frame = {.op = 189, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 190, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "safetensors_save_file", "path"); a[0].text = path;
   LT_TEXTS(names, names_len, "safetensors_save_file", "names"); a[1].list.data = names, a[1].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "safetensors_save_file", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -1569,7 +1584,7 @@ TENSOR_API tensor_status tensor_safetensors_save_file(const char *path, const ch
 TENSOR_API tensor_status tensor_safetensors_save(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata, tensor_t **out) {
   LT_RESULT(out, "safetensors_save", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 190, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 191, .mode = LT_FUNCTION, .args = a};
   LT_TEXTS(names, names_len, "safetensors_save", "names"); a[0].list.data = names, a[0].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "safetensors_save", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   a[2].text = metadata;
@@ -1585,7 +1600,7 @@ TENSOR_API tensor_status tensor_safetensors_load_file(const char *path, const ch
   LT_RESULT(tensors, "safetensors_load_file", "tensors"); LT_RESULT(tensors_len, "safetensors_load_file", "tensors_len");
   LT_RESULT(metadata, "safetensors_load_file", "metadata");
   lt_value a[3];
-  lt_frame frame = {.op = 191, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 192, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "safetensors_load_file", "path"); a[0].text = path;
   LT_TEXTS(only, only_len, "safetensors_load_file", "only"); a[1].list.data = only, a[1].list.length = only_len;
   a[2].i = mmap;
@@ -1603,7 +1618,7 @@ TENSOR_API tensor_status tensor_safetensors_load(const tensor_t *data, char ***n
   LT_RESULT(tensors, "safetensors_load", "tensors"); LT_RESULT(tensors_len, "safetensors_load", "tensors_len");
   LT_RESULT(metadata, "safetensors_load", "metadata");
   lt_value a[1];
-  lt_frame frame = {.op = 192, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 193, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "safetensors_load", "data");
   tensor_status status = lt_invoke(&frame, "safetensors_load");
   if (status == TENSOR_OK) {
@@ -1619,7 +1634,7 @@ TENSOR_API tensor_status tensor_safetensors_open(const char *path, char **header
   LT_RESULT(names, "safetensors_open", "names"); LT_RESULT(names_len, "safetensors_open", "names_len");
   LT_RESULT(tensors, "safetensors_open", "tensors"); LT_RESULT(tensors_len, "safetensors_open", "tensors_len");
   lt_value a[1];
-  lt_frame frame = {.op = 193, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 194, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "safetensors_open", "path"); a[0].text = path;
   tensor_status status = lt_invoke(&frame, "safetensors_open");
   if (status == TENSOR_OK) {
@@ -1632,7 +1647,7 @@ TENSOR_API tensor_status tensor_safetensors_open(const char *path, char **header
 
 TENSOR_API tensor_status tensor_npy_save(const char *path, const tensor_t *self) {
   lt_value a[2];
-  lt_frame frame = {.op = 194, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 195, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npy_save", "path"); a[0].text = path;
   LT_REQUIRED(a[1], self, LT_TENSOR, "npy_save", "self");
   tensor_status status = lt_invoke(&frame, "npy_save");
@@ -1642,7 +1657,7 @@ TENSOR_API tensor_status tensor_npy_save(const char *path, const tensor_t *self)
 TENSOR_API tensor_status tensor_npy_save_bytes(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "npy_save_bytes", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 195, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 196, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "npy_save_bytes", "self");
   tensor_status status = lt_invoke(&frame, "npy_save_bytes");
   if (status == TENSOR_OK) {
@@ -1654,7 +1669,7 @@ TENSOR_API tensor_status tensor_npy_save_bytes(const tensor_t *self, tensor_t **
 TENSOR_API tensor_status tensor_npy_load(const char *path, bool mmap, tensor_t **out) {
   LT_RESULT(out, "npy_load", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 196, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 197, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npy_load", "path"); a[0].text = path;
   a[1].i = mmap;
   tensor_status status = lt_invoke(&frame, "npy_load");
@@ -1667,7 +1682,7 @@ TENSOR_API tensor_status tensor_npy_load(const char *path, bool mmap, tensor_t *
 TENSOR_API tensor_status tensor_npy_load_bytes(const tensor_t *data, tensor_t **out) {
   LT_RESULT(out, "npy_load_bytes", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 197, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 198, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "npy_load_bytes", "data");
   tensor_status status = lt_invoke(&frame, "npy_load_bytes");
   if (status == TENSOR_OK) {
@@ -1679,7 +1694,7 @@ TENSOR_API tensor_status tensor_npy_load_bytes(const tensor_t *data, tensor_t **
 TENSOR_API tensor_status tensor_npy_length(const tensor_t *head, int64_t *out) {
   LT_RESULT(out, "npy_length", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 198, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 199, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], head, LT_TENSOR, "npy_length", "head");
   tensor_status status = lt_invoke(&frame, "npy_length");
   if (status == TENSOR_OK) {
@@ -1690,7 +1705,7 @@ TENSOR_API tensor_status tensor_npy_length(const tensor_t *head, int64_t *out) {
 
 TENSOR_API tensor_status tensor_npz_save(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len) {
   lt_value a[3];
-  lt_frame frame = {.op = 199, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 200, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npz_save", "path"); a[0].text = path;
   LT_TEXTS(names, names_len, "npz_save", "names"); a[1].list.data = names, a[1].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "npz_save", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -1701,7 +1716,7 @@ TENSOR_API tensor_status tensor_npz_save(const char *path, const char *const *na
 TENSOR_API tensor_status tensor_npz_save_bytes(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "npz_save_bytes", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 200, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
   LT_TEXTS(names, names_len, "npz_save_bytes", "names"); a[0].list.data = names, a[0].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "npz_save_bytes", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "npz_save_bytes");
@@ -1715,7 +1730,7 @@ TENSOR_API tensor_status tensor_npz_load(const char *path, char ***names, int64_
   LT_RESULT(names, "npz_load", "names"); LT_RESULT(names_len, "npz_load", "names_len");
   LT_RESULT(tensors, "npz_load", "tensors"); LT_RESULT(tensors_len, "npz_load", "tensors_len");
   lt_value a[1];
-  lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 202, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npz_load", "path"); a[0].text = path;
   tensor_status status = lt_invoke(&frame, "npz_load");
   if (status == TENSOR_OK) {
@@ -1729,7 +1744,7 @@ TENSOR_API tensor_status tensor_npz_load_bytes(const tensor_t *data, char ***nam
   LT_RESULT(names, "npz_load_bytes", "names"); LT_RESULT(names_len, "npz_load_bytes", "names_len");
   LT_RESULT(tensors, "npz_load_bytes", "tensors"); LT_RESULT(tensors_len, "npz_load_bytes", "tensors_len");
   lt_value a[1];
-  lt_frame frame = {.op = 202, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 203, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "npz_load_bytes", "data");
   tensor_status status = lt_invoke(&frame, "npz_load_bytes");
   if (status == TENSOR_OK) {
@@ -1741,7 +1756,7 @@ TENSOR_API tensor_status tensor_npz_load_bytes(const tensor_t *data, char ***nam
 
 TENSOR_API tensor_status tensor_file_write(const char *path, const tensor_t *data) {
   lt_value a[2];
-  lt_frame frame = {.op = 203, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 204, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "file_write", "path"); a[0].text = path;
   LT_REQUIRED(a[1], data, LT_TENSOR, "file_write", "data");
   tensor_status status = lt_invoke(&frame, "file_write");
@@ -1751,7 +1766,7 @@ TENSOR_API tensor_status tensor_file_write(const char *path, const tensor_t *dat
 TENSOR_API tensor_status tensor_sqrt(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sqrt", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 204, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   tensor_status status = lt_invoke(&frame, "sqrt");
   if (status == TENSOR_OK) {
@@ -1762,7 +1777,7 @@ TENSOR_API tensor_status tensor_sqrt(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sqrt_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 204, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 205, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   tensor_status status = lt_invoke(&frame, "sqrt");
   return status;
@@ -1770,7 +1785,7 @@ TENSOR_API tensor_status tensor_sqrt_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 204, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 205, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   LT_OUTPUT(frame.out[0], out, "sqrt", "out");
   tensor_status status = lt_invoke(&frame, "sqrt");
@@ -1780,7 +1795,7 @@ TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "rsqrt", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   tensor_status status = lt_invoke(&frame, "rsqrt");
   if (status == TENSOR_OK) {
@@ -1791,7 +1806,7 @@ TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_rsqrt_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 205, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   tensor_status status = lt_invoke(&frame, "rsqrt");
   return status;
@@ -1799,7 +1814,7 @@ TENSOR_API tensor_status tensor_rsqrt_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 205, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   LT_OUTPUT(frame.out[0], out, "rsqrt", "out");
   tensor_status status = lt_invoke(&frame, "rsqrt");
@@ -1809,7 +1824,7 @@ TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "exp", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 207, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   tensor_status status = lt_invoke(&frame, "exp");
   if (status == TENSOR_OK) {
@@ -1820,7 +1835,7 @@ TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_exp_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 206, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 207, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   tensor_status status = lt_invoke(&frame, "exp");
   return status;
@@ -1828,7 +1843,7 @@ TENSOR_API tensor_status tensor_exp_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 206, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 207, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   LT_OUTPUT(frame.out[0], out, "exp", "out");
   tensor_status status = lt_invoke(&frame, "exp");
@@ -1838,7 +1853,7 @@ TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "exp2", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 207, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 208, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   tensor_status status = lt_invoke(&frame, "exp2");
   if (status == TENSOR_OK) {
@@ -1849,7 +1864,7 @@ TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_exp2_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 207, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 208, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   tensor_status status = lt_invoke(&frame, "exp2");
   return status;
@@ -1857,7 +1872,7 @@ TENSOR_API tensor_status tensor_exp2_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 207, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 208, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   LT_OUTPUT(frame.out[0], out, "exp2", "out");
   tensor_status status = lt_invoke(&frame, "exp2");
@@ -1867,7 +1882,7 @@ TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "expm1", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 208, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   tensor_status status = lt_invoke(&frame, "expm1");
   if (status == TENSOR_OK) {
@@ -1878,7 +1893,7 @@ TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_expm1_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 208, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   tensor_status status = lt_invoke(&frame, "expm1");
   return status;
@@ -1886,7 +1901,7 @@ TENSOR_API tensor_status tensor_expm1_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 208, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   LT_OUTPUT(frame.out[0], out, "expm1", "out");
   tensor_status status = lt_invoke(&frame, "expm1");
@@ -1896,7 +1911,7 @@ TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   tensor_status status = lt_invoke(&frame, "log");
   if (status == TENSOR_OK) {
@@ -1907,7 +1922,7 @@ TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 209, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   tensor_status status = lt_invoke(&frame, "log");
   return status;
@@ -1915,7 +1930,7 @@ TENSOR_API tensor_status tensor_log_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 209, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   LT_OUTPUT(frame.out[0], out, "log", "out");
   tensor_status status = lt_invoke(&frame, "log");
@@ -1925,7 +1940,7 @@ TENSOR_API tensor_status tensor_log_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log2", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
   tensor_status status = lt_invoke(&frame, "log2");
   if (status == TENSOR_OK) {
@@ -1936,7 +1951,7 @@ TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log2_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 210, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
   tensor_status status = lt_invoke(&frame, "log2");
   return status;
@@ -1944,7 +1959,7 @@ TENSOR_API tensor_status tensor_log2_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log2_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 210, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
   LT_OUTPUT(frame.out[0], out, "log2", "out");
   tensor_status status = lt_invoke(&frame, "log2");
@@ -1954,7 +1969,7 @@ TENSOR_API tensor_status tensor_log2_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log10", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
   tensor_status status = lt_invoke(&frame, "log10");
   if (status == TENSOR_OK) {
@@ -1965,7 +1980,7 @@ TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log10_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 211, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
   tensor_status status = lt_invoke(&frame, "log10");
   return status;
@@ -1973,7 +1988,7 @@ TENSOR_API tensor_status tensor_log10_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log10_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 211, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
   LT_OUTPUT(frame.out[0], out, "log10", "out");
   tensor_status status = lt_invoke(&frame, "log10");
@@ -1983,7 +1998,7 @@ TENSOR_API tensor_status tensor_log10_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log1p", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 212, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
   tensor_status status = lt_invoke(&frame, "log1p");
   if (status == TENSOR_OK) {
@@ -1994,7 +2009,7 @@ TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log1p_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 212, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
   tensor_status status = lt_invoke(&frame, "log1p");
   return status;
@@ -2002,7 +2017,7 @@ TENSOR_API tensor_status tensor_log1p_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 212, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
   LT_OUTPUT(frame.out[0], out, "log1p", "out");
   tensor_status status = lt_invoke(&frame, "log1p");
@@ -2012,7 +2027,7 @@ TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sin", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 213, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
   tensor_status status = lt_invoke(&frame, "sin");
   if (status == TENSOR_OK) {
@@ -2023,7 +2038,7 @@ TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sin_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 213, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
   tensor_status status = lt_invoke(&frame, "sin");
   return status;
@@ -2031,7 +2046,7 @@ TENSOR_API tensor_status tensor_sin_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 213, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
   LT_OUTPUT(frame.out[0], out, "sin", "out");
   tensor_status status = lt_invoke(&frame, "sin");
@@ -2041,7 +2056,7 @@ TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "cos", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
   tensor_status status = lt_invoke(&frame, "cos");
   if (status == TENSOR_OK) {
@@ -2052,7 +2067,7 @@ TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_cos_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 214, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
   tensor_status status = lt_invoke(&frame, "cos");
   return status;
@@ -2060,7 +2075,7 @@ TENSOR_API tensor_status tensor_cos_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 214, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
   LT_OUTPUT(frame.out[0], out, "cos", "out");
   tensor_status status = lt_invoke(&frame, "cos");
@@ -2070,7 +2085,7 @@ TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "tan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
   tensor_status status = lt_invoke(&frame, "tan");
   if (status == TENSOR_OK) {
@@ -2081,7 +2096,7 @@ TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_tan_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 215, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 216, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
   tensor_status status = lt_invoke(&frame, "tan");
   return status;
@@ -2089,7 +2104,7 @@ TENSOR_API tensor_status tensor_tan_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_tan_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 215, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 216, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
   LT_OUTPUT(frame.out[0], out, "tan", "out");
   tensor_status status = lt_invoke(&frame, "tan");
@@ -2099,7 +2114,7 @@ TENSOR_API tensor_status tensor_tan_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "asin", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
   tensor_status status = lt_invoke(&frame, "asin");
   if (status == TENSOR_OK) {
@@ -2110,7 +2125,7 @@ TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_asin_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 216, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 217, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
   tensor_status status = lt_invoke(&frame, "asin");
   return status;
@@ -2118,7 +2133,7 @@ TENSOR_API tensor_status tensor_asin_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_asin_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 216, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 217, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
   LT_OUTPUT(frame.out[0], out, "asin", "out");
   tensor_status status = lt_invoke(&frame, "asin");
@@ -2128,7 +2143,7 @@ TENSOR_API tensor_status tensor_asin_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arcsin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arcsin", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsin", "self");
   tensor_status status = lt_invoke(&frame, "arcsin");
   if (status == TENSOR_OK) {
@@ -2139,7 +2154,7 @@ TENSOR_API tensor_status tensor_arcsin(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arcsin_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 217, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 218, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsin", "self");
   tensor_status status = lt_invoke(&frame, "arcsin");
   return status;
@@ -2147,7 +2162,7 @@ TENSOR_API tensor_status tensor_arcsin_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arcsin_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 217, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 218, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsin", "self");
   LT_OUTPUT(frame.out[0], out, "arcsin", "out");
   tensor_status status = lt_invoke(&frame, "arcsin");
@@ -2157,7 +2172,7 @@ TENSOR_API tensor_status tensor_arcsin_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_acos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "acos", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acos", "self");
   tensor_status status = lt_invoke(&frame, "acos");
   if (status == TENSOR_OK) {
@@ -2168,7 +2183,7 @@ TENSOR_API tensor_status tensor_acos(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_acos_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 218, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 219, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acos", "self");
   tensor_status status = lt_invoke(&frame, "acos");
   return status;
@@ -2176,7 +2191,7 @@ TENSOR_API tensor_status tensor_acos_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_acos_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 218, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 219, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acos", "self");
   LT_OUTPUT(frame.out[0], out, "acos", "out");
   tensor_status status = lt_invoke(&frame, "acos");
@@ -2186,7 +2201,7 @@ TENSOR_API tensor_status tensor_acos_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arccos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arccos", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccos", "self");
   tensor_status status = lt_invoke(&frame, "arccos");
   if (status == TENSOR_OK) {
@@ -2197,7 +2212,7 @@ TENSOR_API tensor_status tensor_arccos(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arccos_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 219, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 220, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccos", "self");
   tensor_status status = lt_invoke(&frame, "arccos");
   return status;
@@ -2205,7 +2220,7 @@ TENSOR_API tensor_status tensor_arccos_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arccos_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 219, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 220, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccos", "self");
   LT_OUTPUT(frame.out[0], out, "arccos", "out");
   tensor_status status = lt_invoke(&frame, "arccos");
@@ -2215,7 +2230,7 @@ TENSOR_API tensor_status tensor_arccos_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_atan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan", "self");
   tensor_status status = lt_invoke(&frame, "atan");
   if (status == TENSOR_OK) {
@@ -2226,7 +2241,7 @@ TENSOR_API tensor_status tensor_atan(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_atan_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 220, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 221, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan", "self");
   tensor_status status = lt_invoke(&frame, "atan");
   return status;
@@ -2234,7 +2249,7 @@ TENSOR_API tensor_status tensor_atan_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_atan_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 220, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 221, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan", "self");
   LT_OUTPUT(frame.out[0], out, "atan", "out");
   tensor_status status = lt_invoke(&frame, "atan");
@@ -2244,7 +2259,7 @@ TENSOR_API tensor_status tensor_atan_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arctan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arctan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan", "self");
   tensor_status status = lt_invoke(&frame, "arctan");
   if (status == TENSOR_OK) {
@@ -2255,7 +2270,7 @@ TENSOR_API tensor_status tensor_arctan(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arctan_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 221, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 222, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan", "self");
   tensor_status status = lt_invoke(&frame, "arctan");
   return status;
@@ -2263,7 +2278,7 @@ TENSOR_API tensor_status tensor_arctan_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arctan_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 221, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 222, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan", "self");
   LT_OUTPUT(frame.out[0], out, "arctan", "out");
   tensor_status status = lt_invoke(&frame, "arctan");
@@ -2273,7 +2288,7 @@ TENSOR_API tensor_status tensor_arctan_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_sinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinh", "self");
   tensor_status status = lt_invoke(&frame, "sinh");
   if (status == TENSOR_OK) {
@@ -2284,7 +2299,7 @@ TENSOR_API tensor_status tensor_sinh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sinh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 222, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinh", "self");
   tensor_status status = lt_invoke(&frame, "sinh");
   return status;
@@ -2292,7 +2307,7 @@ TENSOR_API tensor_status tensor_sinh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sinh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 222, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinh", "self");
   LT_OUTPUT(frame.out[0], out, "sinh", "out");
   tensor_status status = lt_invoke(&frame, "sinh");
@@ -2302,7 +2317,7 @@ TENSOR_API tensor_status tensor_sinh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_cosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "cosh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cosh", "self");
   tensor_status status = lt_invoke(&frame, "cosh");
   if (status == TENSOR_OK) {
@@ -2313,7 +2328,7 @@ TENSOR_API tensor_status tensor_cosh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_cosh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 223, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cosh", "self");
   tensor_status status = lt_invoke(&frame, "cosh");
   return status;
@@ -2321,7 +2336,7 @@ TENSOR_API tensor_status tensor_cosh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_cosh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 223, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cosh", "self");
   LT_OUTPUT(frame.out[0], out, "cosh", "out");
   tensor_status status = lt_invoke(&frame, "cosh");
@@ -2331,7 +2346,7 @@ TENSOR_API tensor_status tensor_cosh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_tanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "tanh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tanh", "self");
   tensor_status status = lt_invoke(&frame, "tanh");
   if (status == TENSOR_OK) {
@@ -2342,7 +2357,7 @@ TENSOR_API tensor_status tensor_tanh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_tanh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 224, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tanh", "self");
   tensor_status status = lt_invoke(&frame, "tanh");
   return status;
@@ -2350,7 +2365,7 @@ TENSOR_API tensor_status tensor_tanh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_tanh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 224, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tanh", "self");
   LT_OUTPUT(frame.out[0], out, "tanh", "out");
   tensor_status status = lt_invoke(&frame, "tanh");
@@ -2360,7 +2375,7 @@ TENSOR_API tensor_status tensor_tanh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_asinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "asinh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asinh", "self");
   tensor_status status = lt_invoke(&frame, "asinh");
   if (status == TENSOR_OK) {
@@ -2371,7 +2386,7 @@ TENSOR_API tensor_status tensor_asinh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_asinh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 225, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asinh", "self");
   tensor_status status = lt_invoke(&frame, "asinh");
   return status;
@@ -2379,7 +2394,7 @@ TENSOR_API tensor_status tensor_asinh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_asinh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 225, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asinh", "self");
   LT_OUTPUT(frame.out[0], out, "asinh", "out");
   tensor_status status = lt_invoke(&frame, "asinh");
@@ -2389,7 +2404,7 @@ TENSOR_API tensor_status tensor_asinh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arcsinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arcsinh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsinh", "self");
   tensor_status status = lt_invoke(&frame, "arcsinh");
   if (status == TENSOR_OK) {
@@ -2400,7 +2415,7 @@ TENSOR_API tensor_status tensor_arcsinh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arcsinh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 226, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsinh", "self");
   tensor_status status = lt_invoke(&frame, "arcsinh");
   return status;
@@ -2408,7 +2423,7 @@ TENSOR_API tensor_status tensor_arcsinh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arcsinh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 226, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsinh", "self");
   LT_OUTPUT(frame.out[0], out, "arcsinh", "out");
   tensor_status status = lt_invoke(&frame, "arcsinh");
@@ -2418,7 +2433,7 @@ TENSOR_API tensor_status tensor_arcsinh_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_acosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "acosh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acosh", "self");
   tensor_status status = lt_invoke(&frame, "acosh");
   if (status == TENSOR_OK) {
@@ -2429,7 +2444,7 @@ TENSOR_API tensor_status tensor_acosh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_acosh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 227, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acosh", "self");
   tensor_status status = lt_invoke(&frame, "acosh");
   return status;
@@ -2437,7 +2452,7 @@ TENSOR_API tensor_status tensor_acosh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_acosh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 227, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acosh", "self");
   LT_OUTPUT(frame.out[0], out, "acosh", "out");
   tensor_status status = lt_invoke(&frame, "acosh");
@@ -2447,7 +2462,7 @@ TENSOR_API tensor_status tensor_acosh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arccosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arccosh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccosh", "self");
   tensor_status status = lt_invoke(&frame, "arccosh");
   if (status == TENSOR_OK) {
@@ -2458,7 +2473,7 @@ TENSOR_API tensor_status tensor_arccosh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arccosh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 228, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 229, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccosh", "self");
   tensor_status status = lt_invoke(&frame, "arccosh");
   return status;
@@ -2466,7 +2481,7 @@ TENSOR_API tensor_status tensor_arccosh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arccosh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 228, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 229, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccosh", "self");
   LT_OUTPUT(frame.out[0], out, "arccosh", "out");
   tensor_status status = lt_invoke(&frame, "arccosh");
@@ -2476,7 +2491,7 @@ TENSOR_API tensor_status tensor_arccosh_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_atanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atanh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atanh", "self");
   tensor_status status = lt_invoke(&frame, "atanh");
   if (status == TENSOR_OK) {
@@ -2487,7 +2502,7 @@ TENSOR_API tensor_status tensor_atanh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_atanh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 229, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 230, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atanh", "self");
   tensor_status status = lt_invoke(&frame, "atanh");
   return status;
@@ -2495,7 +2510,7 @@ TENSOR_API tensor_status tensor_atanh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_atanh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 229, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 230, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atanh", "self");
   LT_OUTPUT(frame.out[0], out, "atanh", "out");
   tensor_status status = lt_invoke(&frame, "atanh");
@@ -2505,7 +2520,7 @@ TENSOR_API tensor_status tensor_atanh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arctanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arctanh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctanh", "self");
   tensor_status status = lt_invoke(&frame, "arctanh");
   if (status == TENSOR_OK) {
@@ -2516,7 +2531,7 @@ TENSOR_API tensor_status tensor_arctanh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arctanh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 230, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 231, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctanh", "self");
   tensor_status status = lt_invoke(&frame, "arctanh");
   return status;
@@ -2524,7 +2539,7 @@ TENSOR_API tensor_status tensor_arctanh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arctanh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 230, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 231, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctanh", "self");
   LT_OUTPUT(frame.out[0], out, "arctanh", "out");
   tensor_status status = lt_invoke(&frame, "arctanh");
@@ -2534,7 +2549,7 @@ TENSOR_API tensor_status tensor_arctanh_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_sigmoid(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sigmoid", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sigmoid", "self");
   tensor_status status = lt_invoke(&frame, "sigmoid");
   if (status == TENSOR_OK) {
@@ -2545,7 +2560,7 @@ TENSOR_API tensor_status tensor_sigmoid(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sigmoid_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 231, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 232, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sigmoid", "self");
   tensor_status status = lt_invoke(&frame, "sigmoid");
   return status;
@@ -2553,7 +2568,7 @@ TENSOR_API tensor_status tensor_sigmoid_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sigmoid_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 231, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 232, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sigmoid", "self");
   LT_OUTPUT(frame.out[0], out, "sigmoid", "out");
   tensor_status status = lt_invoke(&frame, "sigmoid");
@@ -2563,7 +2578,7 @@ TENSOR_API tensor_status tensor_sigmoid_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_atan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "atan2", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "atan2", "other");
   tensor_status status = lt_invoke(&frame, "atan2");
@@ -2575,7 +2590,7 @@ TENSOR_API tensor_status tensor_atan2(const tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_atan2_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 232, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 233, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "atan2", "other");
   tensor_status status = lt_invoke(&frame, "atan2");
@@ -2584,7 +2599,7 @@ TENSOR_API tensor_status tensor_atan2_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_atan2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 232, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 233, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "atan2", "other");
   LT_OUTPUT(frame.out[0], out, "atan2", "out");
@@ -2595,7 +2610,7 @@ TENSOR_API tensor_status tensor_atan2_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_arctan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "arctan2", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "arctan2", "other");
   tensor_status status = lt_invoke(&frame, "arctan2");
@@ -2607,7 +2622,7 @@ TENSOR_API tensor_status tensor_arctan2(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_arctan2_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 233, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 234, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "arctan2", "other");
   tensor_status status = lt_invoke(&frame, "arctan2");
@@ -2616,7 +2631,7 @@ TENSOR_API tensor_status tensor_arctan2_(tensor_t *self, const tensor_t *other) 
 
 TENSOR_API tensor_status tensor_arctan2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 233, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 234, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "arctan2", "other");
   LT_OUTPUT(frame.out[0], out, "arctan2", "out");
@@ -2627,7 +2642,7 @@ TENSOR_API tensor_status tensor_arctan2_out(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_hypot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "hypot", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hypot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "hypot", "other");
   tensor_status status = lt_invoke(&frame, "hypot");
@@ -2639,7 +2654,7 @@ TENSOR_API tensor_status tensor_hypot(const tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_hypot_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 234, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 235, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hypot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "hypot", "other");
   tensor_status status = lt_invoke(&frame, "hypot");
@@ -2648,7 +2663,7 @@ TENSOR_API tensor_status tensor_hypot_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_hypot_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 234, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 235, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hypot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "hypot", "other");
   LT_OUTPUT(frame.out[0], out, "hypot", "out");
@@ -2659,7 +2674,7 @@ TENSOR_API tensor_status tensor_hypot_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_index *index, int64_t index_len, tensor_t **out) {
   LT_RESULT(out, "index_get", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_get", "self");
   LT_INDEX(index, index_len, "index_get", "index"); a[1].list.data = index, a[1].list.length = index_len;
   tensor_status status = lt_invoke(&frame, "index_get");
@@ -2671,7 +2686,7 @@ TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_ind
 
 TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *index, int64_t index_len, const tensor_t *value) {
   lt_value a[3];
-  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_set_", "self");
   LT_INDEX(index, index_len, "index_set_", "index"); a[1].list.data = index, a[1].list.length = index_len;
   LT_REQUIRED(a[2], value, LT_TENSOR, "index_set_", "value");
@@ -2681,7 +2696,7 @@ TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *i
 
 TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_index *index, int64_t index_len, tensor_scalar value) {
   lt_value a[3];
-  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_set_scalar_", "self");
   LT_INDEX(index, index_len, "index_set_scalar_", "index"); a[1].list.data = index, a[1].list.length = index_len;
   LT_SCALAR(value, LT_MUST, "index_set_scalar_", "value"); a[2].scalar = value;
@@ -2692,7 +2707,7 @@ TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_i
 TENSOR_API tensor_status tensor_index_put(const tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate, tensor_t **out) {
   LT_RESULT(out, "index_put", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_put", "self");
   LT_LIST(indices, indices_len, true, "index_put", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
   LT_REQUIRED(a[2], values, LT_TENSOR, "index_put", "values");
@@ -2706,37 +2721,12 @@ TENSOR_API tensor_status tensor_index_put(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_index_put_(tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate) {
   lt_value a[4];
-  lt_frame frame = {.op = 238, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 239, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_put", "self");
   LT_LIST(indices, indices_len, true, "index_put", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
   LT_REQUIRED(a[2], values, LT_TENSOR, "index_put", "values");
   a[3].i = accumulate;
   tensor_status status = lt_invoke(&frame, "index_put");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_index_select(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t **out) {
-  LT_RESULT(out, "index_select", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index_select", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "index_select", "index");
-  tensor_status status = lt_invoke(&frame, "index_select");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_index_select_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 239, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index_select", "self");
-  a[1].i = dim;
-  LT_REQUIRED(a[2], index, LT_TENSOR, "index_select", "index");
-  LT_OUTPUT(frame.out[0], out, "index_select", "out");
-  tensor_status status = lt_invoke(&frame, "index_select");
   return status;
 }
 

@@ -2980,6 +2980,10 @@ TENSOR_API tensor_status tensor_fft_fftfreq_out(int64_t n, double d, tensor_dtyp
 TENSOR_API tensor_status tensor_fft_rfftfreq(int64_t n, double d, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_rfftfreq_out(int64_t n, double d, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
+// `self` with `before` and `after` elements more along its last dimension: its reflection at the ends, zeros (constant), the ends repeated (replicate), or the other
+// end (circular); what `stft` pads with.
+TENSOR_API tensor_status tensor_signal_pad(const tensor_t *self, int64_t before, int64_t after, const char *mode, tensor_t **out);
+
 // The short-time Fourier transform of a signal, or of each row of a matrix: the transforms of pieces of `n_fft` samples that begin `hop_length` (`n_fft` // 4 unless
 // given) samples apart, times a `window` of `win_length` samples in their middle, which is ones unless given. The result has a row for each frequency, n_fft // 2 + 1 of
 // them with `onesided` (unless signal or window are complex, then `n_fft`), and a column for each piece. With `center` the signal is continued by `n_fft` // 2 samples

@@ -3736,6 +3736,17 @@ export function fftC2rAsync(input: Tensor, options: { dim: Int; size: Int; scale
 export function fftC2rAsync(input: Tensor, dim: Int, size: Int, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
 export function fftC2rAsync(input: Tensor, dim: Int, size: Int, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
+ * `self` with `before` and `after` elements more along its last dimension: its reflection at the ends, zeros (constant), the ends repeated (replicate), or the other
+ * end (circular); what `stft` pads with.
+ */
+export function signalPad(input: Tensor, options: { before: Int; after: Int; mode?: 'reflect' | 'constant' | 'replicate' | 'circular' }): Tensor;
+export function signalPad(input: Tensor, before: Int, after: Int, options?: { mode?: 'reflect' | 'constant' | 'replicate' | 'circular' }): Tensor;
+export function signalPad(input: Tensor, before: Int, after: Int, mode: 'reflect' | 'constant' | 'replicate' | 'circular'): Tensor;
+/** signalPad, off the event loop. */
+export function signalPadAsync(input: Tensor, options: { before: Int; after: Int; mode?: 'reflect' | 'constant' | 'replicate' | 'circular'; signal?: Signal | null }): Promise<Tensor>;
+export function signalPadAsync(input: Tensor, before: Int, after: Int, options?: { mode?: 'reflect' | 'constant' | 'replicate' | 'circular'; signal?: Signal | null }): Promise<Tensor>;
+export function signalPadAsync(input: Tensor, before: Int, after: Int, mode: 'reflect' | 'constant' | 'replicate' | 'circular', options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
  * The short-time Fourier transform of a signal, or of each row of a matrix: the transforms of pieces of `n_fft` samples that begin `hop_length` (`n_fft` // 4 unless
  * given) samples apart, times a `window` of `win_length` samples in their middle, which is ones unless given. The result has a row for each frequency, n_fft // 2 + 1 of
  * them with `onesided` (unless signal or window are complex, then `n_fft`), and a column for each piece. With `center` the signal is continued by `n_fft` // 2 samples

@@ -113,6 +113,7 @@ var formulas = aten.Backend{
 	FftIhfftn:                          recordFftIhfftn,
 	FftFftfreq:                         recordFftFftfreq,
 	FftRfftfreq:                        recordFftRfftfreq,
+	SignalPad:                          recordSignalPad,
 	Sqrt:                               recordSqrt,
 	Rsqrt:                              recordRsqrt,
 	Exp:                                recordExp,
@@ -1643,6 +1644,25 @@ func recordFftRfftfreq(c aten.Ctx, out *tensor.Tensor, n int64, d float64, dt dt
 	return into(c, "fft.rfftfreq", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FftRfftfreq(c, made, n, d, dt, layout, dev)
 	})
+}
+
+func recordSignalPad(c aten.Ctx, self *tensor.Tensor, before, after int64, mode string) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "signal_pad", "ReflectionPad1DBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SignalPad(self, before, after, mode)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.signalPadGradient(s.grad(0), s.saved(self_), before, after, mode)
+		}
+	}
+	return
 }
 
 func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {

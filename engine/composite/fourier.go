@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -148,22 +147,14 @@ func (f *fourier) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	if f.Err != nil {
 		return nil
 	}
-	whole := slices.Clone(t.Sizes())
+	pad := make([]int64, 2*t.Dim()) // a pair for each dimension, the last one first
 	for i, d := range f.dims {
-		whole[d] = sizes[i]
+		pad[2*(int64(t.Dim())-d)-1] = sizes[i] - t.Sizes()[d]
 	}
-	if slices.Equal(whole, t.Sizes()) {
+	if !slices.ContainsFunc(pad, func(n int64) bool { return n > 0 }) {
 		return t
 	}
-	for i, d := range f.dims {
-		if have := t.Sizes()[d]; f.Err == nil && have < sizes[i] {
-			more := slices.Clone(t.Sizes())
-			more[d] = sizes[i] - have
-			zeros := f.Step(func() (*tensor.Tensor, error) { return f.c.NewZeros(t, more, dtype.None, tensor.NoLayout, device.None) })
-			t = f.join(int(d), t, zeros)
-		}
-	}
-	return t
+	return f.Step(func() (*tensor.Tensor, error) { return f.c.ConstantPadNd(t, pad, dtype.IntScalar(0)) })
 }
 
 // all are the sizes of dims, the last one by itself.

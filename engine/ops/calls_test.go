@@ -88,6 +88,22 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"select_scatter": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"src": p.cut(len(p.sizes)-1).tensor(t, "")}
 	},
+	"fft_c2r": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"size": max(2*p.first()-2, 1)}
+	},
+	"stft": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"n_fft": int64(2), "hop_length": ops.Int(1), "center": false, "return_complex": ops.True}
+	},
+	"istft": func(p profile, t *testing.T) map[string]any {
+		if p.d.IsComplex() && len(p.sizes) < 2 {
+			p.sizes = []int64{3, 3}
+		}
+		n := max(2*p.cut(len(p.sizes)-1).last()-2, 1)
+		return map[string]any{"self": p.tensor(t, "self"), "n_fft": n, "hop_length": ops.Int(1)}
+	},
+	"signal_windows_general_cosine": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"coefficients": []float64{0.5, 0.5}}
+	},
 	"geometric_": func(p profile, t *testing.T) map[string]any { return map[string]any{"p": 0.5} },
 	"bernoulli__tensor": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"p": given(t, dtype.Float32, nil, 1)}
@@ -165,6 +181,16 @@ func tensorial(p profile, t *testing.T) map[string]any {
 
 func tensorBounds(p profile, t *testing.T) map[string]any {
 	return map[string]any{"steps": int64(3), "start": given(t, dtype.Float32, nil, 1), "end": given(t, dtype.Float32, nil, 3)}
+}
+
+// first and last are the sizes of the first and the last dimension; 0 where there are none.
+func (p profile) first() int64 { return p.cut(1).last() }
+
+func (p profile) last() int64 {
+	if len(p.sizes) == 0 {
+		return 0
+	}
+	return p.sizes[len(p.sizes)-1]
 }
 
 // cut is p with fewer dimensions.
