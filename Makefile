@@ -16,13 +16,16 @@ export LIBTENSOR_OPENBLAS ?= $(CURDIR)/$(OPENBLAS)
 # first: go keeps the headers of the exports, without which it compiles a package anew, only when it builds a shared library.
 export GOFLAGS ?= -trimpath -buildmode=pie
 
-.PHONY: help demo test test-go test-c test-python test-node test-docs test-install laws soak sanitize bench lint generate install clean tools setup lib
+.PHONY: help demo digits test test-go test-c test-python test-node test-docs test-install laws soak sanitize bench lint generate install clean tools setup lib
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 demo: setup $(ADDON) ## Do all set-up and run one real job from Python, C and Node
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/photo/run
+
+digits: setup $(ADDON) ## Teach a small network to read digits, from Python, C and Node (needs scikit-learn, which it installs)
+	@PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run
 
 test: tools test-go test-c test-install test-python test-node test-docs laws ## Do all set-up and run every suite
 

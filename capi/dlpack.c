@@ -85,6 +85,8 @@ TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_versio
   tensor_status status = copy ? tensor_clone(self, TENSOR_PRESERVE, &cloned) : TENSOR_OK;
   if (!status) status = tensor_lend(copy ? cloned : self, &held, &data, &read_only);
   tensor_free(cloned);
+  if (!status && tensor_get_dtype(held) != dtype)
+    status = refuse(TENSOR_ERROR_RUNTIME, "to_dlpack: the tensor was changed by another thread");
   if (!status && read_only && !with_version)
     status = refuse(TENSOR_ERROR_RUNTIME,
                     "to_dlpack: the tensor is read-only, which only versioned DLPack can say; "

@@ -59,6 +59,7 @@ func (f frame) context() aten.Ctx { return aten.With((*aten.Modes)(unsafe.Pointe
 var (
 	_ [unsafe.Sizeof(aten.Modes{})]struct{}            = [C.sizeof_lt_modes]struct{}{}
 	_ [unsafe.Offsetof(aten.Modes{}.Grad)]struct{}     = [unsafe.Offsetof(C.lt_modes{}.grad)]struct{}{}
+	_ [unsafe.Offsetof(aten.Modes{}.Saving)]struct{}   = [unsafe.Offsetof(C.lt_modes{}.saving)]struct{}{}
 	_ [unsafe.Offsetof(device.Device{}.Index)]struct{} = [unsafe.Offsetof(C.lt_modes{}.device_index)]struct{}{}
 )
 

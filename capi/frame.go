@@ -114,6 +114,8 @@ func (f frame) generatorOptional(i int) *random.Generator {
 
 func (f frame) generator(i int) *random.Generator { return of(at[*C.lt_slot](f.value(i))).generator() }
 
+func (f frame) node(i int) tensor.Node { return of(at[*C.lt_slot](f.value(i))).node() }
+
 // scalar is a number. One beyond int64 is a float where tensors of the call, or of one around it, can hold its value.
 func (f frame) scalar(i int) dtype.Scalar {
 	s := readScalar(unsafe.Pointer(f.value(i)))
@@ -284,6 +286,12 @@ func (f frame) setMixed(err error, results ...any) error {
 			err = f.setTensorAt(i, err, v)
 		case unsafe.Pointer:
 			*(*unsafe.Pointer)(f.result(i)) = v
+		case tensor.Node:
+			err = f.setNodeAt(i, err, v)
+		case nil: // no node
+			*(*unsafe.Pointer)(f.result(i)) = nil
+		case int64:
+			*(*int64)(f.result(i)) = v
 		case bool:
 			*(*bool)(f.result(i)) = v
 		case string:
@@ -412,6 +420,20 @@ func (f frame) setGenerator(err error, g *random.Generator) error {
 	}
 	*(*unsafe.Pointer)(f.result(0)) = handleOf(h)
 	return nil
+}
+
+func (f frame) setNode(err error, n tensor.Node) error { return f.setNodeAt(0, err, n) }
+
+func (f frame) setNodeAt(i int, err error, n tensor.Node) error {
+	*(*unsafe.Pointer)(f.result(i)) = nil
+	if err != nil || n == nil {
+		return err
+	}
+	s, err := newNode(f.c.thread, n)
+	if err == nil {
+		*(*unsafe.Pointer)(f.result(i)) = handleOf(s)
+	}
+	return err
 }
 
 func (f frame) setScalar(err error, s dtype.Scalar) error {

@@ -117,6 +117,59 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r, err := c.AutogradGrad(f.tensors(0), f.tensors(1), f.tensors(2), f.boolOptional(3), f.bool(4), f.bool(5), f.bool(6))
 		return f.setList(err, r)
 	}, // autograd_grad
+	func(c aten.Ctx, f frame) error { r0, err := c.GradFn(f.tensor(0)); return f.setNode(err, r0) }, // grad_fn
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.GradientEdge(f.tensor(0))
+		return f.setMixed(err, r0, r1)
+	}, // gradient_edge
+	func(c aten.Ctx, f frame) error { r0, err := c.NodeName(f.node(0)); return f.setStr(err, r0) },  // node_name
+	func(c aten.Ctx, f frame) error { r0, err := c.NodeId(f.node(0)); return f.setInt(err, r0) },    // node_id
+	func(c aten.Ctx, f frame) error { r0, err := c.NodeWeak(f.node(0)); return f.setNode(err, r0) }, // node_weak
+	func(c aten.Ctx, f frame) error { r0, err := c.NodeEdges(f.node(0)); return f.setInt(err, r0) }, // node_edges
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.NodeEdge(f.node(0), f.int(1))
+		return f.setMixed(err, r0, r1)
+	}, // node_edge
+	func(c aten.Ctx, f frame) error { r0, err := c.NodeVariable(f.node(0)); return f.setTensors(err, r0) }, // node_variable
+	func(c aten.Ctx, f frame) error { r, err := c.NodeSaved(f.node(0)); return f.setList(err, r) },         // node_saved
+	func(c aten.Ctx, f frame) error { return c.NodeSetContext(f.node(0), f.pointer(1), f.pointer(2)) },     // node_set_context
+	func(c aten.Ctx, f frame) error { r0, err := c.NodeContext(f.node(0)); return f.setPointer(err, r0) },  // node_context
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.RegisterHook(f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3))
+		return f.setInt(err, r0)
+	}, // register_hook
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.RegisterPostAccumulateGradHook(f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3))
+		return f.setInt(err, r0)
+	}, // register_post_accumulate_grad_hook
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NodeRegisterHook(f.node(0), f.pointer(1), f.pointer(2), f.pointer(3))
+		return f.setInt(err, r0)
+	}, // node_register_hook
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NodeRegisterPrehook(f.node(0), f.pointer(1), f.pointer(2), f.pointer(3))
+		return f.setInt(err, r0)
+	}, // node_register_prehook
+	func(c aten.Ctx, f frame) error { return c.RemoveHook(f.int(0)) }, // remove_hook
+	func(c aten.Ctx, f frame) error {
+		return c.PushSavedTensorsHooks(f.pointer(0), f.pointer(1), f.pointer(2), f.pointer(3), f.pointer(4))
+	}, // push_saved_tensors_hooks
+	func(c aten.Ctx, f frame) error { return c.PopSavedTensorsHooks() }, // pop_saved_tensors_hooks
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.RecordFunction(f.str(0), f.tensors(1), f.tensors(2), f.ints(3), f.tensors(4), f.bool(5), f.pointer(6), f.pointer(7), f.pointer(8))
+		return f.setNode(err, r0)
+	}, // record_function
+	func(c aten.Ctx, f frame) error { r0, err := c.GetVersion(f.tensor(0)); return f.setInt(err, r0) },     // get_version
+	func(c aten.Ctx, f frame) error { return c.IncrementVersion(f.tensor(0)) },                             // increment_version
+	func(c aten.Ctx, f frame) error { return c.SetDetectAnomaly(f.bool(0), f.bool(1)) },                    // set_detect_anomaly
+	func(c aten.Ctx, f frame) error { r0, err := c.IsAnomalyEnabled(); return f.setBool(err, r0) },         // is_anomaly_enabled
+	func(c aten.Ctx, f frame) error { r0, err := c.IsAnomalyCheckNanEnabled(); return f.setBool(err, r0) }, // is_anomaly_check_nan_enabled
+	func(c aten.Ctx, f frame) error { return c.SetAnomalyWatcher(f.pointer(0), f.pointer(1)) },             // set_anomaly_watcher
+	func(c aten.Ctx, f frame) error { r0, err := c.Handle(f.tensor(0)); return f.setTensors(err, r0) },     // handle
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.IsGrad(f.tensor(0), f.tensor(1))
+		return f.setBool(err, r0)
+	}, // is_grad
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.Eq(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
@@ -435,6 +488,114 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Vander(f.tensor(0), f.intOptional(1), f.bool(2))
 		return f.setTensors(err, r0)
 	}, // vander
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftC2c(f.tensor(0), f.ints(1), f.bool(2), f.float(3))
+		return f.setTensors(err, r0)
+	}, // fft_c2c
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftR2c(f.tensor(0), f.ints(1), f.bool(2), f.float(3))
+		return f.setTensors(err, r0)
+	}, // fft_r2c
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftC2r(f.tensor(0), f.int(1), f.int(2), f.float(3))
+		return f.setTensors(err, r0)
+	}, // fft_c2r
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftFft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.fft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.ifft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftRfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.rfft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIrfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.irfft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftHfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.hfft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIhfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.ihfft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftFft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.fft2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftFftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.fftn
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.ifft2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.ifftn
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftRfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.rfft2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftRfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.rfftn
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIrfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.irfft2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIrfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.irfftn
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftHfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.hfft2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftHfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.hfftn
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIhfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.ihfft2
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIhfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	}, // fft.ihfftn
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftFftshift(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	}, // fft.fftshift
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftIfftshift(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	}, // fft.ifftshift
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftFftfreq(f.out(0), f.int(0), f.float(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // fft.fftfreq
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FftRfftfreq(f.out(0), f.int(0), f.float(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // fft.rfftfreq
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Stft(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.tensorOptional(4), f.bool(5), f.str(6), f.bool(7), f.boolOptional(8), f.boolOptional(9), f.boolOptional(10))
+		return f.setTensors(err, r0)
+	}, // stft
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Istft(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.tensorOptional(4), f.bool(5), f.bool(6), f.boolOptional(7), f.intOptional(8), f.bool(9))
+		return f.setTensors(err, r0)
+	}, // istft
 	func(c aten.Ctx, f frame) error { return c.Save(f.str(0), f.str(1), f.tensors(2), f.bool(3)) }, // save
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.SaveBytes(f.str(0), f.tensors(1), f.bool(2))
@@ -1645,6 +1806,50 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // log_softmax
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsBartlett(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // signal.windows.bartlett
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsBlackman(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // signal.windows.blackman
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsCosine(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // signal.windows.cosine
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsExponential(f.int(0), f.floatOptional(1), f.float(2), f.bool(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	}, // signal.windows.exponential
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsGaussian(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // signal.windows.gaussian
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsGeneralCosine(f.int(0), f.floats(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // signal.windows.general_cosine
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsGeneralHamming(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // signal.windows.general_hamming
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsHamming(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // signal.windows.hamming
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsHann(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // signal.windows.hann
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsKaiser(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}, // signal.windows.kaiser
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalWindowsNuttall(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	}, // signal.windows.nuttall
+	func(c aten.Ctx, f frame) error {
 		r0, r1, err := c.Sort(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	}, // sort
@@ -1867,6 +2072,18 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // special.xlogy
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialI0e(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.i0e
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialI1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.i1
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialI1e(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.i1e
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.SpecialXlog1py(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // special.xlog1py
@@ -1874,6 +2091,131 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.SpecialZeta(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // special.zeta
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // special.softmax
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // special.log_softmax
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // special.logsumexp
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialEntr(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.entr
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialErfcx(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.erfcx
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialNdtr(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.ndtr
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialLogNdtr(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.log_ndtr
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialNdtri(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.ndtri
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialBesselJ0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.bessel_j0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialBesselJ1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.bessel_j1
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialBesselY0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.bessel_y0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialBesselY1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.bessel_y1
+	func(c aten.Ctx, f frame) error { r0, err := c.I0(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special.modified_bessel_i0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialI1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.modified_bessel_i1
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialModifiedBesselK0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.modified_bessel_k0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialModifiedBesselK1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.modified_bessel_k1
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialScaledModifiedBesselK0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.scaled_modified_bessel_k0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialScaledModifiedBesselK1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.scaled_modified_bessel_k1
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialSphericalBesselJ0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.spherical_bessel_j0
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialAiryAi(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.airy_ai
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialChebyshevPolynomialT(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.chebyshev_polynomial_t
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialChebyshevPolynomialU(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.chebyshev_polynomial_u
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialChebyshevPolynomialV(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.chebyshev_polynomial_v
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialChebyshevPolynomialW(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.chebyshev_polynomial_w
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialHermitePolynomialH(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.hermite_polynomial_h
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialHermitePolynomialHe(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.hermite_polynomial_he
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialLaguerrePolynomialL(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.laguerre_polynomial_l
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialLegendrePolynomialP(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.legendre_polynomial_p
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialShiftedChebyshevPolynomialT(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.shifted_chebyshev_polynomial_t
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialShiftedChebyshevPolynomialU(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.shifted_chebyshev_polynomial_u
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialShiftedChebyshevPolynomialV(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.shifted_chebyshev_polynomial_v
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialShiftedChebyshevPolynomialW(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	}, // special.shifted_chebyshev_polynomial_w
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.Diff(f.out(0), f.tensor(0), f.int(1), f.int(2), f.tensorOptional(3), f.tensorOptional(4))
 		return f.setTensors(err, r0)

@@ -1527,10 +1527,337 @@ TENSOR_API tensor_status tensor_autograd_grad(const tensor_t *const *outputs, in
   return status;
 }
 
+TENSOR_API tensor_status tensor_grad_fn(const tensor_t *self, tensor_node_t **out) {
+  LT_RESULT(out, "grad_fn", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 39, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "grad_fn", "self");
+  tensor_status status = lt_invoke(&frame, "grad_fn");
+  if (status == TENSOR_OK) {
+    *out = (tensor_node_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gradient_edge(const tensor_t *self, tensor_node_t **node, int64_t *output) {
+  LT_RESULT(node, "gradient_edge", "node");
+  LT_RESULT(output, "gradient_edge", "output");
+  lt_value a[1];
+  lt_frame frame = {.op = 40, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "gradient_edge", "self");
+  tensor_status status = lt_invoke(&frame, "gradient_edge");
+  if (status == TENSOR_OK) {
+    *node = (tensor_node_t *)frame.results[0].pointer;
+    *output = (int64_t)frame.results[1].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_node_name(tensor_node_t *self, char **out) {
+  LT_RESULT(out, "node_name", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 41, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_NODE, "node_name", "self");
+  tensor_status status = lt_invoke(&frame, "node_name");
+  if (status == TENSOR_OK) {
+    *out = (char *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_node_id(tensor_node_t *self, int64_t *out) {
+  LT_RESULT(out, "node_id", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 42, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_NODE, "node_id", "self");
+  tensor_status status = lt_invoke(&frame, "node_id");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_node_weak(tensor_node_t *self, tensor_node_t **out) {
+  LT_RESULT(out, "node_weak", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 43, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_NODE, "node_weak", "self");
+  tensor_status status = lt_invoke(&frame, "node_weak");
+  if (status == TENSOR_OK) {
+    *out = (tensor_node_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_node_edges(tensor_node_t *self, int64_t *out) {
+  LT_RESULT(out, "node_edges", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 44, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_NODE, "node_edges", "self");
+  tensor_status status = lt_invoke(&frame, "node_edges");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_node_edge(tensor_node_t *self, int64_t i, tensor_node_t **node, int64_t *output) {
+  LT_RESULT(node, "node_edge", "node");
+  LT_RESULT(output, "node_edge", "output");
+  lt_value a[2];
+  lt_frame frame = {.op = 45, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_NODE, "node_edge", "self");
+  a[1].i = i;
+  tensor_status status = lt_invoke(&frame, "node_edge");
+  if (status == TENSOR_OK) {
+    *node = (tensor_node_t *)frame.results[0].pointer;
+    *output = (int64_t)frame.results[1].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_node_variable(tensor_node_t *self, tensor_t **out) {
+  LT_RESULT(out, "node_variable", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 46, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_NODE, "node_variable", "self");
+  tensor_status status = lt_invoke(&frame, "node_variable");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_node_saved(tensor_node_t *self, tensor_t ***out, int64_t *out_len) {
+  LT_RESULT(out, "node_saved", "out"); LT_RESULT(out_len, "node_saved", "out_len");
+  lt_value a[1];
+  lt_frame frame = {.op = 47, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_NODE, "node_saved", "self");
+  tensor_status status = lt_invoke(&frame, "node_saved");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_node_set_context(tensor_node_t *self, void *context, tensor_deleter deleter) {
+  lt_value a[3];
+  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_NODE, "node_set_context", "self");
+  a[1].pointer = (void *)context;
+  a[2].pointer = (void *)deleter;
+  tensor_status status = lt_invoke(&frame, "node_set_context");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_node_context(tensor_node_t *self, void **out) {
+  LT_RESULT(out, "node_context", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_NODE, "node_context", "self");
+  tensor_status status = lt_invoke(&frame, "node_context");
+  if (status == TENSOR_OK) {
+    *out = (void *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_register_hook(const tensor_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out) {
+  LT_RESULT(out, "register_hook", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 50, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "register_hook", "self");
+  a[1].pointer = (void *)hook;
+  a[2].pointer = (void *)context;
+  a[3].pointer = (void *)deleter;
+  tensor_status status = lt_invoke(&frame, "register_hook");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_register_post_accumulate_grad_hook(const tensor_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out) {
+  LT_RESULT(out, "register_post_accumulate_grad_hook", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 51, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "register_post_accumulate_grad_hook", "self");
+  a[1].pointer = (void *)hook;
+  a[2].pointer = (void *)context;
+  a[3].pointer = (void *)deleter;
+  tensor_status status = lt_invoke(&frame, "register_post_accumulate_grad_hook");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_node_register_hook(tensor_node_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out) {
+  LT_RESULT(out, "node_register_hook", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_NODE, "node_register_hook", "self");
+  a[1].pointer = (void *)hook;
+  a[2].pointer = (void *)context;
+  a[3].pointer = (void *)deleter;
+  tensor_status status = lt_invoke(&frame, "node_register_hook");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_node_register_prehook(tensor_node_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out) {
+  LT_RESULT(out, "node_register_prehook", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 53, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_NODE, "node_register_prehook", "self");
+  a[1].pointer = (void *)hook;
+  a[2].pointer = (void *)context;
+  a[3].pointer = (void *)deleter;
+  tensor_status status = lt_invoke(&frame, "node_register_prehook");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_remove_hook(int64_t hook) {
+  lt_value a[1];
+  lt_frame frame = {.op = 54, .mode = LT_FUNCTION, .args = a};
+  a[0].i = hook;
+  tensor_status status = lt_invoke(&frame, "remove_hook");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_push_saved_tensors_hooks(tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void *context, tensor_deleter deleter) {
+  lt_value a[5];
+  lt_frame frame = {.op = 55, .mode = LT_FUNCTION, .args = a};
+  a[0].pointer = (void *)pack;
+  a[1].pointer = (void *)unpack;
+  a[2].pointer = (void *)drop;
+  a[3].pointer = (void *)context;
+  a[4].pointer = (void *)deleter;
+  tensor_status status = lt_invoke(&frame, "push_saved_tensors_hooks");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_pop_saved_tensors_hooks(void) {
+  lt_value a[1];
+  lt_frame frame = {.op = 56, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "pop_saved_tensors_hooks");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_record_function(const char *name, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *outputs, int64_t outputs_len, const int64_t *constant, int64_t constant_len, const tensor_t *const *saved, int64_t saved_len, bool materialize, tensor_callback backward, void *context, tensor_deleter deleter, tensor_node_t **out) {
+  LT_RESULT(out, "record_function", "out");
+  lt_value a[9];
+  lt_frame frame = {.op = 57, .mode = LT_FUNCTION, .args = a};
+  LT_TEXT(name, "record_function", "name"); a[0].text = name;
+  LT_LIST(inputs, inputs_len, false, "record_function", "inputs"); a[1].list.data = inputs, a[1].list.length = inputs_len;
+  LT_LIST(outputs, outputs_len, true, "record_function", "outputs"); a[2].list.data = outputs, a[2].list.length = outputs_len;
+  LT_SPAN(constant, constant_len, "record_function", "constant"); a[3].list.data = constant, a[3].list.length = constant_len;
+  LT_LIST(saved, saved_len, true, "record_function", "saved"); a[4].list.data = saved, a[4].list.length = saved_len;
+  a[5].i = materialize;
+  a[6].pointer = (void *)backward;
+  a[7].pointer = (void *)context;
+  a[8].pointer = (void *)deleter;
+  tensor_status status = lt_invoke(&frame, "record_function");
+  if (status == TENSOR_OK) {
+    *out = (tensor_node_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_get_version(const tensor_t *self, int64_t *out) {
+  LT_RESULT(out, "get_version", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 58, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "get_version", "self");
+  tensor_status status = lt_invoke(&frame, "get_version");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_increment_version(const tensor_t *self) {
+  lt_value a[1];
+  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "increment_version", "self");
+  tensor_status status = lt_invoke(&frame, "increment_version");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set_detect_anomaly(bool enabled, bool check_nan) {
+  lt_value a[2];
+  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
+  a[0].i = enabled;
+  a[1].i = check_nan;
+  tensor_status status = lt_invoke(&frame, "set_detect_anomaly");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_anomaly_enabled(bool *out) {
+  LT_RESULT(out, "is_anomaly_enabled", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "is_anomaly_enabled");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_anomaly_check_nan_enabled(bool *out) {
+  LT_RESULT(out, "is_anomaly_check_nan_enabled", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
+  tensor_status status = lt_invoke(&frame, "is_anomaly_check_nan_enabled");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set_anomaly_watcher(tensor_watcher watcher, void *context) {
+  lt_value a[2];
+  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
+  a[0].pointer = (void *)watcher;
+  a[1].pointer = (void *)context;
+  tensor_status status = lt_invoke(&frame, "set_anomaly_watcher");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_handle(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "handle", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "handle", "self");
+  tensor_status status = lt_invoke(&frame, "handle");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_grad(const tensor_t *self, const tensor_t *other, bool *out) {
+  LT_RESULT(out, "is_grad", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 65, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "is_grad", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "is_grad", "other");
+  tensor_status status = lt_invoke(&frame, "is_grad");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_eq(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "eq", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 39, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "eq", "other");
   tensor_status status = lt_invoke(&frame, "eq");
@@ -1543,7 +1870,7 @@ TENSOR_API tensor_status tensor_eq(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_eq_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "eq", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 39, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_SCALAR(other, LT_MUST, "eq", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1556,7 +1883,7 @@ TENSOR_API tensor_status tensor_eq_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_eq_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 39, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 66, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "eq", "other");
   tensor_status status = lt_invoke(&frame, "eq");
@@ -1565,7 +1892,7 @@ TENSOR_API tensor_status tensor_eq_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_eq_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 39, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 66, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_SCALAR(other, LT_MUST, "eq", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1575,7 +1902,7 @@ TENSOR_API tensor_status tensor_eq_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_eq_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 39, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 66, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "eq", "other");
   LT_OUTPUT(frame.out[0], out, "eq", "out");
@@ -1585,7 +1912,7 @@ TENSOR_API tensor_status tensor_eq_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_eq_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 39, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 66, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_SCALAR(other, LT_MUST, "eq", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1597,7 +1924,7 @@ TENSOR_API tensor_status tensor_eq_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_ne(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ne", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 40, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ne", "other");
   tensor_status status = lt_invoke(&frame, "ne");
@@ -1610,7 +1937,7 @@ TENSOR_API tensor_status tensor_ne(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_ne_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "ne", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 40, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_SCALAR(other, LT_MUST, "ne", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1623,7 +1950,7 @@ TENSOR_API tensor_status tensor_ne_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_ne_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 40, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 67, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ne", "other");
   tensor_status status = lt_invoke(&frame, "ne");
@@ -1632,7 +1959,7 @@ TENSOR_API tensor_status tensor_ne_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_ne_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 40, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 67, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_SCALAR(other, LT_MUST, "ne", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1642,7 +1969,7 @@ TENSOR_API tensor_status tensor_ne_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_ne_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 40, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 67, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ne", "other");
   LT_OUTPUT(frame.out[0], out, "ne", "out");
@@ -1652,7 +1979,7 @@ TENSOR_API tensor_status tensor_ne_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_ne_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 40, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 67, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_SCALAR(other, LT_MUST, "ne", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1664,7 +1991,7 @@ TENSOR_API tensor_status tensor_ne_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_not_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "not_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 41, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "not_equal", "other");
   tensor_status status = lt_invoke(&frame, "not_equal");
@@ -1677,7 +2004,7 @@ TENSOR_API tensor_status tensor_not_equal(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_not_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "not_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 41, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_SCALAR(other, LT_MUST, "not_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1690,7 +2017,7 @@ TENSOR_API tensor_status tensor_not_equal_scalar(const tensor_t *self, tensor_sc
 
 TENSOR_API tensor_status tensor_not_equal_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 41, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 68, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "not_equal", "other");
   tensor_status status = lt_invoke(&frame, "not_equal");
@@ -1699,7 +2026,7 @@ TENSOR_API tensor_status tensor_not_equal_(tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_not_equal_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 41, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 68, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_SCALAR(other, LT_MUST, "not_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1709,7 +2036,7 @@ TENSOR_API tensor_status tensor_not_equal_scalar_(tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_not_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 41, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 68, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "not_equal", "other");
   LT_OUTPUT(frame.out[0], out, "not_equal", "out");
@@ -1719,7 +2046,7 @@ TENSOR_API tensor_status tensor_not_equal_out(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_not_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 41, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 68, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_SCALAR(other, LT_MUST, "not_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1731,7 +2058,7 @@ TENSOR_API tensor_status tensor_not_equal_scalar_out(const tensor_t *self, tenso
 TENSOR_API tensor_status tensor_lt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "lt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 42, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lt", "other");
   tensor_status status = lt_invoke(&frame, "lt");
@@ -1744,7 +2071,7 @@ TENSOR_API tensor_status tensor_lt(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_lt_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "lt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 42, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_SCALAR(other, LT_MUST, "lt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1757,7 +2084,7 @@ TENSOR_API tensor_status tensor_lt_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_lt_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 42, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 69, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lt", "other");
   tensor_status status = lt_invoke(&frame, "lt");
@@ -1766,7 +2093,7 @@ TENSOR_API tensor_status tensor_lt_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_lt_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 42, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 69, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_SCALAR(other, LT_MUST, "lt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1776,7 +2103,7 @@ TENSOR_API tensor_status tensor_lt_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_lt_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 42, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 69, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lt", "other");
   LT_OUTPUT(frame.out[0], out, "lt", "out");
@@ -1786,7 +2113,7 @@ TENSOR_API tensor_status tensor_lt_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_lt_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 42, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 69, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_SCALAR(other, LT_MUST, "lt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1798,7 +2125,7 @@ TENSOR_API tensor_status tensor_lt_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_less(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 43, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less", "other");
   tensor_status status = lt_invoke(&frame, "less");
@@ -1811,7 +2138,7 @@ TENSOR_API tensor_status tensor_less(const tensor_t *self, const tensor_t *other
 TENSOR_API tensor_status tensor_less_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "less", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 43, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_SCALAR(other, LT_MUST, "less", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1824,7 +2151,7 @@ TENSOR_API tensor_status tensor_less_scalar(const tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_less_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 43, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less", "other");
   tensor_status status = lt_invoke(&frame, "less");
@@ -1833,7 +2160,7 @@ TENSOR_API tensor_status tensor_less_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_less_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 43, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_SCALAR(other, LT_MUST, "less", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1843,7 +2170,7 @@ TENSOR_API tensor_status tensor_less_scalar_(tensor_t *self, tensor_scalar other
 
 TENSOR_API tensor_status tensor_less_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 43, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less", "other");
   LT_OUTPUT(frame.out[0], out, "less", "out");
@@ -1853,7 +2180,7 @@ TENSOR_API tensor_status tensor_less_out(const tensor_t *self, const tensor_t *o
 
 TENSOR_API tensor_status tensor_less_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 43, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_SCALAR(other, LT_MUST, "less", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1865,7 +2192,7 @@ TENSOR_API tensor_status tensor_less_scalar_out(const tensor_t *self, tensor_sca
 TENSOR_API tensor_status tensor_le(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "le", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 44, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "le", "other");
   tensor_status status = lt_invoke(&frame, "le");
@@ -1878,7 +2205,7 @@ TENSOR_API tensor_status tensor_le(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_le_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "le", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 44, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_SCALAR(other, LT_MUST, "le", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1891,7 +2218,7 @@ TENSOR_API tensor_status tensor_le_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_le_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 44, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "le", "other");
   tensor_status status = lt_invoke(&frame, "le");
@@ -1900,7 +2227,7 @@ TENSOR_API tensor_status tensor_le_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_le_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 44, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_SCALAR(other, LT_MUST, "le", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1910,7 +2237,7 @@ TENSOR_API tensor_status tensor_le_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_le_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 44, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "le", "other");
   LT_OUTPUT(frame.out[0], out, "le", "out");
@@ -1920,7 +2247,7 @@ TENSOR_API tensor_status tensor_le_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_le_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 44, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_SCALAR(other, LT_MUST, "le", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1932,7 +2259,7 @@ TENSOR_API tensor_status tensor_le_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_less_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 45, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less_equal", "other");
   tensor_status status = lt_invoke(&frame, "less_equal");
@@ -1945,7 +2272,7 @@ TENSOR_API tensor_status tensor_less_equal(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_less_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "less_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 45, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_SCALAR(other, LT_MUST, "less_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1958,7 +2285,7 @@ TENSOR_API tensor_status tensor_less_equal_scalar(const tensor_t *self, tensor_s
 
 TENSOR_API tensor_status tensor_less_equal_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 45, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less_equal", "other");
   tensor_status status = lt_invoke(&frame, "less_equal");
@@ -1967,7 +2294,7 @@ TENSOR_API tensor_status tensor_less_equal_(tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_less_equal_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 45, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_SCALAR(other, LT_MUST, "less_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1977,7 +2304,7 @@ TENSOR_API tensor_status tensor_less_equal_scalar_(tensor_t *self, tensor_scalar
 
 TENSOR_API tensor_status tensor_less_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 45, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less_equal", "other");
   LT_OUTPUT(frame.out[0], out, "less_equal", "out");
@@ -1987,7 +2314,7 @@ TENSOR_API tensor_status tensor_less_equal_out(const tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_less_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 45, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_SCALAR(other, LT_MUST, "less_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1999,7 +2326,7 @@ TENSOR_API tensor_status tensor_less_equal_scalar_out(const tensor_t *self, tens
 TENSOR_API tensor_status tensor_gt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "gt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 46, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gt", "other");
   tensor_status status = lt_invoke(&frame, "gt");
@@ -2012,7 +2339,7 @@ TENSOR_API tensor_status tensor_gt(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_gt_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "gt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 46, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_SCALAR(other, LT_MUST, "gt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2025,7 +2352,7 @@ TENSOR_API tensor_status tensor_gt_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_gt_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 46, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gt", "other");
   tensor_status status = lt_invoke(&frame, "gt");
@@ -2034,7 +2361,7 @@ TENSOR_API tensor_status tensor_gt_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_gt_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 46, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_SCALAR(other, LT_MUST, "gt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2044,7 +2371,7 @@ TENSOR_API tensor_status tensor_gt_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_gt_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 46, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gt", "other");
   LT_OUTPUT(frame.out[0], out, "gt", "out");
@@ -2054,7 +2381,7 @@ TENSOR_API tensor_status tensor_gt_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_gt_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 46, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_SCALAR(other, LT_MUST, "gt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2066,7 +2393,7 @@ TENSOR_API tensor_status tensor_gt_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_greater(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 47, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater", "other");
   tensor_status status = lt_invoke(&frame, "greater");
@@ -2079,7 +2406,7 @@ TENSOR_API tensor_status tensor_greater(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_greater_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "greater", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 47, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_SCALAR(other, LT_MUST, "greater", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2092,7 +2419,7 @@ TENSOR_API tensor_status tensor_greater_scalar(const tensor_t *self, tensor_scal
 
 TENSOR_API tensor_status tensor_greater_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 47, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater", "other");
   tensor_status status = lt_invoke(&frame, "greater");
@@ -2101,7 +2428,7 @@ TENSOR_API tensor_status tensor_greater_(tensor_t *self, const tensor_t *other) 
 
 TENSOR_API tensor_status tensor_greater_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 47, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_SCALAR(other, LT_MUST, "greater", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2111,7 +2438,7 @@ TENSOR_API tensor_status tensor_greater_scalar_(tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_greater_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 47, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater", "other");
   LT_OUTPUT(frame.out[0], out, "greater", "out");
@@ -2121,7 +2448,7 @@ TENSOR_API tensor_status tensor_greater_out(const tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_greater_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 47, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_SCALAR(other, LT_MUST, "greater", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2133,7 +2460,7 @@ TENSOR_API tensor_status tensor_greater_scalar_out(const tensor_t *self, tensor_
 TENSOR_API tensor_status tensor_ge(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ge", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ge", "other");
   tensor_status status = lt_invoke(&frame, "ge");
@@ -2146,7 +2473,7 @@ TENSOR_API tensor_status tensor_ge(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_ge_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "ge", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_SCALAR(other, LT_MUST, "ge", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2159,7 +2486,7 @@ TENSOR_API tensor_status tensor_ge_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_ge_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 48, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ge", "other");
   tensor_status status = lt_invoke(&frame, "ge");
@@ -2168,7 +2495,7 @@ TENSOR_API tensor_status tensor_ge_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_ge_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 48, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_SCALAR(other, LT_MUST, "ge", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2178,7 +2505,7 @@ TENSOR_API tensor_status tensor_ge_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_ge_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 48, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ge", "other");
   LT_OUTPUT(frame.out[0], out, "ge", "out");
@@ -2188,7 +2515,7 @@ TENSOR_API tensor_status tensor_ge_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_ge_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 48, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_SCALAR(other, LT_MUST, "ge", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2200,7 +2527,7 @@ TENSOR_API tensor_status tensor_ge_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_greater_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater_equal", "other");
   tensor_status status = lt_invoke(&frame, "greater_equal");
@@ -2213,7 +2540,7 @@ TENSOR_API tensor_status tensor_greater_equal(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_greater_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "greater_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_SCALAR(other, LT_MUST, "greater_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2226,7 +2553,7 @@ TENSOR_API tensor_status tensor_greater_equal_scalar(const tensor_t *self, tenso
 
 TENSOR_API tensor_status tensor_greater_equal_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 49, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater_equal", "other");
   tensor_status status = lt_invoke(&frame, "greater_equal");
@@ -2235,7 +2562,7 @@ TENSOR_API tensor_status tensor_greater_equal_(tensor_t *self, const tensor_t *o
 
 TENSOR_API tensor_status tensor_greater_equal_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 49, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_SCALAR(other, LT_MUST, "greater_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2245,7 +2572,7 @@ TENSOR_API tensor_status tensor_greater_equal_scalar_(tensor_t *self, tensor_sca
 
 TENSOR_API tensor_status tensor_greater_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 49, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater_equal", "other");
   LT_OUTPUT(frame.out[0], out, "greater_equal", "out");
@@ -2255,7 +2582,7 @@ TENSOR_API tensor_status tensor_greater_equal_out(const tensor_t *self, const te
 
 TENSOR_API tensor_status tensor_greater_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 49, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_SCALAR(other, LT_MUST, "greater_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2267,7 +2594,7 @@ TENSOR_API tensor_status tensor_greater_equal_scalar_out(const tensor_t *self, t
 TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 50, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "equal", "other");
   tensor_status status = lt_invoke(&frame, "equal");
@@ -2280,7 +2607,7 @@ TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *othe
 TENSOR_API tensor_status tensor_isclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, tensor_t **out) {
   LT_RESULT(out, "isclose", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 51, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isclose", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "isclose", "other");
   a[2].f = rtol;
@@ -2296,7 +2623,7 @@ TENSOR_API tensor_status tensor_isclose(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_allclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, bool *out) {
   LT_RESULT(out, "allclose", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "allclose", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "allclose", "other");
   a[2].f = rtol;
@@ -2312,7 +2639,7 @@ TENSOR_API tensor_status tensor_allclose(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isnan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 53, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isnan", "self");
   tensor_status status = lt_invoke(&frame, "isnan");
   if (status == TENSOR_OK) {
@@ -2324,7 +2651,7 @@ TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isinf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 54, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isinf", "self");
   tensor_status status = lt_invoke(&frame, "isinf");
   if (status == TENSOR_OK) {
@@ -2336,7 +2663,7 @@ TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isfinite", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 55, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isfinite", "self");
   tensor_status status = lt_invoke(&frame, "isfinite");
   if (status == TENSOR_OK) {
@@ -2348,7 +2675,7 @@ TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isreal", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 56, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isreal", "self");
   tensor_status status = lt_invoke(&frame, "isreal");
   if (status == TENSOR_OK) {
@@ -2360,7 +2687,7 @@ TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_isposinf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isposinf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 57, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isposinf", "self");
   tensor_status status = lt_invoke(&frame, "isposinf");
   if (status == TENSOR_OK) {
@@ -2371,7 +2698,7 @@ TENSOR_API tensor_status tensor_isposinf(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_isposinf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 57, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 84, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isposinf", "self");
   LT_OUTPUT(frame.out[0], out, "isposinf", "out");
   tensor_status status = lt_invoke(&frame, "isposinf");
@@ -2381,7 +2708,7 @@ TENSOR_API tensor_status tensor_isposinf_out(const tensor_t *self, tensor_t *out
 TENSOR_API tensor_status tensor_isneginf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isneginf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 58, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isneginf", "self");
   tensor_status status = lt_invoke(&frame, "isneginf");
   if (status == TENSOR_OK) {
@@ -2392,7 +2719,7 @@ TENSOR_API tensor_status tensor_isneginf(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_isneginf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 58, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 85, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isneginf", "self");
   LT_OUTPUT(frame.out[0], out, "isneginf", "out");
   tensor_status status = lt_invoke(&frame, "isneginf");
@@ -2402,7 +2729,7 @@ TENSOR_API tensor_status tensor_isneginf_out(const tensor_t *self, tensor_t *out
 TENSOR_API tensor_status tensor_signbit(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "signbit", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "signbit", "self");
   tensor_status status = lt_invoke(&frame, "signbit");
   if (status == TENSOR_OK) {
@@ -2413,7 +2740,7 @@ TENSOR_API tensor_status tensor_signbit(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_signbit_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 59, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 86, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "signbit", "self");
   LT_OUTPUT(frame.out[0], out, "signbit", "out");
   tensor_status status = lt_invoke(&frame, "signbit");
@@ -2423,7 +2750,7 @@ TENSOR_API tensor_status tensor_signbit_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_complex_parts(const tensor_t *real, const tensor_t *imag, tensor_t **out) {
   LT_RESULT(out, "complex.parts", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], real, LT_TENSOR, "complex.parts", "real");
   LT_REQUIRED(a[1], imag, LT_TENSOR, "complex.parts", "imag");
   tensor_status status = lt_invoke(&frame, "complex.parts");
@@ -2435,7 +2762,7 @@ TENSOR_API tensor_status tensor_complex_parts(const tensor_t *real, const tensor
 
 TENSOR_API tensor_status tensor_complex_parts_out(const tensor_t *real, const tensor_t *imag, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 60, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 87, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], real, LT_TENSOR, "complex.parts", "real");
   LT_REQUIRED(a[1], imag, LT_TENSOR, "complex.parts", "imag");
   LT_OUTPUT(frame.out[0], out, "complex.parts", "out");
@@ -2446,7 +2773,7 @@ TENSOR_API tensor_status tensor_complex_parts_out(const tensor_t *real, const te
 TENSOR_API tensor_status tensor_polar(const tensor_t *abs, const tensor_t *angle, tensor_t **out) {
   LT_RESULT(out, "polar", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], abs, LT_TENSOR, "polar", "abs");
   LT_REQUIRED(a[1], angle, LT_TENSOR, "polar", "angle");
   tensor_status status = lt_invoke(&frame, "polar");
@@ -2458,7 +2785,7 @@ TENSOR_API tensor_status tensor_polar(const tensor_t *abs, const tensor_t *angle
 
 TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *angle, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 61, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 88, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], abs, LT_TENSOR, "polar", "abs");
   LT_REQUIRED(a[1], angle, LT_TENSOR, "polar", "angle");
   LT_OUTPUT(frame.out[0], out, "polar", "out");
@@ -2469,7 +2796,7 @@ TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *a
 TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "real", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "real", "self");
   tensor_status status = lt_invoke(&frame, "real");
   if (status == TENSOR_OK) {
@@ -2481,7 +2808,7 @@ TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "imag", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "imag", "self");
   tensor_status status = lt_invoke(&frame, "imag");
   if (status == TENSOR_OK) {
@@ -2493,7 +2820,7 @@ TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "view_as_real", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view_as_real", "self");
   tensor_status status = lt_invoke(&frame, "view_as_real");
   if (status == TENSOR_OK) {
@@ -2505,7 +2832,7 @@ TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **ou
 TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "view_as_complex", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 65, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view_as_complex", "self");
   tensor_status status = lt_invoke(&frame, "view_as_complex");
   if (status == TENSOR_OK) {
@@ -2517,7 +2844,7 @@ TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "conj", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj", "self");
   tensor_status status = lt_invoke(&frame, "conj");
   if (status == TENSOR_OK) {
@@ -2529,7 +2856,7 @@ TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "conj_physical", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj_physical", "self");
   tensor_status status = lt_invoke(&frame, "conj_physical");
   if (status == TENSOR_OK) {
@@ -2540,7 +2867,7 @@ TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **o
 
 TENSOR_API tensor_status tensor_conj_physical_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 67, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 94, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj_physical", "self");
   tensor_status status = lt_invoke(&frame, "conj_physical");
   return status;
@@ -2548,7 +2875,7 @@ TENSOR_API tensor_status tensor_conj_physical_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 67, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 94, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj_physical", "self");
   LT_OUTPUT(frame.out[0], out, "conj_physical", "out");
   tensor_status status = lt_invoke(&frame, "conj_physical");
@@ -2558,7 +2885,7 @@ TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t
 TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "resolve_conj", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resolve_conj", "self");
   tensor_status status = lt_invoke(&frame, "resolve_conj");
   if (status == TENSOR_OK) {
@@ -2570,7 +2897,7 @@ TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **ou
 TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "resolve_neg", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resolve_neg", "self");
   tensor_status status = lt_invoke(&frame, "resolve_neg");
   if (status == TENSOR_OK) {
@@ -2582,7 +2909,7 @@ TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out
 TENSOR_API tensor_status tensor_angle(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "angle", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "angle", "self");
   tensor_status status = lt_invoke(&frame, "angle");
   if (status == TENSOR_OK) {
@@ -2593,7 +2920,7 @@ TENSOR_API tensor_status tensor_angle(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_angle_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 70, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 97, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "angle", "self");
   LT_OUTPUT(frame.out[0], out, "angle", "out");
   tensor_status status = lt_invoke(&frame, "angle");
@@ -2603,7 +2930,7 @@ TENSOR_API tensor_status tensor_angle_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "clone", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clone", "self");
   LT_ENUM(memory_format, -1, 3, "clone", "memory_format"); a[1].i = memory_format;
   tensor_status status = lt_invoke(&frame, "clone");
@@ -2616,7 +2943,7 @@ TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format
 TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "contiguous", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "contiguous", "self");
   LT_ENUM(memory_format, -1, 3, "contiguous", "memory_format"); a[1].i = memory_format;
   tensor_status status = lt_invoke(&frame, "contiguous");
@@ -2629,7 +2956,7 @@ TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_f
 TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, bool non_blocking, bool copy, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "to.options", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to.options", "self");
   LT_ENUM(dtype, -1, 13, "to.options", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "to.options", "layout"); a[2].i = layout;
@@ -2646,7 +2973,7 @@ TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dt
 
 TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool non_blocking) {
   lt_value a[3];
-  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "copy_", "self");
   LT_REQUIRED(a[1], src, LT_TENSOR, "copy_", "src");
   a[2].i = non_blocking;
@@ -2656,7 +2983,7 @@ TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool 
 
 TENSOR_API tensor_status tensor_copy__scalar(tensor_t *self, tensor_scalar src, bool non_blocking) {
   lt_value a[3];
-  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "copy_", "self");
   LT_SCALAR(src, LT_MUST, "copy_", "src"); a[1].scalar = src;
   frame.number = 2;
@@ -2668,7 +2995,7 @@ TENSOR_API tensor_status tensor_copy__scalar(tensor_t *self, tensor_scalar src, 
 TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out) {
   LT_RESULT(out, "fill", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_REQUIRED(a[1], value, LT_TENSOR, "fill", "value");
   tensor_status status = lt_invoke(&frame, "fill");
@@ -2681,7 +3008,7 @@ TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value
 TENSOR_API tensor_status tensor_fill_scalar(const tensor_t *self, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "fill", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_SCALAR(value, LT_MUST, "fill", "value"); a[1].scalar = value;
   frame.number = 2;
@@ -2694,7 +3021,7 @@ TENSOR_API tensor_status tensor_fill_scalar(const tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_fill_(tensor_t *self, const tensor_t *value) {
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 102, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_REQUIRED(a[1], value, LT_TENSOR, "fill", "value");
   tensor_status status = lt_invoke(&frame, "fill");
@@ -2703,7 +3030,7 @@ TENSOR_API tensor_status tensor_fill_(tensor_t *self, const tensor_t *value) {
 
 TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value) {
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 102, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_SCALAR(value, LT_MUST, "fill", "value"); a[1].scalar = value;
   frame.number = 2;
@@ -2713,7 +3040,7 @@ TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value
 
 TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "zero_", "self");
   tensor_status status = lt_invoke(&frame, "zero_");
   return status;
@@ -2722,7 +3049,7 @@ TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
 TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out) {
   LT_RESULT(out, "item", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "item", "self");
   tensor_status status = lt_invoke(&frame, "item");
   if (status == TENSOR_OK) {
@@ -2734,7 +3061,7 @@ TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out) {
 TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memory_format memory_format, bool *out) {
   LT_RESULT(out, "is_contiguous", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_contiguous", "self");
   LT_ENUM(memory_format, -1, 3, "is_contiguous", "memory_format"); a[1].i = memory_format;
   tensor_status status = lt_invoke(&frame, "is_contiguous");
@@ -2747,7 +3074,7 @@ TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memor
 TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *tensor, bool *out) {
   LT_RESULT(out, "is_set_to", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_set_to", "self");
   LT_REQUIRED(a[1], tensor, LT_TENSOR, "is_set_to", "tensor");
   tensor_status status = lt_invoke(&frame, "is_set_to");
@@ -2759,7 +3086,7 @@ TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int64_t size_len, tensor_memory_format memory_format) {
   lt_value a[3];
-  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resize_", "self");
   LT_SPAN(size, size_len, "resize_", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(memory_format, -1, 3, "resize_", "memory_format"); a[2].i = memory_format;
@@ -2770,7 +3097,7 @@ TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int
 TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow_copy", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "narrow_copy", "self");
   a[1].i = dim;
   a[2].i = start;
@@ -2784,7 +3111,7 @@ TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, i
 
 TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 81, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 108, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "narrow_copy", "self");
   a[1].i = dim;
   a[2].i = start;
@@ -2796,7 +3123,7 @@ TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t di
 
 TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_template, tensor_memory_format memory_format) {
   lt_value a[3];
-  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resize_as_", "self");
   LT_REQUIRED(a[1], the_template, LT_TENSOR, "resize_as_", "the_template");
   LT_ENUM(memory_format, -1, 3, "resize_as_", "memory_format"); a[2].i = memory_format;
@@ -2806,7 +3133,7 @@ TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_t
 
 TENSOR_API tensor_status tensor_set_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_", "self");
   tensor_status status = lt_invoke(&frame, "set_");
   return status;
@@ -2814,7 +3141,7 @@ TENSOR_API tensor_status tensor_set_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *source) {
   lt_value a[2];
-  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.tensor", "self");
   LT_REQUIRED(a[1], source, LT_TENSOR, "set_.tensor", "source");
   tensor_status status = lt_invoke(&frame, "set_.tensor");
@@ -2823,7 +3150,7 @@ TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *sour
 
 TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tensor_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
   lt_value a[5];
-  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.tensor_geometry", "self");
   LT_REQUIRED(a[1], source, LT_TENSOR, "set_.tensor_geometry", "source");
   a[2].i = storage_offset;
@@ -2835,7 +3162,7 @@ TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storage_t *source) {
   lt_value a[2];
-  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.storage", "self");
   LT_REQUIRED(a[1], source, LT_STORAGE, "set_.storage", "source");
   tensor_status status = lt_invoke(&frame, "set_.storage");
@@ -2844,7 +3171,7 @@ TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storag
 
 TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tensor_storage_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
   lt_value a[5];
-  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.storage_geometry", "self");
   LT_REQUIRED(a[1], source, LT_STORAGE, "set_.storage_geometry", "source");
   a[2].i = storage_offset;
@@ -2856,7 +3183,7 @@ TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tens
 
 TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fill_value, bool wrap) {
   lt_value a[3];
-  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill_diagonal_", "self");
   LT_SCALAR(fill_value, LT_MUST, "fill_diagonal_", "fill_value"); a[1].scalar = fill_value;
   a[2].i = wrap;
@@ -2867,7 +3194,7 @@ TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fil
 TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "zeros", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
@@ -2881,7 +3208,7 @@ TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 89, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 116, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
@@ -2894,7 +3221,7 @@ TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len,
 TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "ones", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
@@ -2908,7 +3235,7 @@ TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 90, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 117, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
@@ -2921,7 +3248,7 @@ TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, 
 TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "full", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
@@ -2936,7 +3263,7 @@ TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 91, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 118, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
   LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
@@ -2950,7 +3277,7 @@ TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, 
 TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "empty", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
@@ -2965,7 +3292,7 @@ TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 92, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 119, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
@@ -2973,648 +3300,6 @@ TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len,
   LT_ENUM(memory_format, -1, 3, "empty", "memory_format"); a[4].i = memory_format;
   LT_OUTPUT(frame.out[0], out, "empty", "out");
   tensor_status status = lt_invoke(&frame, "empty");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "empty_strided", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
-  LT_SPAN(size, size_len, "empty_strided", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_SPAN(stride, stride_len, "empty_strided", "stride"); a[1].list.data = stride, a[1].list.length = stride_len;
-  LT_ENUM(dtype, -1, 13, "empty_strided", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "empty_strided", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "empty_strided", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "empty_strided");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size_len, const int64_t *physical_layout, int64_t physical_layout_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "empty_permuted", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
-  LT_SPAN(size, size_len, "empty_permuted", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_SPAN(physical_layout, physical_layout_len, "empty_permuted", "physical_layout"); a[1].list.data = physical_layout, a[1].list.length = physical_layout_len;
-  LT_ENUM(dtype, -1, 13, "empty_permuted", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "empty_permuted", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "empty_permuted", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "empty_permuted");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "scalar_tensor", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
-  LT_SCALAR(s, LT_MUST, "scalar_tensor", "s"); a[0].scalar = s;
-  LT_ENUM(dtype, -1, 13, "scalar_tensor", "dtype"); a[1].i = dtype;
-  LT_ENUM(layout, -1, 5, "scalar_tensor", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 5, "scalar_tensor", "device"); a[3].device = device;
-  tensor_status status = lt_invoke(&frame, "scalar_tensor");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "arange.start", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
-  LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
-  LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
-  LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "arange.start", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "arange.start", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "arange.start");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 96, .mode = LT_OUT, .args = a};
-  LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
-  LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
-  LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "arange.start", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "arange.start", "device"); a[4].device = device;
-  LT_OUTPUT(frame.out[0], out, "arange.start", "out");
-  tensor_status status = lt_invoke(&frame, "arange.start");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "arange.start_step", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
-  LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
-  LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
-  LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
-  LT_ENUM(dtype, -1, 13, "arange.start_step", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "arange.start_step", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "arange.start_step", "device"); a[5].device = device;
-  tensor_status status = lt_invoke(&frame, "arange.start_step");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[6];
-  lt_frame frame = {.op = 97, .mode = LT_OUT, .args = a};
-  LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
-  LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
-  LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
-  LT_ENUM(dtype, -1, 13, "arange.start_step", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "arange.start_step", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "arange.start_step", "device"); a[5].device = device;
-  LT_OUTPUT(frame.out[0], out, "arange.start_step", "out");
-  tensor_status status = lt_invoke(&frame, "arange.start_step");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "arange", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
-  LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
-  LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
-  LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 5, "arange", "device"); a[3].device = device;
-  tensor_status status = lt_invoke(&frame, "arange");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 98, .mode = LT_OUT, .args = a};
-  LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
-  LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
-  LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 5, "arange", "device"); a[3].device = device;
-  LT_OUTPUT(frame.out[0], out, "arange", "out");
-  tensor_status status = lt_invoke(&frame, "arange");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "range", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
-  LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
-  LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
-  LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
-  LT_ENUM(dtype, -1, 13, "range", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "range", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "range", "device"); a[5].device = device;
-  tensor_status status = lt_invoke(&frame, "range");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[6];
-  lt_frame frame = {.op = 99, .mode = LT_OUT, .args = a};
-  LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
-  LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
-  LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
-  LT_ENUM(dtype, -1, 13, "range", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "range", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "range", "device"); a[5].device = device;
-  LT_OUTPUT(frame.out[0], out, "range", "out");
-  tensor_status status = lt_invoke(&frame, "range");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "linspace", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
-  LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
-  LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
-  a[2].i = steps;
-  LT_ENUM(dtype, -1, 13, "linspace", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "linspace", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "linspace", "device"); a[5].device = device;
-  tensor_status status = lt_invoke(&frame, "linspace");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[6];
-  lt_frame frame = {.op = 100, .mode = LT_OUT, .args = a};
-  LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
-  LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
-  a[2].i = steps;
-  LT_ENUM(dtype, -1, 13, "linspace", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "linspace", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "linspace", "device"); a[5].device = device;
-  LT_OUTPUT(frame.out[0], out, "linspace", "out");
-  tensor_status status = lt_invoke(&frame, "linspace");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "linspace.tensor_tensor", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
-  LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
-  a[2].i = steps;
-  LT_ENUM(dtype, -1, 13, "linspace.tensor_tensor", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "linspace.tensor_tensor", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "linspace.tensor_tensor", "device"); a[5].device = device;
-  tensor_status status = lt_invoke(&frame, "linspace.tensor_tensor");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[6];
-  lt_frame frame = {.op = 101, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
-  LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
-  a[2].i = steps;
-  LT_ENUM(dtype, -1, 13, "linspace.tensor_tensor", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "linspace.tensor_tensor", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "linspace.tensor_tensor", "device"); a[5].device = device;
-  LT_OUTPUT(frame.out[0], out, "linspace.tensor_tensor", "out");
-  tensor_status status = lt_invoke(&frame, "linspace.tensor_tensor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "linspace.tensor_scalar", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
-  LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
-  a[2].i = steps;
-  LT_ENUM(dtype, -1, 13, "linspace.tensor_scalar", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "linspace.tensor_scalar", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "linspace.tensor_scalar", "device"); a[5].device = device;
-  tensor_status status = lt_invoke(&frame, "linspace.tensor_scalar");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[6];
-  lt_frame frame = {.op = 102, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
-  LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
-  a[2].i = steps;
-  LT_ENUM(dtype, -1, 13, "linspace.tensor_scalar", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "linspace.tensor_scalar", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "linspace.tensor_scalar", "device"); a[5].device = device;
-  LT_OUTPUT(frame.out[0], out, "linspace.tensor_scalar", "out");
-  tensor_status status = lt_invoke(&frame, "linspace.tensor_scalar");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "linspace.scalar_tensor", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
-  LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
-  LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
-  a[2].i = steps;
-  LT_ENUM(dtype, -1, 13, "linspace.scalar_tensor", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "linspace.scalar_tensor", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "linspace.scalar_tensor", "device"); a[5].device = device;
-  tensor_status status = lt_invoke(&frame, "linspace.scalar_tensor");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[6];
-  lt_frame frame = {.op = 103, .mode = LT_OUT, .args = a};
-  LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
-  LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
-  a[2].i = steps;
-  LT_ENUM(dtype, -1, 13, "linspace.scalar_tensor", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "linspace.scalar_tensor", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "linspace.scalar_tensor", "device"); a[5].device = device;
-  LT_OUTPUT(frame.out[0], out, "linspace.scalar_tensor", "out");
-  tensor_status status = lt_invoke(&frame, "linspace.scalar_tensor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "logspace", "out");
-  lt_value a[7];
-  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
-  LT_SCALAR(start, LT_MUST, "logspace", "start"); a[0].scalar = start;
-  LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
-  a[2].i = steps;
-  a[3].f = base;
-  LT_ENUM(dtype, -1, 13, "logspace", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "logspace", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 5, "logspace", "device"); a[6].device = device;
-  tensor_status status = lt_invoke(&frame, "logspace");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[7];
-  lt_frame frame = {.op = 104, .mode = LT_OUT, .args = a};
-  LT_SCALAR(start, LT_MUST, "logspace", "start"); a[0].scalar = start;
-  LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
-  a[2].i = steps;
-  a[3].f = base;
-  LT_ENUM(dtype, -1, 13, "logspace", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "logspace", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 5, "logspace", "device"); a[6].device = device;
-  LT_OUTPUT(frame.out[0], out, "logspace", "out");
-  tensor_status status = lt_invoke(&frame, "logspace");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "logspace.tensor_tensor", "out");
-  lt_value a[7];
-  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_tensor", "start");
-  LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
-  a[2].i = steps;
-  a[3].f = base;
-  LT_ENUM(dtype, -1, 13, "logspace.tensor_tensor", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "logspace.tensor_tensor", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 5, "logspace.tensor_tensor", "device"); a[6].device = device;
-  tensor_status status = lt_invoke(&frame, "logspace.tensor_tensor");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[7];
-  lt_frame frame = {.op = 105, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_tensor", "start");
-  LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
-  a[2].i = steps;
-  a[3].f = base;
-  LT_ENUM(dtype, -1, 13, "logspace.tensor_tensor", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "logspace.tensor_tensor", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 5, "logspace.tensor_tensor", "device"); a[6].device = device;
-  LT_OUTPUT(frame.out[0], out, "logspace.tensor_tensor", "out");
-  tensor_status status = lt_invoke(&frame, "logspace.tensor_tensor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "logspace.tensor_scalar", "out");
-  lt_value a[7];
-  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_scalar", "start");
-  LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
-  a[2].i = steps;
-  a[3].f = base;
-  LT_ENUM(dtype, -1, 13, "logspace.tensor_scalar", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "logspace.tensor_scalar", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 5, "logspace.tensor_scalar", "device"); a[6].device = device;
-  tensor_status status = lt_invoke(&frame, "logspace.tensor_scalar");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start, tensor_scalar end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[7];
-  lt_frame frame = {.op = 106, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], start, LT_TENSOR, "logspace.tensor_scalar", "start");
-  LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
-  a[2].i = steps;
-  a[3].f = base;
-  LT_ENUM(dtype, -1, 13, "logspace.tensor_scalar", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "logspace.tensor_scalar", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 5, "logspace.tensor_scalar", "device"); a[6].device = device;
-  LT_OUTPUT(frame.out[0], out, "logspace.tensor_scalar", "out");
-  tensor_status status = lt_invoke(&frame, "logspace.tensor_scalar");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "logspace.scalar_tensor", "out");
-  lt_value a[7];
-  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
-  LT_SCALAR(start, LT_MUST, "logspace.scalar_tensor", "start"); a[0].scalar = start;
-  LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
-  a[2].i = steps;
-  a[3].f = base;
-  LT_ENUM(dtype, -1, 13, "logspace.scalar_tensor", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "logspace.scalar_tensor", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 5, "logspace.scalar_tensor", "device"); a[6].device = device;
-  tensor_status status = lt_invoke(&frame, "logspace.scalar_tensor");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, const tensor_t *end, int64_t steps, double base, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[7];
-  lt_frame frame = {.op = 107, .mode = LT_OUT, .args = a};
-  LT_SCALAR(start, LT_MUST, "logspace.scalar_tensor", "start"); a[0].scalar = start;
-  LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
-  a[2].i = steps;
-  a[3].f = base;
-  LT_ENUM(dtype, -1, 13, "logspace.scalar_tensor", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "logspace.scalar_tensor", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 5, "logspace.scalar_tensor", "device"); a[6].device = device;
-  LT_OUTPUT(frame.out[0], out, "logspace.scalar_tensor", "out");
-  tensor_status status = lt_invoke(&frame, "logspace.scalar_tensor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "eye", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
-  a[0].i = n;
-  LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
-  LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 5, "eye", "device"); a[3].device = device;
-  tensor_status status = lt_invoke(&frame, "eye");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 108, .mode = LT_OUT, .args = a};
-  a[0].i = n;
-  LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
-  LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 5, "eye", "device"); a[3].device = device;
-  LT_OUTPUT(frame.out[0], out, "eye", "out");
-  tensor_status status = lt_invoke(&frame, "eye");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "eye.m", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
-  a[0].i = n;
-  a[1].i = m;
-  LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "eye.m", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "eye.m", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "eye.m");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 109, .mode = LT_OUT, .args = a};
-  a[0].i = n;
-  a[1].i = m;
-  LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "eye.m", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "eye.m", "device"); a[4].device = device;
-  LT_OUTPUT(frame.out[0], out, "eye.m", "out");
-  tensor_status status = lt_invoke(&frame, "eye.m");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "tril_indices", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
-  a[0].i = row;
-  a[1].i = col;
-  a[2].i = offset;
-  LT_ENUM(dtype, -1, 13, "tril_indices", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "tril_indices", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "tril_indices", "device"); a[5].device = device;
-  tensor_status status = lt_invoke(&frame, "tril_indices");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "triu_indices", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
-  a[0].i = row;
-  a[1].i = col;
-  a[2].i = offset;
-  LT_ENUM(dtype, -1, 13, "triu_indices", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "triu_indices", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "triu_indices", "device"); a[5].device = device;
-  tensor_status status = lt_invoke(&frame, "triu_indices");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "empty_like", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "empty_like", "self");
-  LT_ENUM(dtype, -1, 13, "empty_like", "dtype"); a[1].i = dtype;
-  LT_ENUM(layout, -1, 5, "empty_like", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 5, "empty_like", "device"); a[3].device = device;
-  LT_ENUM(memory_format, -1, 3, "empty_like", "memory_format"); a[4].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "empty_like");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "zeros_like", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "zeros_like", "self");
-  LT_ENUM(dtype, -1, 13, "zeros_like", "dtype"); a[1].i = dtype;
-  LT_ENUM(layout, -1, 5, "zeros_like", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 5, "zeros_like", "device"); a[3].device = device;
-  LT_ENUM(memory_format, -1, 3, "zeros_like", "memory_format"); a[4].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "zeros_like");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "ones_like", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "ones_like", "self");
-  LT_ENUM(dtype, -1, 13, "ones_like", "dtype"); a[1].i = dtype;
-  LT_ENUM(layout, -1, 5, "ones_like", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 5, "ones_like", "device"); a[3].device = device;
-  LT_ENUM(memory_format, -1, 3, "ones_like", "memory_format"); a[4].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "ones_like");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "full_like", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "full_like", "self");
-  LT_SCALAR(fill_value, LT_MUST, "full_like", "fill_value"); a[1].scalar = fill_value;
-  LT_ENUM(dtype, -1, 13, "full_like", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "full_like", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "full_like", "device"); a[4].device = device;
-  LT_ENUM(memory_format, -1, 3, "full_like", "memory_format"); a[5].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "full_like");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "new_empty", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty", "self");
-  LT_SPAN(size, size_len, "new_empty", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "new_empty", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "new_empty", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "new_empty", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "new_empty");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "new_empty_strided", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty_strided", "self");
-  LT_SPAN(size, size_len, "new_empty_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_SPAN(stride, stride_len, "new_empty_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
-  LT_ENUM(dtype, -1, 13, "new_empty_strided", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "new_empty_strided", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "new_empty_strided", "device"); a[5].device = device;
-  tensor_status status = lt_invoke(&frame, "new_empty_strided");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "new_full", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "new_full", "self");
-  LT_SPAN(size, size_len, "new_full", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_SCALAR(fill_value, LT_MUST, "new_full", "fill_value"); a[2].scalar = fill_value;
-  LT_ENUM(dtype, -1, 13, "new_full", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "new_full", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "new_full", "device"); a[5].device = device;
-  tensor_status status = lt_invoke(&frame, "new_full");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "new_zeros", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "new_zeros", "self");
-  LT_SPAN(size, size_len, "new_zeros", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "new_zeros", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "new_zeros", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "new_zeros", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "new_zeros");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
   return status;
 }
 

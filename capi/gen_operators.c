@@ -1242,6 +1242,196 @@ static intptr_t packed_eye_m_out(lt_value *a) { return tensor_eye_m_out(a[0].i, 
 
 static intptr_t packed_fail_allocation(lt_value *a) { return tensor_fail_allocation(a[0].i); }
 
+static intptr_t packed_fft_fft(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_fft(a[0].pointer, a[1].i, a[2].i, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_fft_out(lt_value *a) { return tensor_fft_fft_out(a[0].pointer, a[1].i, a[2].i, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_fft2(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_fft2(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_fft2_out(lt_value *a) { return tensor_fft_fft2_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_fftfreq(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_fftfreq(a[0].i, a[1].f, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_fftfreq_out(lt_value *a) { return tensor_fft_fftfreq_out(a[0].i, a[1].f, a[2].i, a[3].i, a[4].device, a[5].pointer); }
+
+static intptr_t packed_fft_fftn(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_fftn(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_fftn_out(lt_value *a) { return tensor_fft_fftn_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_fftshift(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_fftshift(a[0].pointer, a[1].list.data, a[1].list.length, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_hfft(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_hfft(a[0].pointer, a[1].i, a[2].i, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_hfft_out(lt_value *a) { return tensor_fft_hfft_out(a[0].pointer, a[1].i, a[2].i, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_hfft2(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_hfft2(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_hfft2_out(lt_value *a) { return tensor_fft_hfft2_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_hfftn(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_hfftn(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_hfftn_out(lt_value *a) { return tensor_fft_hfftn_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_ifft(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_ifft(a[0].pointer, a[1].i, a[2].i, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_ifft_out(lt_value *a) { return tensor_fft_ifft_out(a[0].pointer, a[1].i, a[2].i, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_ifft2(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_ifft2(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_ifft2_out(lt_value *a) { return tensor_fft_ifft2_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_ifftn(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_ifftn(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_ifftn_out(lt_value *a) { return tensor_fft_ifftn_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_ifftshift(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_ifftshift(a[0].pointer, a[1].list.data, a[1].list.length, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_ihfft(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_ihfft(a[0].pointer, a[1].i, a[2].i, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_ihfft_out(lt_value *a) { return tensor_fft_ihfft_out(a[0].pointer, a[1].i, a[2].i, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_ihfft2(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_ihfft2(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_ihfft2_out(lt_value *a) { return tensor_fft_ihfft2_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_ihfftn(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_ihfftn(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_ihfftn_out(lt_value *a) { return tensor_fft_ihfftn_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_irfft(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_irfft(a[0].pointer, a[1].i, a[2].i, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_irfft_out(lt_value *a) { return tensor_fft_irfft_out(a[0].pointer, a[1].i, a[2].i, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_irfft2(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_irfft2(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_irfft2_out(lt_value *a) { return tensor_fft_irfft2_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_irfftn(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_irfftn(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_irfftn_out(lt_value *a) { return tensor_fft_irfftn_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_rfft(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_rfft(a[0].pointer, a[1].i, a[2].i, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_rfft_out(lt_value *a) { return tensor_fft_rfft_out(a[0].pointer, a[1].i, a[2].i, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_rfft2(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_rfft2(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_rfft2_out(lt_value *a) { return tensor_fft_rfft2_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_rfftfreq(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_rfftfreq(a[0].i, a[1].f, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_rfftfreq_out(lt_value *a) { return tensor_fft_rfftfreq_out(a[0].i, a[1].f, a[2].i, a[3].i, a[4].device, a[5].pointer); }
+
+static intptr_t packed_fft_rfftn(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_rfftn(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_rfftn_out(lt_value *a) { return tensor_fft_rfftn_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, a[4].pointer); }
+
+static intptr_t packed_fft_c2c(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_c2c(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].f, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_c2r(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_c2r(a[0].pointer, a[1].i, a[2].i, a[3].f, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fft_r2c(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fft_r2c(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].f, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_file_write(lt_value *a) { return tensor_file_write(a[0].text, a[1].pointer); }
 
 static intptr_t packed_fill(lt_value *a) {
@@ -1515,11 +1705,15 @@ static intptr_t packed_get_default_dtype(lt_value *a) {
 
 static intptr_t packed_get_num_threads(lt_value *a) { return tensor_get_num_threads((int64_t *)&a[0].i); }
 
+static intptr_t packed_get_version(lt_value *a) { return tensor_get_version(a[0].pointer, (int64_t *)&a[0].i); }
+
 static intptr_t packed_grad(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_grad(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+static intptr_t packed_grad_fn(lt_value *a) { return tensor_grad_fn(a[0].pointer, (tensor_node_t **)&a[0].pointer); }
 
 static intptr_t packed_grad_fn_name(lt_value *a) { return tensor_grad_fn_name(a[0].pointer, (char **)&a[0].text); }
 
@@ -1528,6 +1722,8 @@ static intptr_t packed_gradient(lt_value *a) { return tensor_gradient(a[0].point
 static intptr_t packed_gradient_scalars(lt_value *a) { return tensor_gradient_scalars(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
 
 static intptr_t packed_gradient_tensors(lt_value *a) { return tensor_gradient_tensors(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
+
+static intptr_t packed_gradient_edge(lt_value *a) { return tensor_gradient_edge(a[0].pointer, (tensor_node_t **)&a[0].pointer, (int64_t *)&a[1].i); }
 
 static intptr_t packed_greater(lt_value *a) {
   tensor_t *made;
@@ -1592,6 +1788,12 @@ static intptr_t packed_gt_scalar_out(lt_value *a) { return tensor_gt_scalar_out(
 static intptr_t packed_hamming_window(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_hamming_window(a[0].i, a[1].i, a[2].f, a[3].f, a[4].i, a[5].i, a[6].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_handle(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_handle(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -1689,6 +1891,8 @@ static intptr_t packed_imag(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_increment_version(lt_value *a) { return tensor_increment_version(a[0].pointer); }
+
 static intptr_t packed_index_add(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_index_add(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].scalar, &made);
@@ -1777,6 +1981,20 @@ static intptr_t packed_inverse(lt_value *a) {
 
 static intptr_t packed_inverse_out(lt_value *a) { return tensor_inverse_out(a[0].pointer, a[1].pointer); }
 
+static intptr_t packed_is_anomaly_check_nan_enabled(lt_value *a) {
+  bool r0 = 0;
+  tensor_status status = tensor_is_anomaly_check_nan_enabled(&r0);
+  a[0].i = r0;
+  return status;
+}
+
+static intptr_t packed_is_anomaly_enabled(lt_value *a) {
+  bool r0 = 0;
+  tensor_status status = tensor_is_anomaly_enabled(&r0);
+  a[0].i = r0;
+  return status;
+}
+
 static intptr_t packed_is_conj(lt_value *a) {
   bool r0 = 0;
   tensor_status status = tensor_is_conj(a[0].pointer, &r0);
@@ -1787,6 +2005,13 @@ static intptr_t packed_is_conj(lt_value *a) {
 static intptr_t packed_is_contiguous(lt_value *a) {
   bool r0 = 0;
   tensor_status status = tensor_is_contiguous(a[0].pointer, a[1].i, &r0);
+  a[0].i = r0;
+  return status;
+}
+
+static intptr_t packed_is_grad(lt_value *a) {
+  bool r0 = 0;
+  tensor_status status = tensor_is_grad(a[0].pointer, a[1].pointer, &r0);
   a[0].i = r0;
   return status;
 }
@@ -1913,6 +2138,12 @@ static intptr_t packed_isposinf_out(lt_value *a) { return tensor_isposinf_out(a[
 static intptr_t packed_isreal(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_isreal(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_istft(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_istft(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].pointer, a[5].i, a[6].i, a[7].i, a[8].i, a[9].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3055,6 +3286,32 @@ static intptr_t packed_nextafter_(lt_value *a) { return tensor_nextafter_(a[0].p
 
 static intptr_t packed_nextafter_out(lt_value *a) { return tensor_nextafter_out(a[0].pointer, a[1].pointer, a[2].pointer); }
 
+static intptr_t packed_node_context(lt_value *a) { return tensor_node_context(a[0].pointer, (void **)&a[0].pointer); }
+
+static intptr_t packed_node_edge(lt_value *a) { return tensor_node_edge(a[0].pointer, a[1].i, (tensor_node_t **)&a[0].pointer, (int64_t *)&a[1].i); }
+
+static intptr_t packed_node_edges(lt_value *a) { return tensor_node_edges(a[0].pointer, (int64_t *)&a[0].i); }
+
+static intptr_t packed_node_id(lt_value *a) { return tensor_node_id(a[0].pointer, (int64_t *)&a[0].i); }
+
+static intptr_t packed_node_name(lt_value *a) { return tensor_node_name(a[0].pointer, (char **)&a[0].text); }
+
+static intptr_t packed_node_register_hook(lt_value *a) { return tensor_node_register_hook(a[0].pointer, (tensor_callback)(intptr_t)a[1].pointer, a[2].pointer, (tensor_deleter)(intptr_t)a[3].pointer, (int64_t *)&a[0].i); }
+
+static intptr_t packed_node_register_prehook(lt_value *a) { return tensor_node_register_prehook(a[0].pointer, (tensor_callback)(intptr_t)a[1].pointer, a[2].pointer, (tensor_deleter)(intptr_t)a[3].pointer, (int64_t *)&a[0].i); }
+
+static intptr_t packed_node_saved(lt_value *a) { return tensor_node_saved(a[0].pointer, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
+
+static intptr_t packed_node_set_context(lt_value *a) { return tensor_node_set_context(a[0].pointer, a[1].pointer, (tensor_deleter)(intptr_t)a[2].pointer); }
+
+static intptr_t packed_node_variable(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_node_variable(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_node_weak(lt_value *a) { return tensor_node_weak(a[0].pointer, (tensor_node_t **)&a[0].pointer); }
+
 static intptr_t packed_nonzero(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_nonzero(a[0].pointer, &made);
@@ -3257,6 +3514,10 @@ static intptr_t packed_polygamma(lt_value *a) {
 
 static intptr_t packed_polygamma_out(lt_value *a) { return tensor_polygamma_out(a[0].i, a[1].pointer, a[2].pointer); }
 
+static intptr_t packed_pop_saved_tensors_hooks(lt_value *a) {
+  (void)a;
+  return tensor_pop_saved_tensors_hooks(); }
+
 static intptr_t packed_positive(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_positive(a[0].pointer, &made);
@@ -3297,6 +3558,8 @@ static intptr_t packed_promote_types(lt_value *a) {
   a[0].i = r0;
   return status;
 }
+
+static intptr_t packed_push_saved_tensors_hooks(lt_value *a) { return tensor_push_saved_tensors_hooks((tensor_pack)(intptr_t)a[0].pointer, (tensor_unpack)(intptr_t)a[1].pointer, (tensor_deleter)(intptr_t)a[2].pointer, a[3].pointer, (tensor_deleter)(intptr_t)a[4].pointer); }
 
 static intptr_t packed_put(lt_value *a) {
   tensor_t *made;
@@ -3436,6 +3699,12 @@ static intptr_t packed_reciprocal_(lt_value *a) { return tensor_reciprocal_(a[0]
 
 static intptr_t packed_reciprocal_out(lt_value *a) { return tensor_reciprocal_out(a[0].pointer, a[1].pointer); }
 
+static intptr_t packed_record_function(lt_value *a) { return tensor_record_function(a[0].text, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length, a[5].i, (tensor_callback)(intptr_t)a[6].pointer, a[7].pointer, (tensor_deleter)(intptr_t)a[8].pointer, (tensor_node_t **)&a[0].pointer); }
+
+static intptr_t packed_register_hook(lt_value *a) { return tensor_register_hook(a[0].pointer, (tensor_callback)(intptr_t)a[1].pointer, a[2].pointer, (tensor_deleter)(intptr_t)a[3].pointer, (int64_t *)&a[0].i); }
+
+static intptr_t packed_register_post_accumulate_grad_hook(lt_value *a) { return tensor_register_post_accumulate_grad_hook(a[0].pointer, (tensor_callback)(intptr_t)a[1].pointer, a[2].pointer, (tensor_deleter)(intptr_t)a[3].pointer, (int64_t *)&a[0].i); }
+
 static intptr_t packed_relu(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_relu(a[0].pointer, &made);
@@ -3463,6 +3732,8 @@ static intptr_t packed_remainder_scalar_(lt_value *a) { return tensor_remainder_
 static intptr_t packed_remainder_out(lt_value *a) { return tensor_remainder_out(a[0].pointer, a[1].pointer, a[2].pointer); }
 
 static intptr_t packed_remainder_scalar_out(lt_value *a) { return tensor_remainder_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_remove_hook(lt_value *a) { return tensor_remove_hook(a[0].i); }
 
 static intptr_t packed_renorm(lt_value *a) {
   tensor_t *made;
@@ -3746,9 +4017,13 @@ static intptr_t packed_set__tensor(lt_value *a) { return tensor_set__tensor(a[0]
 
 static intptr_t packed_set__tensor_geometry(lt_value *a) { return tensor_set__tensor_geometry(a[0].pointer, a[1].pointer, a[2].i, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length); }
 
+static intptr_t packed_set_anomaly_watcher(lt_value *a) { return tensor_set_anomaly_watcher((tensor_watcher)(intptr_t)a[0].pointer, a[1].pointer); }
+
 static intptr_t packed_set_default_device(lt_value *a) { return tensor_set_default_device(a[0].device); }
 
 static intptr_t packed_set_default_dtype(lt_value *a) { return tensor_set_default_dtype(a[0].i); }
+
+static intptr_t packed_set_detect_anomaly(lt_value *a) { return tensor_set_detect_anomaly(a[0].i, a[1].i); }
 
 static intptr_t packed_set_grad(lt_value *a) { return tensor_set_grad(a[0].pointer, a[1].pointer); }
 
@@ -3791,6 +4066,72 @@ static intptr_t packed_sign(lt_value *a) {
 static intptr_t packed_sign_(lt_value *a) { return tensor_sign_(a[0].pointer); }
 
 static intptr_t packed_sign_out(lt_value *a) { return tensor_sign_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_signal_windows_bartlett(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_bartlett(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_blackman(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_blackman(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_cosine(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_cosine(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_exponential(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_exponential(a[0].i, a[1].pointer, a[2].f, a[3].i, a[4].i, a[5].i, a[6].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_gaussian(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_gaussian(a[0].i, a[1].f, a[2].i, a[3].i, a[4].i, a[5].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_general_cosine(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_general_cosine(a[0].i, a[1].list.data, a[1].list.length, a[2].i, a[3].i, a[4].i, a[5].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_general_hamming(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_general_hamming(a[0].i, a[1].f, a[2].i, a[3].i, a[4].i, a[5].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_hamming(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_hamming(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_hann(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_hann(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_kaiser(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_kaiser(a[0].i, a[1].f, a[2].i, a[3].i, a[4].i, a[5].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_windows_nuttall(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_windows_nuttall(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
 
 static intptr_t packed_signbit(lt_value *a) {
   tensor_t *made;
@@ -3862,6 +4203,110 @@ static intptr_t packed_sort_stable(lt_value *a) { return tensor_sort_stable(a[0]
 
 static intptr_t packed_sort_stable_out(lt_value *a) { return tensor_sort_stable_out(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].pointer, a[5].pointer); }
 
+static intptr_t packed_special_airy_ai(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_airy_ai(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_airy_ai_out(lt_value *a) { return tensor_special_airy_ai_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_bessel_j0(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_bessel_j0(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_bessel_j0_out(lt_value *a) { return tensor_special_bessel_j0_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_bessel_j1(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_bessel_j1(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_bessel_j1_out(lt_value *a) { return tensor_special_bessel_j1_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_bessel_y0(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_bessel_y0(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_bessel_y0_out(lt_value *a) { return tensor_special_bessel_y0_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_bessel_y1(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_bessel_y1(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_bessel_y1_out(lt_value *a) { return tensor_special_bessel_y1_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_t(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_t(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_t_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_t_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_t_out(lt_value *a) { return tensor_special_chebyshev_polynomial_t_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_t_scalar_out(lt_value *a) { return tensor_special_chebyshev_polynomial_t_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_u(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_u(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_u_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_u_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_u_out(lt_value *a) { return tensor_special_chebyshev_polynomial_u_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_u_scalar_out(lt_value *a) { return tensor_special_chebyshev_polynomial_u_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_v(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_v(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_v_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_v_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_v_out(lt_value *a) { return tensor_special_chebyshev_polynomial_v_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_v_scalar_out(lt_value *a) { return tensor_special_chebyshev_polynomial_v_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_w(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_w(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_w_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_chebyshev_polynomial_w_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_chebyshev_polynomial_w_out(lt_value *a) { return tensor_special_chebyshev_polynomial_w_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_chebyshev_polynomial_w_scalar_out(lt_value *a) { return tensor_special_chebyshev_polynomial_w_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
 static intptr_t packed_special_digamma(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_digamma(a[0].pointer, &made);
@@ -3869,6 +4314,14 @@ static intptr_t packed_special_digamma(lt_value *a) {
 }
 
 static intptr_t packed_special_digamma_out(lt_value *a) { return tensor_special_digamma_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_entr(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_entr(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_entr_out(lt_value *a) { return tensor_special_entr_out(a[0].pointer, a[1].pointer); }
 
 static intptr_t packed_special_erf(lt_value *a) {
   tensor_t *made;
@@ -3885,6 +4338,14 @@ static intptr_t packed_special_erfc(lt_value *a) {
 }
 
 static intptr_t packed_special_erfc_out(lt_value *a) { return tensor_special_erfc_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_erfcx(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_erfcx(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_erfcx_out(lt_value *a) { return tensor_special_erfcx_out(a[0].pointer, a[1].pointer); }
 
 static intptr_t packed_special_erfinv(lt_value *a) {
   tensor_t *made;
@@ -3942,6 +4403,38 @@ static intptr_t packed_special_gammaln(lt_value *a) {
 
 static intptr_t packed_special_gammaln_out(lt_value *a) { return tensor_special_gammaln_out(a[0].pointer, a[1].pointer); }
 
+static intptr_t packed_special_hermite_polynomial_h(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_hermite_polynomial_h(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_hermite_polynomial_h_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_hermite_polynomial_h_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_hermite_polynomial_h_out(lt_value *a) { return tensor_special_hermite_polynomial_h_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_hermite_polynomial_h_scalar_out(lt_value *a) { return tensor_special_hermite_polynomial_h_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_hermite_polynomial_he(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_hermite_polynomial_he(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_hermite_polynomial_he_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_hermite_polynomial_he_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_hermite_polynomial_he_out(lt_value *a) { return tensor_special_hermite_polynomial_he_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_hermite_polynomial_he_scalar_out(lt_value *a) { return tensor_special_hermite_polynomial_he_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
 static intptr_t packed_special_i0(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_i0(a[0].pointer, &made);
@@ -3949,6 +4442,62 @@ static intptr_t packed_special_i0(lt_value *a) {
 }
 
 static intptr_t packed_special_i0_out(lt_value *a) { return tensor_special_i0_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_i0e(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_i0e(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_i0e_out(lt_value *a) { return tensor_special_i0e_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_i1(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_i1(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_i1_out(lt_value *a) { return tensor_special_i1_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_i1e(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_i1e(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_i1e_out(lt_value *a) { return tensor_special_i1e_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_laguerre_polynomial_l(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_laguerre_polynomial_l(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_laguerre_polynomial_l_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_laguerre_polynomial_l_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_laguerre_polynomial_l_out(lt_value *a) { return tensor_special_laguerre_polynomial_l_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_laguerre_polynomial_l_scalar_out(lt_value *a) { return tensor_special_laguerre_polynomial_l_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_legendre_polynomial_p(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_legendre_polynomial_p(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_legendre_polynomial_p_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_legendre_polynomial_p_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_legendre_polynomial_p_out(lt_value *a) { return tensor_special_legendre_polynomial_p_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_legendre_polynomial_p_scalar_out(lt_value *a) { return tensor_special_legendre_polynomial_p_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
 
 static intptr_t packed_special_log1p(lt_value *a) {
   tensor_t *made;
@@ -3958,6 +4507,22 @@ static intptr_t packed_special_log1p(lt_value *a) {
 
 static intptr_t packed_special_log1p_out(lt_value *a) { return tensor_special_log1p_out(a[0].pointer, a[1].pointer); }
 
+static intptr_t packed_special_log_ndtr(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_log_ndtr(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_log_ndtr_out(lt_value *a) { return tensor_special_log_ndtr_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_log_softmax(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_log_softmax(a[0].pointer, a[1].i, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_log_softmax_out(lt_value *a) { return tensor_special_log_softmax_out(a[0].pointer, a[1].i, a[2].i, a[3].pointer); }
+
 static intptr_t packed_special_logit(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_logit(a[0].pointer, a[1].pointer, &made);
@@ -3966,6 +4531,46 @@ static intptr_t packed_special_logit(lt_value *a) {
 
 static intptr_t packed_special_logit_out(lt_value *a) { return tensor_special_logit_out(a[0].pointer, a[1].pointer, a[2].pointer); }
 
+static intptr_t packed_special_logsumexp(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_logsumexp(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_logsumexp_out(lt_value *a) { return tensor_special_logsumexp_out(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].pointer); }
+
+static intptr_t packed_special_modified_bessel_i0(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_modified_bessel_i0(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_modified_bessel_i0_out(lt_value *a) { return tensor_special_modified_bessel_i0_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_modified_bessel_i1(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_modified_bessel_i1(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_modified_bessel_i1_out(lt_value *a) { return tensor_special_modified_bessel_i1_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_modified_bessel_k0(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_modified_bessel_k0(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_modified_bessel_k0_out(lt_value *a) { return tensor_special_modified_bessel_k0_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_modified_bessel_k1(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_modified_bessel_k1(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_modified_bessel_k1_out(lt_value *a) { return tensor_special_modified_bessel_k1_out(a[0].pointer, a[1].pointer); }
+
 static intptr_t packed_special_multigammaln(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_multigammaln(a[0].pointer, a[1].i, &made);
@@ -3973,6 +4578,22 @@ static intptr_t packed_special_multigammaln(lt_value *a) {
 }
 
 static intptr_t packed_special_multigammaln_out(lt_value *a) { return tensor_special_multigammaln_out(a[0].pointer, a[1].i, a[2].pointer); }
+
+static intptr_t packed_special_ndtr(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_ndtr(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_ndtr_out(lt_value *a) { return tensor_special_ndtr_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_ndtri(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_ndtri(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_ndtri_out(lt_value *a) { return tensor_special_ndtri_out(a[0].pointer, a[1].pointer); }
 
 static intptr_t packed_special_polygamma(lt_value *a) {
   tensor_t *made;
@@ -3998,6 +4619,86 @@ static intptr_t packed_special_round(lt_value *a) {
 
 static intptr_t packed_special_round_out(lt_value *a) { return tensor_special_round_out(a[0].pointer, a[1].i, a[2].pointer); }
 
+static intptr_t packed_special_scaled_modified_bessel_k0(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_scaled_modified_bessel_k0(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_scaled_modified_bessel_k0_out(lt_value *a) { return tensor_special_scaled_modified_bessel_k0_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_scaled_modified_bessel_k1(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_scaled_modified_bessel_k1(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_scaled_modified_bessel_k1_out(lt_value *a) { return tensor_special_scaled_modified_bessel_k1_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_t(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_t(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_t_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_t_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_t_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_t_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_t_scalar_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_t_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_u(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_u(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_u_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_u_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_u_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_u_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_u_scalar_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_u_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_v(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_v(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_v_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_v_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_v_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_v_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_v_scalar_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_v_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_w(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_w(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_w_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_shifted_chebyshev_polynomial_w_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_w_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_w_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_special_shifted_chebyshev_polynomial_w_scalar_out(lt_value *a) { return tensor_special_shifted_chebyshev_polynomial_w_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
+
 static intptr_t packed_special_sinc(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_special_sinc(a[0].pointer, &made);
@@ -4005,6 +4706,22 @@ static intptr_t packed_special_sinc(lt_value *a) {
 }
 
 static intptr_t packed_special_sinc_out(lt_value *a) { return tensor_special_sinc_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_special_softmax(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_softmax(a[0].pointer, a[1].i, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_softmax_out(lt_value *a) { return tensor_special_softmax_out(a[0].pointer, a[1].i, a[2].i, a[3].pointer); }
+
+static intptr_t packed_special_spherical_bessel_j0(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_special_spherical_bessel_j0(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_special_spherical_bessel_j0_out(lt_value *a) { return tensor_special_spherical_bessel_j0_out(a[0].pointer, a[1].pointer); }
 
 static intptr_t packed_special_xlog1py(lt_value *a) {
   tensor_t *made;
@@ -4147,6 +4864,12 @@ static intptr_t packed_std_mean(lt_value *a) { return tensor_std_mean(a[0].point
 static intptr_t packed_std_mean_correction(lt_value *a) { return tensor_std_mean_correction(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 static intptr_t packed_std_mean_dim(lt_value *a) { return tensor_std_mean_dim(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
+static intptr_t packed_stft(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_stft(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].pointer, a[5].i, a[6].text, a[7].i, a[8].i, a[9].i, a[10].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
 
 static intptr_t packed_storage_byteswap_(lt_value *a) { return tensor_storage_byteswap_(a[0].pointer, a[1].i); }
 
@@ -5464,6 +6187,179 @@ static const lt_parameter of_fail_allocation[] = {
     {"countdown", 'I', 0, {0}},
 };
 
+static const lt_parameter of_fft_fft[] = {
+    {"input", 'T', 0, {0}},
+    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", 'I', LT_DEFAULT, {.i = -1}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_fft2[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_fftfreq[] = {
+    {"n", 'I', 0, {0}},
+    {"d", 'F', LT_DEFAULT, {.f = 1.0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_fft_fftn[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_fftshift[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_hfft[] = {
+    {"input", 'T', 0, {0}},
+    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", 'I', LT_DEFAULT, {.i = -1}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_hfft2[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_hfftn[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_ifft[] = {
+    {"input", 'T', 0, {0}},
+    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", 'I', LT_DEFAULT, {.i = -1}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_ifft2[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_ifftn[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_ifftshift[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_ihfft[] = {
+    {"input", 'T', 0, {0}},
+    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", 'I', LT_DEFAULT, {.i = -1}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_ihfft2[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_ihfftn[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_irfft[] = {
+    {"input", 'T', 0, {0}},
+    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", 'I', LT_DEFAULT, {.i = -1}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_irfft2[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_irfftn[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_rfft[] = {
+    {"input", 'T', 0, {0}},
+    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", 'I', LT_DEFAULT, {.i = -1}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_rfft2[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_rfftfreq[] = {
+    {"n", 'I', 0, {0}},
+    {"d", 'F', LT_DEFAULT, {.f = 1.0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_fft_rfftn[] = {
+    {"input", 'T', 0, {0}},
+    {"s", 'l', LT_DEFAULT, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"norm", 'u', LT_DEFAULT, {0}},
+};
+
+static const lt_parameter of_fft_c2c[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'L', 0, {0}},
+    {"forward", 'B', LT_DEFAULT, {.i = true}},
+    {"scale", 'F', LT_DEFAULT, {.f = 1.0}},
+};
+
+static const lt_parameter of_fft_c2r[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'I', 0, {0}},
+    {"size", 'I', 0, {0}},
+    {"scale", 'F', LT_DEFAULT, {.f = 1.0}},
+};
+
+static const lt_parameter of_fft_r2c[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'L', 0, {0}},
+    {"onesided", 'B', LT_DEFAULT, {.i = true}},
+    {"scale", 'F', LT_DEFAULT, {.f = 1.0}},
+};
+
 static const lt_parameter of_file_write[] = {
     {"path", 'U', 0, {0}},
     {"data", 'T', 0, {0}},
@@ -5647,7 +6543,15 @@ static const lt_parameter of_ger[] = {
     {"vec2", 'T', 0, {0}},
 };
 
+static const lt_parameter of_get_version[] = {
+    {"input", 'T', 0, {0}},
+};
+
 static const lt_parameter of_grad[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_grad_fn[] = {
     {"input", 'T', 0, {0}},
 };
 
@@ -5676,6 +6580,10 @@ static const lt_parameter of_gradient_tensors[] = {
     {"edge_order", 'I', LT_BY_NAME | LT_DEFAULT, {.i = 1}},
 };
 
+static const lt_parameter of_gradient_edge[] = {
+    {"input", 'T', 0, {0}},
+};
+
 static const lt_parameter of_greater[] = {
     {"input", 'T', 0, {0}},
     {"other", 'O', 0, {0}},
@@ -5699,6 +6607,10 @@ static const lt_parameter of_hamming_window[] = {
     {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
     {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
     {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_handle[] = {
+    {"input", 'T', 0, {0}},
 };
 
 static const lt_parameter of_hann_window[] = {
@@ -5789,6 +6701,10 @@ static const lt_parameter of_imag[] = {
     {"input", 'T', 0, {0}},
 };
 
+static const lt_parameter of_increment_version[] = {
+    {"input", 'T', 0, {0}},
+};
+
 static const lt_parameter of_index_add[] = {
     {"input", 'T', 0, {0}},
     {"dim", 'I', 0, {0}},
@@ -5868,6 +6784,11 @@ static const lt_parameter of_is_contiguous[] = {
     {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = TENSOR_CONTIGUOUS}},
 };
 
+static const lt_parameter of_is_grad[] = {
+    {"input", 'T', 0, {0}},
+    {"other", 'T', 0, {0}},
+};
+
 static const lt_parameter of_is_leaf[] = {
     {"input", 'T', 0, {0}},
 };
@@ -5939,6 +6860,19 @@ static const lt_parameter of_isposinf[] = {
 
 static const lt_parameter of_isreal[] = {
     {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_istft[] = {
+    {"input", 'T', 0, {0}},
+    {"n_fft", 'I', 0, {0}},
+    {"hop_length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"win_length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"window", 't', LT_DEFAULT, {0}},
+    {"center", 'B', LT_DEFAULT, {.i = true}},
+    {"normalized", 'B', LT_DEFAULT, {.i = false}},
+    {"onesided", 'b', LT_DEFAULT, {.i = -1}},
+    {"length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"return_complex", 'B', LT_DEFAULT, {.i = false}},
 };
 
 static const lt_parameter of_item[] = {
@@ -6789,6 +7723,59 @@ static const lt_parameter of_nextafter[] = {
     {"other", 'T', 0, {0}},
 };
 
+static const lt_parameter of_node_context[] = {
+    {"input", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_node_edge[] = {
+    {"input", 'Q', 0, {0}},
+    {"i", 'I', 0, {0}},
+};
+
+static const lt_parameter of_node_edges[] = {
+    {"input", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_node_id[] = {
+    {"input", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_node_name[] = {
+    {"input", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_node_register_hook[] = {
+    {"input", 'Q', 0, {0}},
+    {"hook", 'Q', 0, {0}},
+    {"context", 'Q', 0, {0}},
+    {"deleter", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_node_register_prehook[] = {
+    {"input", 'Q', 0, {0}},
+    {"hook", 'Q', 0, {0}},
+    {"context", 'Q', 0, {0}},
+    {"deleter", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_node_saved[] = {
+    {"input", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_node_set_context[] = {
+    {"input", 'Q', 0, {0}},
+    {"context", 'Q', 0, {0}},
+    {"deleter", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_node_variable[] = {
+    {"input", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_node_weak[] = {
+    {"input", 'Q', 0, {0}},
+};
+
 static const lt_parameter of_nonzero[] = {
     {"input", 'T', 0, {0}},
 };
@@ -6984,6 +7971,14 @@ static const lt_parameter of_promote_types[] = {
     {"type2", 'd', 0, {0}},
 };
 
+static const lt_parameter of_push_saved_tensors_hooks[] = {
+    {"pack", 'Q', 0, {0}},
+    {"unpack", 'Q', 0, {0}},
+    {"drop", 'Q', 0, {0}},
+    {"context", 'Q', 0, {0}},
+    {"deleter", 'Q', 0, {0}},
+};
+
 static const lt_parameter of_put[] = {
     {"input", 'T', 0, {0}},
     {"index", 'T', 0, {0}},
@@ -7129,6 +8124,32 @@ static const lt_parameter of_reciprocal[] = {
     {"input", 'T', 0, {0}},
 };
 
+static const lt_parameter of_record_function[] = {
+    {"name", 'U', 0, {0}},
+    {"inputs", 'A', 0, {0}},
+    {"outputs", 'Z', 0, {0}},
+    {"constant", 'L', 0, {0}},
+    {"saved", 'Z', 0, {0}},
+    {"materialize", 'B', 0, {0}},
+    {"backward", 'Q', 0, {0}},
+    {"context", 'Q', 0, {0}},
+    {"deleter", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_register_hook[] = {
+    {"input", 'T', 0, {0}},
+    {"hook", 'Q', 0, {0}},
+    {"context", 'Q', 0, {0}},
+    {"deleter", 'Q', 0, {0}},
+};
+
+static const lt_parameter of_register_post_accumulate_grad_hook[] = {
+    {"input", 'T', 0, {0}},
+    {"hook", 'Q', 0, {0}},
+    {"context", 'Q', 0, {0}},
+    {"deleter", 'Q', 0, {0}},
+};
+
 static const lt_parameter of_relu[] = {
     {"input", 'T', 0, {0}},
 };
@@ -7136,6 +8157,10 @@ static const lt_parameter of_relu[] = {
 static const lt_parameter of_remainder[] = {
     {"input", 'P', 0, {0}},
     {"other", 'O', 0, {0}},
+};
+
+static const lt_parameter of_remove_hook[] = {
+    {"hook", 'I', 0, {0}},
 };
 
 static const lt_parameter of_renorm[] = {
@@ -7403,12 +8428,22 @@ static const lt_parameter of_set__tensor_geometry[] = {
     {"stride", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {0}},
 };
 
+static const lt_parameter of_set_anomaly_watcher[] = {
+    {"watcher", 'Q', 0, {0}},
+    {"context", 'Q', 0, {0}},
+};
+
 static const lt_parameter of_set_default_device[] = {
     {"device", 'c', 0, {0}},
 };
 
 static const lt_parameter of_set_default_dtype[] = {
     {"d", 'd', 0, {0}},
+};
+
+static const lt_parameter of_set_detect_anomaly[] = {
+    {"enabled", 'B', 0, {0}},
+    {"check_nan", 'B', 0, {0}},
 };
 
 static const lt_parameter of_set_grad[] = {
@@ -7447,6 +8482,100 @@ static const lt_parameter of_sigmoid[] = {
 
 static const lt_parameter of_sign[] = {
     {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_signal_windows_bartlett[] = {
+    {"M", 'I', 0, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_blackman[] = {
+    {"M", 'I', 0, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_cosine[] = {
+    {"M", 'I', 0, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_exponential[] = {
+    {"M", 'I', 0, {0}},
+    {"center", 'f', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"tau", 'F', LT_BY_NAME | LT_DEFAULT, {.f = 1.0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_gaussian[] = {
+    {"M", 'I', 0, {0}},
+    {"std", 'F', LT_BY_NAME | LT_DEFAULT, {.f = 1.0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_general_cosine[] = {
+    {"M", 'I', 0, {0}},
+    {"a", 'E', LT_BY_NAME, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_general_hamming[] = {
+    {"M", 'I', 0, {0}},
+    {"alpha", 'F', LT_BY_NAME | LT_DEFAULT, {.f = 0.54}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_hamming[] = {
+    {"M", 'I', 0, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_hann[] = {
+    {"M", 'I', 0, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_kaiser[] = {
+    {"M", 'I', 0, {0}},
+    {"beta", 'F', LT_BY_NAME | LT_DEFAULT, {.f = 12.0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_windows_nuttall[] = {
+    {"M", 'I', 0, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_signbit[] = {
@@ -7505,7 +8634,51 @@ static const lt_parameter of_sort_stable[] = {
     {"descending", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
 };
 
+static const lt_parameter of_special_airy_ai[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_bessel_j0[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_bessel_j1[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_bessel_y0[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_bessel_y1[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_chebyshev_polynomial_t[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_chebyshev_polynomial_u[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_chebyshev_polynomial_v[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_chebyshev_polynomial_w[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
 static const lt_parameter of_special_digamma[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_entr[] = {
     {"input", 'T', 0, {0}},
 };
 
@@ -7514,6 +8687,10 @@ static const lt_parameter of_special_erf[] = {
 };
 
 static const lt_parameter of_special_erfc[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_erfcx[] = {
     {"input", 'T', 0, {0}},
 };
 
@@ -7547,12 +8724,54 @@ static const lt_parameter of_special_gammaln[] = {
     {"input", 'T', 0, {0}},
 };
 
+static const lt_parameter of_special_hermite_polynomial_h[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_hermite_polynomial_he[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
 static const lt_parameter of_special_i0[] = {
     {"input", 'T', 0, {0}},
 };
 
+static const lt_parameter of_special_i0e[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_i1[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_i1e[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_laguerre_polynomial_l[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_legendre_polynomial_p[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
 static const lt_parameter of_special_log1p[] = {
     {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_log_ndtr[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_log_softmax[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'I', 0, {0}},
+    {"dtype", 'd', LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_special_logit[] = {
@@ -7560,9 +8779,39 @@ static const lt_parameter of_special_logit[] = {
     {"eps", 'f', LT_DEFAULT, {0}},
 };
 
+static const lt_parameter of_special_logsumexp[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'L', 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_special_modified_bessel_i0[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_modified_bessel_i1[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_modified_bessel_k0[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_modified_bessel_k1[] = {
+    {"input", 'T', 0, {0}},
+};
+
 static const lt_parameter of_special_multigammaln[] = {
     {"input", 'T', 0, {0}},
     {"p", 'I', 0, {0}},
+};
+
+static const lt_parameter of_special_ndtr[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_ndtri[] = {
+    {"input", 'T', 0, {0}},
 };
 
 static const lt_parameter of_special_polygamma[] = {
@@ -7579,7 +8828,45 @@ static const lt_parameter of_special_round[] = {
     {"decimals", 'I', LT_BY_NAME | LT_DEFAULT, {.i = 0}},
 };
 
+static const lt_parameter of_special_scaled_modified_bessel_k0[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_scaled_modified_bessel_k1[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_shifted_chebyshev_polynomial_t[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_shifted_chebyshev_polynomial_u[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_shifted_chebyshev_polynomial_v[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
+static const lt_parameter of_special_shifted_chebyshev_polynomial_w[] = {
+    {"x", 'P', 0, {0}},
+    {"n", 'O', 0, {0}},
+};
+
 static const lt_parameter of_special_sinc[] = {
+    {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_special_softmax[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'I', 0, {0}},
+    {"dtype", 'd', LT_DEFAULT, {.i = -1}},
+};
+
+static const lt_parameter of_special_spherical_bessel_j0[] = {
     {"input", 'T', 0, {0}},
 };
 
@@ -7684,6 +8971,20 @@ static const lt_parameter of_std_mean_dim[] = {
     {"dim", 'l', 0, {0}},
     {"unbiased", 'B', LT_DEFAULT, {.i = true}},
     {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_stft[] = {
+    {"input", 'T', 0, {0}},
+    {"n_fft", 'I', 0, {0}},
+    {"hop_length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"win_length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"window", 't', LT_DEFAULT, {0}},
+    {"center", 'B', LT_DEFAULT, {.i = true}},
+    {"pad_mode", 'U', LT_DEFAULT, {.text = "reflect"}},
+    {"normalized", 'B', LT_DEFAULT, {.i = false}},
+    {"onesided", 'b', LT_DEFAULT, {.i = -1}},
+    {"return_complex", 'b', LT_DEFAULT, {.i = -1}},
+    {"align_to_window", 'b', LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_storage_byteswap_[] = {
@@ -8343,6 +9644,31 @@ lt_operator lt_operators[] = {
     {"eye", {{packed_eye, NULL}, {NULL, NULL}, {packed_eye_out, NULL}}, of_eye, 4, "T", "(int n, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"eye.m", {{packed_eye_m, NULL}, {NULL, NULL}, {packed_eye_m_out, NULL}}, of_eye_m, 5, "T", "(int n, int m, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"fail_allocation", {{packed_fail_allocation, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fail_allocation, 1, "", "(int countdown)", -1, 0},
+    {"fft.fft", {{packed_fft_fft, NULL}, {NULL, NULL}, {packed_fft_fft_out, NULL}}, of_fft_fft, 4, "T", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, 0},
+    {"fft.fft2", {{packed_fft_fft2, NULL}, {NULL, NULL}, {packed_fft_fft2_out, NULL}}, of_fft_fft2, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, 0},
+    {"fft.fftfreq", {{packed_fft_fftfreq, NULL}, {NULL, NULL}, {packed_fft_fftfreq_out, NULL}}, of_fft_fftfreq, 5, "T", "(int n, float d=1.0, *, dtype dtype=None, layout layout=None, device device=None)", -1, 0},
+    {"fft.fftn", {{packed_fft_fftn, NULL}, {NULL, NULL}, {packed_fft_fftn_out, NULL}}, of_fft_fftn, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, 0},
+    {"fft.fftshift", {{packed_fft_fftshift, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fft_fftshift, 2, "T", "(Tensor input, sequence of int dim=None)", -1, 0},
+    {"fft.hfft", {{packed_fft_hfft, NULL}, {NULL, NULL}, {packed_fft_hfft_out, NULL}}, of_fft_hfft, 4, "T", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, 0},
+    {"fft.hfft2", {{packed_fft_hfft2, NULL}, {NULL, NULL}, {packed_fft_hfft2_out, NULL}}, of_fft_hfft2, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, 0},
+    {"fft.hfftn", {{packed_fft_hfftn, NULL}, {NULL, NULL}, {packed_fft_hfftn_out, NULL}}, of_fft_hfftn, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, 0},
+    {"fft.ifft", {{packed_fft_ifft, NULL}, {NULL, NULL}, {packed_fft_ifft_out, NULL}}, of_fft_ifft, 4, "T", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, 0},
+    {"fft.ifft2", {{packed_fft_ifft2, NULL}, {NULL, NULL}, {packed_fft_ifft2_out, NULL}}, of_fft_ifft2, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, 0},
+    {"fft.ifftn", {{packed_fft_ifftn, NULL}, {NULL, NULL}, {packed_fft_ifftn_out, NULL}}, of_fft_ifftn, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, 0},
+    {"fft.ifftshift", {{packed_fft_ifftshift, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fft_ifftshift, 2, "T", "(Tensor input, sequence of int dim=None)", -1, 0},
+    {"fft.ihfft", {{packed_fft_ihfft, NULL}, {NULL, NULL}, {packed_fft_ihfft_out, NULL}}, of_fft_ihfft, 4, "T", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, 0},
+    {"fft.ihfft2", {{packed_fft_ihfft2, NULL}, {NULL, NULL}, {packed_fft_ihfft2_out, NULL}}, of_fft_ihfft2, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, 0},
+    {"fft.ihfftn", {{packed_fft_ihfftn, NULL}, {NULL, NULL}, {packed_fft_ihfftn_out, NULL}}, of_fft_ihfftn, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, 0},
+    {"fft.irfft", {{packed_fft_irfft, NULL}, {NULL, NULL}, {packed_fft_irfft_out, NULL}}, of_fft_irfft, 4, "T", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, 0},
+    {"fft.irfft2", {{packed_fft_irfft2, NULL}, {NULL, NULL}, {packed_fft_irfft2_out, NULL}}, of_fft_irfft2, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, 0},
+    {"fft.irfftn", {{packed_fft_irfftn, NULL}, {NULL, NULL}, {packed_fft_irfftn_out, NULL}}, of_fft_irfftn, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, 0},
+    {"fft.rfft", {{packed_fft_rfft, NULL}, {NULL, NULL}, {packed_fft_rfft_out, NULL}}, of_fft_rfft, 4, "T", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, 0},
+    {"fft.rfft2", {{packed_fft_rfft2, NULL}, {NULL, NULL}, {packed_fft_rfft2_out, NULL}}, of_fft_rfft2, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, 0},
+    {"fft.rfftfreq", {{packed_fft_rfftfreq, NULL}, {NULL, NULL}, {packed_fft_rfftfreq_out, NULL}}, of_fft_rfftfreq, 5, "T", "(int n, float d=1.0, *, dtype dtype=None, layout layout=None, device device=None)", -1, 0},
+    {"fft.rfftn", {{packed_fft_rfftn, NULL}, {NULL, NULL}, {packed_fft_rfftn_out, NULL}}, of_fft_rfftn, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, 0},
+    {"fft_c2c", {{packed_fft_c2c, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fft_c2c, 4, "T", "(Tensor input, sequence of int dim, bool forward=True, float scale=1.0)", -1, 0},
+    {"fft_c2r", {{packed_fft_c2r, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fft_c2r, 4, "T", "(Tensor input, int dim, int size, float scale=1.0)", -1, 0},
+    {"fft_r2c", {{packed_fft_r2c, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fft_r2c, 4, "T", "(Tensor input, sequence of int dim, bool onesided=True, float scale=1.0)", -1, 0},
     {"file_write", {{packed_file_write, NULL}, {NULL, NULL}, {NULL, NULL}}, of_file_write, 2, "", "(str path, Tensor data)", -1, 0},
     {"fill", {{packed_fill, packed_fill_scalar}, {packed_fill_, packed_fill_scalar_}, {NULL, NULL}}, of_fill, 2, "T", "(Tensor input, Tensor|Number value)", -1, 0},
     {"fill_diagonal_", {{packed_fill_diagonal_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fill_diagonal_, 3, "", "(Tensor input, Number fill_value, bool wrap=False)", 0, 0},
@@ -8380,15 +9706,19 @@ lt_operator lt_operators[] = {
     {"get_default_device", {{packed_get_default_device, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "C", "()", -1, 0},
     {"get_default_dtype", {{packed_get_default_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "D", "()", -1, 0},
     {"get_num_threads", {{packed_get_num_threads, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "I", "()", -1, 0},
+    {"get_version", {{packed_get_version, NULL}, {NULL, NULL}, {NULL, NULL}}, of_get_version, 1, "I", "(Tensor input)", -1, 0},
     {"grad", {{packed_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_grad, 1, "T", "(Tensor input)", -1, 0},
+    {"grad_fn", {{packed_grad_fn, NULL}, {NULL, NULL}, {NULL, NULL}}, of_grad_fn, 1, "Q", "(Tensor input)", -1, 0},
     {"grad_fn_name", {{packed_grad_fn_name, NULL}, {NULL, NULL}, {NULL, NULL}}, of_grad_fn_name, 1, "U", "(Tensor input)", -1, 0},
     {"gradient", {{packed_gradient, NULL}, {NULL, NULL}, {NULL, NULL}}, of_gradient, 4, "A", "(Tensor input, *, Number spacing=None, sequence of int dim=None, int edge_order=1)", -1, 0},
     {"gradient.scalars", {{packed_gradient_scalars, NULL}, {NULL, NULL}, {NULL, NULL}}, of_gradient_scalars, 4, "A", "(Tensor input, *, sequence of Number spacing, sequence of int dim=None, int edge_order=1)", -1, 0},
     {"gradient.tensors", {{packed_gradient_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}, of_gradient_tensors, 4, "A", "(Tensor input, *, sequence of Tensor spacing, sequence of int dim=None, int edge_order=1)", -1, 0},
+    {"gradient_edge", {{packed_gradient_edge, NULL}, {NULL, NULL}, {NULL, NULL}}, of_gradient_edge, 1, "QI", "(Tensor input)", -1, 0},
     {"greater", {{packed_greater, packed_greater_scalar}, {packed_greater_, packed_greater_scalar_}, {packed_greater_out, packed_greater_scalar_out}}, of_greater, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"greater_equal", {{packed_greater_equal, packed_greater_equal_scalar}, {packed_greater_equal_, packed_greater_equal_scalar_}, {packed_greater_equal_out, packed_greater_equal_scalar_out}}, of_greater_equal, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"gt", {{packed_gt, packed_gt_scalar}, {packed_gt_, packed_gt_scalar_}, {packed_gt_out, packed_gt_scalar_out}}, of_gt, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"hamming_window", {{packed_hamming_window, NULL}, {NULL, NULL}, {NULL, NULL}}, of_hamming_window, 7, "T", "(int window_length, bool periodic=True, float alpha=0.54, float beta=0.46, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"handle", {{packed_handle, NULL}, {NULL, NULL}, {NULL, NULL}}, of_handle, 1, "T", "(Tensor input)", -1, 0},
     {"hann_window", {{packed_hann_window, NULL}, {NULL, NULL}, {NULL, NULL}}, of_hann_window, 5, "T", "(int window_length, bool periodic=True, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"heaviside", {{packed_heaviside, NULL}, {packed_heaviside_, NULL}, {packed_heaviside_out, NULL}}, of_heaviside, 2, "T", "(Tensor input, Tensor values)", -1, 0},
     {"histc", {{packed_histc, NULL}, {NULL, NULL}, {packed_histc_out, NULL}}, of_histc, 4, "T", "(Tensor input, int bins=100, Number min=0, Number max=0)", -1, 0},
@@ -8404,6 +9734,7 @@ lt_operator lt_operators[] = {
     {"igamma", {{packed_igamma, NULL}, {packed_igamma_, NULL}, {packed_igamma_out, NULL}}, of_igamma, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"igammac", {{packed_igammac, NULL}, {packed_igammac_, NULL}, {packed_igammac_out, NULL}}, of_igammac, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"imag", {{packed_imag, NULL}, {NULL, NULL}, {NULL, NULL}}, of_imag, 1, "T", "(Tensor input)", -1, LT_BRIEF},
+    {"increment_version", {{packed_increment_version, NULL}, {NULL, NULL}, {NULL, NULL}}, of_increment_version, 1, "", "(Tensor input)", -1, 0},
     {"index_add", {{packed_index_add, NULL}, {packed_index_add_, NULL}, {packed_index_add_out, NULL}}, of_index_add, 5, "T", "(Tensor input, int dim, Tensor index, Tensor source, *, Number alpha=1)", -1, 0},
     {"index_copy", {{packed_index_copy, NULL}, {packed_index_copy_, NULL}, {packed_index_copy_out, NULL}}, of_index_copy, 4, "T", "(Tensor input, int dim, Tensor index, Tensor source)", -1, 0},
     {"index_fill", {{packed_index_fill, packed_index_fill_scalar}, {packed_index_fill_, packed_index_fill_scalar_}, {NULL, NULL}}, of_index_fill, 4, "T", "(Tensor input, int dim, Tensor index, Tensor|Number value)", -1, 0},
@@ -8415,8 +9746,11 @@ lt_operator lt_operators[] = {
     {"index_set_scalar_", {{packed_index_set_scalar_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_index_set_scalar_, 3, "", "(Tensor input, Index index, Number value)", 0, 0},
     {"inner", {{packed_inner, NULL}, {NULL, NULL}, {packed_inner_out, NULL}}, of_inner, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"inverse", {{packed_inverse, NULL}, {NULL, NULL}, {packed_inverse_out, NULL}}, of_inverse, 1, "T", "(Tensor input)", -1, 0},
+    {"is_anomaly_check_nan_enabled", {{packed_is_anomaly_check_nan_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "B", "()", -1, 0},
+    {"is_anomaly_enabled", {{packed_is_anomaly_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "B", "()", -1, 0},
     {"is_conj", {{packed_is_conj, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_conj, 1, "B", "(Tensor input)", -1, 0},
     {"is_contiguous", {{packed_is_contiguous, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_contiguous, 2, "B", "(Tensor input, *, memory_format memory_format=contiguous_format)", -1, 0},
+    {"is_grad", {{packed_is_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_grad, 2, "B", "(Tensor input, Tensor other)", -1, 0},
     {"is_grad_enabled", {{packed_is_grad_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "B", "()", -1, 0},
     {"is_leaf", {{packed_is_leaf, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_leaf, 1, "B", "(Tensor input)", -1, 0},
     {"is_neg", {{packed_is_neg, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_neg, 1, "B", "(Tensor input)", -1, 0},
@@ -8434,6 +9768,7 @@ lt_operator lt_operators[] = {
     {"isneginf", {{packed_isneginf, NULL}, {NULL, NULL}, {packed_isneginf_out, NULL}}, of_isneginf, 1, "T", "(Tensor input)", -1, 0},
     {"isposinf", {{packed_isposinf, NULL}, {NULL, NULL}, {packed_isposinf_out, NULL}}, of_isposinf, 1, "T", "(Tensor input)", -1, 0},
     {"isreal", {{packed_isreal, NULL}, {NULL, NULL}, {NULL, NULL}}, of_isreal, 1, "T", "(Tensor input)", -1, 0},
+    {"istft", {{packed_istft, NULL}, {NULL, NULL}, {NULL, NULL}}, of_istft, 10, "T", "(Tensor input, int n_fft, int hop_length=None, int win_length=None, Tensor window=None, bool center=True, bool normalized=False, bool onesided=None, int length=None, bool return_complex=False)", -1, 0},
     {"item", {{packed_item, NULL}, {NULL, NULL}, {NULL, NULL}}, of_item, 1, "S", "(Tensor input)", -1, LT_BRIEF},
     {"kaiser_window", {{packed_kaiser_window, NULL}, {NULL, NULL}, {NULL, NULL}}, of_kaiser_window, 6, "T", "(int window_length, bool periodic=True, float beta=12.0, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"kron", {{packed_kron, NULL}, {NULL, NULL}, {packed_kron_out, NULL}}, of_kron, 2, "T", "(Tensor input, Tensor other)", -1, 0},
@@ -8582,6 +9917,17 @@ lt_operator lt_operators[] = {
     {"new_ones", {{packed_new_ones, NULL}, {NULL, NULL}, {NULL, NULL}}, of_new_ones, 5, "T", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"new_zeros", {{packed_new_zeros, NULL}, {NULL, NULL}, {NULL, NULL}}, of_new_zeros, 5, "T", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"nextafter", {{packed_nextafter, NULL}, {packed_nextafter_, NULL}, {packed_nextafter_out, NULL}}, of_nextafter, 2, "T", "(Tensor input, Tensor other)", -1, 0},
+    {"node_context", {{packed_node_context, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_context, 1, "Q", "(Node input)", -1, 0},
+    {"node_edge", {{packed_node_edge, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_edge, 2, "QI", "(Node input, int i)", -1, 0},
+    {"node_edges", {{packed_node_edges, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_edges, 1, "I", "(Node input)", -1, 0},
+    {"node_id", {{packed_node_id, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_id, 1, "I", "(Node input)", -1, 0},
+    {"node_name", {{packed_node_name, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_name, 1, "U", "(Node input)", -1, 0},
+    {"node_register_hook", {{packed_node_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_register_hook, 4, "I", "(Node input, pointer hook, pointer context, pointer deleter)", -1, 0},
+    {"node_register_prehook", {{packed_node_register_prehook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_register_prehook, 4, "I", "(Node input, pointer hook, pointer context, pointer deleter)", -1, 0},
+    {"node_saved", {{packed_node_saved, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_saved, 1, "A", "(Node input)", -1, 0},
+    {"node_set_context", {{packed_node_set_context, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_set_context, 3, "", "(Node input, pointer context, pointer deleter)", -1, 0},
+    {"node_variable", {{packed_node_variable, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_variable, 1, "T", "(Node input)", -1, 0},
+    {"node_weak", {{packed_node_weak, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_weak, 1, "Q", "(Node input)", -1, 0},
     {"nonzero", {{packed_nonzero, NULL}, {NULL, NULL}, {packed_nonzero_out, NULL}}, of_nonzero, 1, "T", "(Tensor input)", -1, 0},
     {"nonzero_numpy", {{packed_nonzero_numpy, NULL}, {NULL, NULL}, {NULL, NULL}}, of_nonzero_numpy, 1, "A", "(Tensor input)", -1, 0},
     {"norm", {{packed_norm, NULL}, {NULL, NULL}, {packed_norm_out, NULL}}, of_norm, 5, "T", "(Tensor input, Number p=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, 0},
@@ -8614,10 +9960,12 @@ lt_operator lt_operators[] = {
     {"poisson", {{packed_poisson, NULL}, {NULL, NULL}, {NULL, NULL}}, of_poisson, 2, "T", "(Tensor input, *, Generator generator=None)", -1, 0},
     {"polar", {{packed_polar, NULL}, {NULL, NULL}, {packed_polar_out, NULL}}, of_polar, 2, "T", "(Tensor abs, Tensor angle)", -1, 0},
     {"polygamma", {{packed_polygamma, NULL}, {NULL, NULL}, {packed_polygamma_out, NULL}}, of_polygamma, 2, "T", "(int n, Tensor input)", -1, 0},
+    {"pop_saved_tensors_hooks", {{packed_pop_saved_tensors_hooks, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "", "()", -1, 0},
     {"positive", {{packed_positive, NULL}, {NULL, NULL}, {NULL, NULL}}, of_positive, 1, "T", "(Tensor input)", -1, 0},
     {"pow", {{packed_pow, packed_pow_scalar}, {packed_pow_, packed_pow_scalar_}, {packed_pow_out, packed_pow_scalar_out}}, of_pow, 2, "T", "(Tensor|Number input, Tensor|Number exponent)", -1, 0},
     {"prod", {{packed_prod, NULL}, {NULL, NULL}, {packed_prod_out, NULL}}, of_prod, 4, "T", "(Tensor input, int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, 0},
     {"promote_types", {{packed_promote_types, NULL}, {NULL, NULL}, {NULL, NULL}}, of_promote_types, 2, "D", "(dtype type1, dtype type2)", -1, 0},
+    {"push_saved_tensors_hooks", {{packed_push_saved_tensors_hooks, NULL}, {NULL, NULL}, {NULL, NULL}}, of_push_saved_tensors_hooks, 5, "", "(pointer pack, pointer unpack, pointer drop, pointer context, pointer deleter)", -1, 0},
     {"put", {{packed_put, NULL}, {packed_put_, NULL}, {NULL, NULL}}, of_put, 4, "T", "(Tensor input, Tensor index, Tensor source, bool accumulate=False)", -1, 0},
     {"qr", {{packed_qr, NULL}, {NULL, NULL}, {packed_qr_out, NULL}}, of_qr, 2, "TT", "(Tensor input, bool some=True)", -1, 0},
     {"quantile", {{packed_quantile, packed_quantile_scalar}, {NULL, NULL}, {packed_quantile_out, packed_quantile_scalar_out}}, of_quantile, 5, "T", "(Tensor input, Tensor|Number q, int dim=None, bool keepdim=False, *, str interpolation=\"linear\")", -1, 0},
@@ -8638,8 +9986,12 @@ lt_operator lt_operators[] = {
     {"ravel", {{packed_ravel, NULL}, {NULL, NULL}, {NULL, NULL}}, of_ravel, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"real", {{packed_real, NULL}, {NULL, NULL}, {NULL, NULL}}, of_real, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"reciprocal", {{packed_reciprocal, NULL}, {packed_reciprocal_, NULL}, {packed_reciprocal_out, NULL}}, of_reciprocal, 1, "T", "(Tensor input)", -1, 0},
+    {"record_function", {{packed_record_function, NULL}, {NULL, NULL}, {NULL, NULL}}, of_record_function, 9, "Q", "(str name, sequence of Tensor inputs, sequence of Tensor outputs, sequence of int constant, sequence of Tensor saved, bool materialize, pointer backward, pointer context, pointer deleter)", -1, 0},
+    {"register_hook", {{packed_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_register_hook, 4, "I", "(Tensor input, pointer hook, pointer context, pointer deleter)", -1, 0},
+    {"register_post_accumulate_grad_hook", {{packed_register_post_accumulate_grad_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_register_post_accumulate_grad_hook, 4, "I", "(Tensor input, pointer hook, pointer context, pointer deleter)", -1, 0},
     {"relu", {{packed_relu, NULL}, {packed_relu_, NULL}, {NULL, NULL}}, of_relu, 1, "T", "(Tensor input)", -1, 0},
     {"remainder", {{packed_remainder, packed_remainder_scalar}, {packed_remainder_, packed_remainder_scalar_}, {packed_remainder_out, packed_remainder_scalar_out}}, of_remainder, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
+    {"remove_hook", {{packed_remove_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_remove_hook, 1, "", "(int hook)", -1, 0},
     {"renorm", {{packed_renorm, NULL}, {packed_renorm_, NULL}, {packed_renorm_out, NULL}}, of_renorm, 4, "T", "(Tensor input, Number p, int dim, Number maxnorm)", -1, 0},
     {"repeat", {{packed_repeat, NULL}, {NULL, NULL}, {NULL, NULL}}, of_repeat, 2, "T", "(Tensor input, sequence of int repeats)", -1, 0},
     {"repeat_interleave", {{packed_repeat_interleave, NULL}, {NULL, NULL}, {NULL, NULL}}, of_repeat_interleave, 2, "T", "(Tensor repeats, *, int output_size=None)", -1, 0},
@@ -8686,8 +10038,10 @@ lt_operator lt_operators[] = {
     {"set_.storage_geometry", {{packed_set__storage_geometry, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set__storage_geometry, 5, "", "(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])", 0, 0},
     {"set_.tensor", {{packed_set__tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set__tensor, 2, "", "(Tensor input, Tensor source)", 0, 0},
     {"set_.tensor_geometry", {{packed_set__tensor_geometry, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set__tensor_geometry, 5, "", "(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])", 0, 0},
+    {"set_anomaly_watcher", {{packed_set_anomaly_watcher, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_anomaly_watcher, 2, "", "(pointer watcher, pointer context)", -1, 0},
     {"set_default_device", {{packed_set_default_device, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_default_device, 1, "", "(device device)", -1, 0},
     {"set_default_dtype", {{packed_set_default_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_default_dtype, 1, "", "(dtype d)", -1, 0},
+    {"set_detect_anomaly", {{packed_set_detect_anomaly, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_detect_anomaly, 2, "", "(bool enabled, bool check_nan)", -1, 0},
     {"set_grad", {{packed_set_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_grad, 2, "", "(Tensor input, Tensor grad)", -1, 0},
     {"set_grad_enabled", {{packed_set_grad_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_grad_enabled, 1, "", "(bool enabled)", -1, 0},
     {"set_memory_limit", {{packed_set_memory_limit, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_memory_limit, 1, "", "(int nbytes)", -1, 0},
@@ -8697,6 +10051,17 @@ lt_operator lt_operators[] = {
     {"share_memory_", {{packed_share_memory_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_share_memory_, 1, "", "(Tensor input)", 0, 0},
     {"sigmoid", {{packed_sigmoid, NULL}, {packed_sigmoid_, NULL}, {packed_sigmoid_out, NULL}}, of_sigmoid, 1, "T", "(Tensor input)", -1, 0},
     {"sign", {{packed_sign, NULL}, {packed_sign_, NULL}, {packed_sign_out, NULL}}, of_sign, 1, "T", "(Tensor input)", -1, 0},
+    {"signal.windows.bartlett", {{packed_signal_windows_bartlett, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_bartlett, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.blackman", {{packed_signal_windows_blackman, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_blackman, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.cosine", {{packed_signal_windows_cosine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_cosine, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.exponential", {{packed_signal_windows_exponential, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_exponential, 7, "T", "(int M, *, float center=None, float tau=1.0, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.gaussian", {{packed_signal_windows_gaussian, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_gaussian, 6, "T", "(int M, *, float std=1.0, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.general_cosine", {{packed_signal_windows_general_cosine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_general_cosine, 6, "T", "(int M, *, sequence of float a, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.general_hamming", {{packed_signal_windows_general_hamming, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_general_hamming, 6, "T", "(int M, *, float alpha=0.54, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.hamming", {{packed_signal_windows_hamming, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_hamming, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.hann", {{packed_signal_windows_hann, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_hann, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.kaiser", {{packed_signal_windows_kaiser, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_kaiser, 6, "T", "(int M, *, float beta=12.0, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal.windows.nuttall", {{packed_signal_windows_nuttall, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_nuttall, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"signbit", {{packed_signbit, NULL}, {NULL, NULL}, {packed_signbit_out, NULL}}, of_signbit, 1, "T", "(Tensor input)", -1, 0},
     {"sin", {{packed_sin, NULL}, {packed_sin_, NULL}, {packed_sin_out, NULL}}, of_sin, 1, "T", "(Tensor input)", -1, 0},
     {"sinc", {{packed_sinc, NULL}, {packed_sinc_, NULL}, {packed_sinc_out, NULL}}, of_sinc, 1, "T", "(Tensor input)", -1, 0},
@@ -8707,9 +10072,20 @@ lt_operator lt_operators[] = {
     {"softmax", {{packed_softmax, NULL}, {NULL, NULL}, {packed_softmax_out, NULL}}, of_softmax, 3, "T", "(Tensor input, int dim, dtype dtype=None)", -1, 0},
     {"sort", {{packed_sort, NULL}, {NULL, NULL}, {packed_sort_out, NULL}}, of_sort, 3, "TT", "(Tensor input, int dim=-1, bool descending=False)", -1, 0},
     {"sort.stable", {{packed_sort_stable, NULL}, {NULL, NULL}, {packed_sort_stable_out, NULL}}, of_sort_stable, 4, "TT", "(Tensor input, *, bool stable, int dim=-1, bool descending=False)", -1, 0},
+    {"special.airy_ai", {{packed_special_airy_ai, NULL}, {NULL, NULL}, {packed_special_airy_ai_out, NULL}}, of_special_airy_ai, 1, "T", "(Tensor input)", -1, 0},
+    {"special.bessel_j0", {{packed_special_bessel_j0, NULL}, {NULL, NULL}, {packed_special_bessel_j0_out, NULL}}, of_special_bessel_j0, 1, "T", "(Tensor input)", -1, 0},
+    {"special.bessel_j1", {{packed_special_bessel_j1, NULL}, {NULL, NULL}, {packed_special_bessel_j1_out, NULL}}, of_special_bessel_j1, 1, "T", "(Tensor input)", -1, 0},
+    {"special.bessel_y0", {{packed_special_bessel_y0, NULL}, {NULL, NULL}, {packed_special_bessel_y0_out, NULL}}, of_special_bessel_y0, 1, "T", "(Tensor input)", -1, 0},
+    {"special.bessel_y1", {{packed_special_bessel_y1, NULL}, {NULL, NULL}, {packed_special_bessel_y1_out, NULL}}, of_special_bessel_y1, 1, "T", "(Tensor input)", -1, 0},
+    {"special.chebyshev_polynomial_t", {{packed_special_chebyshev_polynomial_t, packed_special_chebyshev_polynomial_t_scalar}, {NULL, NULL}, {packed_special_chebyshev_polynomial_t_out, packed_special_chebyshev_polynomial_t_scalar_out}}, of_special_chebyshev_polynomial_t, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.chebyshev_polynomial_u", {{packed_special_chebyshev_polynomial_u, packed_special_chebyshev_polynomial_u_scalar}, {NULL, NULL}, {packed_special_chebyshev_polynomial_u_out, packed_special_chebyshev_polynomial_u_scalar_out}}, of_special_chebyshev_polynomial_u, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.chebyshev_polynomial_v", {{packed_special_chebyshev_polynomial_v, packed_special_chebyshev_polynomial_v_scalar}, {NULL, NULL}, {packed_special_chebyshev_polynomial_v_out, packed_special_chebyshev_polynomial_v_scalar_out}}, of_special_chebyshev_polynomial_v, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.chebyshev_polynomial_w", {{packed_special_chebyshev_polynomial_w, packed_special_chebyshev_polynomial_w_scalar}, {NULL, NULL}, {packed_special_chebyshev_polynomial_w_out, packed_special_chebyshev_polynomial_w_scalar_out}}, of_special_chebyshev_polynomial_w, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
     {"special.digamma", {{packed_special_digamma, NULL}, {NULL, NULL}, {packed_special_digamma_out, NULL}}, of_special_digamma, 1, "T", "(Tensor input)", -1, 0},
+    {"special.entr", {{packed_special_entr, NULL}, {NULL, NULL}, {packed_special_entr_out, NULL}}, of_special_entr, 1, "T", "(Tensor input)", -1, 0},
     {"special.erf", {{packed_special_erf, NULL}, {NULL, NULL}, {packed_special_erf_out, NULL}}, of_special_erf, 1, "T", "(Tensor input)", -1, 0},
     {"special.erfc", {{packed_special_erfc, NULL}, {NULL, NULL}, {packed_special_erfc_out, NULL}}, of_special_erfc, 1, "T", "(Tensor input)", -1, 0},
+    {"special.erfcx", {{packed_special_erfcx, NULL}, {NULL, NULL}, {packed_special_erfcx_out, NULL}}, of_special_erfcx, 1, "T", "(Tensor input)", -1, 0},
     {"special.erfinv", {{packed_special_erfinv, NULL}, {NULL, NULL}, {packed_special_erfinv_out, NULL}}, of_special_erfinv, 1, "T", "(Tensor input)", -1, 0},
     {"special.exp2", {{packed_special_exp2, NULL}, {NULL, NULL}, {packed_special_exp2_out, NULL}}, of_special_exp2, 1, "T", "(Tensor input)", -1, 0},
     {"special.expit", {{packed_special_expit, NULL}, {NULL, NULL}, {packed_special_expit_out, NULL}}, of_special_expit, 1, "T", "(Tensor input)", -1, 0},
@@ -8717,14 +10093,38 @@ lt_operator lt_operators[] = {
     {"special.gammainc", {{packed_special_gammainc, NULL}, {NULL, NULL}, {packed_special_gammainc_out, NULL}}, of_special_gammainc, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"special.gammaincc", {{packed_special_gammaincc, NULL}, {NULL, NULL}, {packed_special_gammaincc_out, NULL}}, of_special_gammaincc, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"special.gammaln", {{packed_special_gammaln, NULL}, {NULL, NULL}, {packed_special_gammaln_out, NULL}}, of_special_gammaln, 1, "T", "(Tensor input)", -1, 0},
+    {"special.hermite_polynomial_h", {{packed_special_hermite_polynomial_h, packed_special_hermite_polynomial_h_scalar}, {NULL, NULL}, {packed_special_hermite_polynomial_h_out, packed_special_hermite_polynomial_h_scalar_out}}, of_special_hermite_polynomial_h, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.hermite_polynomial_he", {{packed_special_hermite_polynomial_he, packed_special_hermite_polynomial_he_scalar}, {NULL, NULL}, {packed_special_hermite_polynomial_he_out, packed_special_hermite_polynomial_he_scalar_out}}, of_special_hermite_polynomial_he, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
     {"special.i0", {{packed_special_i0, NULL}, {NULL, NULL}, {packed_special_i0_out, NULL}}, of_special_i0, 1, "T", "(Tensor input)", -1, 0},
+    {"special.i0e", {{packed_special_i0e, NULL}, {NULL, NULL}, {packed_special_i0e_out, NULL}}, of_special_i0e, 1, "T", "(Tensor input)", -1, 0},
+    {"special.i1", {{packed_special_i1, NULL}, {NULL, NULL}, {packed_special_i1_out, NULL}}, of_special_i1, 1, "T", "(Tensor input)", -1, 0},
+    {"special.i1e", {{packed_special_i1e, NULL}, {NULL, NULL}, {packed_special_i1e_out, NULL}}, of_special_i1e, 1, "T", "(Tensor input)", -1, 0},
+    {"special.laguerre_polynomial_l", {{packed_special_laguerre_polynomial_l, packed_special_laguerre_polynomial_l_scalar}, {NULL, NULL}, {packed_special_laguerre_polynomial_l_out, packed_special_laguerre_polynomial_l_scalar_out}}, of_special_laguerre_polynomial_l, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.legendre_polynomial_p", {{packed_special_legendre_polynomial_p, packed_special_legendre_polynomial_p_scalar}, {NULL, NULL}, {packed_special_legendre_polynomial_p_out, packed_special_legendre_polynomial_p_scalar_out}}, of_special_legendre_polynomial_p, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
     {"special.log1p", {{packed_special_log1p, NULL}, {NULL, NULL}, {packed_special_log1p_out, NULL}}, of_special_log1p, 1, "T", "(Tensor input)", -1, 0},
+    {"special.log_ndtr", {{packed_special_log_ndtr, NULL}, {NULL, NULL}, {packed_special_log_ndtr_out, NULL}}, of_special_log_ndtr, 1, "T", "(Tensor input)", -1, 0},
+    {"special.log_softmax", {{packed_special_log_softmax, NULL}, {NULL, NULL}, {packed_special_log_softmax_out, NULL}}, of_special_log_softmax, 3, "T", "(Tensor input, int dim, dtype dtype=None)", -1, 0},
     {"special.logit", {{packed_special_logit, NULL}, {NULL, NULL}, {packed_special_logit_out, NULL}}, of_special_logit, 2, "T", "(Tensor input, float eps=None)", -1, 0},
+    {"special.logsumexp", {{packed_special_logsumexp, NULL}, {NULL, NULL}, {packed_special_logsumexp_out, NULL}}, of_special_logsumexp, 3, "T", "(Tensor input, sequence of int dim, bool keepdim=False)", -1, 0},
+    {"special.modified_bessel_i0", {{packed_special_modified_bessel_i0, NULL}, {NULL, NULL}, {packed_special_modified_bessel_i0_out, NULL}}, of_special_modified_bessel_i0, 1, "T", "(Tensor input)", -1, 0},
+    {"special.modified_bessel_i1", {{packed_special_modified_bessel_i1, NULL}, {NULL, NULL}, {packed_special_modified_bessel_i1_out, NULL}}, of_special_modified_bessel_i1, 1, "T", "(Tensor input)", -1, 0},
+    {"special.modified_bessel_k0", {{packed_special_modified_bessel_k0, NULL}, {NULL, NULL}, {packed_special_modified_bessel_k0_out, NULL}}, of_special_modified_bessel_k0, 1, "T", "(Tensor input)", -1, 0},
+    {"special.modified_bessel_k1", {{packed_special_modified_bessel_k1, NULL}, {NULL, NULL}, {packed_special_modified_bessel_k1_out, NULL}}, of_special_modified_bessel_k1, 1, "T", "(Tensor input)", -1, 0},
     {"special.multigammaln", {{packed_special_multigammaln, NULL}, {NULL, NULL}, {packed_special_multigammaln_out, NULL}}, of_special_multigammaln, 2, "T", "(Tensor input, int p)", -1, 0},
+    {"special.ndtr", {{packed_special_ndtr, NULL}, {NULL, NULL}, {packed_special_ndtr_out, NULL}}, of_special_ndtr, 1, "T", "(Tensor input)", -1, 0},
+    {"special.ndtri", {{packed_special_ndtri, NULL}, {NULL, NULL}, {packed_special_ndtri_out, NULL}}, of_special_ndtri, 1, "T", "(Tensor input)", -1, 0},
     {"special.polygamma", {{packed_special_polygamma, NULL}, {NULL, NULL}, {packed_special_polygamma_out, NULL}}, of_special_polygamma, 2, "T", "(int n, Tensor input)", -1, 0},
     {"special.psi", {{packed_special_psi, NULL}, {NULL, NULL}, {packed_special_psi_out, NULL}}, of_special_psi, 1, "T", "(Tensor input)", -1, 0},
     {"special.round", {{packed_special_round, NULL}, {NULL, NULL}, {packed_special_round_out, NULL}}, of_special_round, 2, "T", "(Tensor input, *, int decimals=0)", -1, 0},
+    {"special.scaled_modified_bessel_k0", {{packed_special_scaled_modified_bessel_k0, NULL}, {NULL, NULL}, {packed_special_scaled_modified_bessel_k0_out, NULL}}, of_special_scaled_modified_bessel_k0, 1, "T", "(Tensor input)", -1, 0},
+    {"special.scaled_modified_bessel_k1", {{packed_special_scaled_modified_bessel_k1, NULL}, {NULL, NULL}, {packed_special_scaled_modified_bessel_k1_out, NULL}}, of_special_scaled_modified_bessel_k1, 1, "T", "(Tensor input)", -1, 0},
+    {"special.shifted_chebyshev_polynomial_t", {{packed_special_shifted_chebyshev_polynomial_t, packed_special_shifted_chebyshev_polynomial_t_scalar}, {NULL, NULL}, {packed_special_shifted_chebyshev_polynomial_t_out, packed_special_shifted_chebyshev_polynomial_t_scalar_out}}, of_special_shifted_chebyshev_polynomial_t, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.shifted_chebyshev_polynomial_u", {{packed_special_shifted_chebyshev_polynomial_u, packed_special_shifted_chebyshev_polynomial_u_scalar}, {NULL, NULL}, {packed_special_shifted_chebyshev_polynomial_u_out, packed_special_shifted_chebyshev_polynomial_u_scalar_out}}, of_special_shifted_chebyshev_polynomial_u, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.shifted_chebyshev_polynomial_v", {{packed_special_shifted_chebyshev_polynomial_v, packed_special_shifted_chebyshev_polynomial_v_scalar}, {NULL, NULL}, {packed_special_shifted_chebyshev_polynomial_v_out, packed_special_shifted_chebyshev_polynomial_v_scalar_out}}, of_special_shifted_chebyshev_polynomial_v, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
+    {"special.shifted_chebyshev_polynomial_w", {{packed_special_shifted_chebyshev_polynomial_w, packed_special_shifted_chebyshev_polynomial_w_scalar}, {NULL, NULL}, {packed_special_shifted_chebyshev_polynomial_w_out, packed_special_shifted_chebyshev_polynomial_w_scalar_out}}, of_special_shifted_chebyshev_polynomial_w, 2, "T", "(Tensor|Number x, Tensor|Number n)", -1, 0},
     {"special.sinc", {{packed_special_sinc, NULL}, {NULL, NULL}, {packed_special_sinc_out, NULL}}, of_special_sinc, 1, "T", "(Tensor input)", -1, 0},
+    {"special.softmax", {{packed_special_softmax, NULL}, {NULL, NULL}, {packed_special_softmax_out, NULL}}, of_special_softmax, 3, "T", "(Tensor input, int dim, dtype dtype=None)", -1, 0},
+    {"special.spherical_bessel_j0", {{packed_special_spherical_bessel_j0, NULL}, {NULL, NULL}, {packed_special_spherical_bessel_j0_out, NULL}}, of_special_spherical_bessel_j0, 1, "T", "(Tensor input)", -1, 0},
     {"special.xlog1py", {{packed_special_xlog1py, packed_special_xlog1py_scalar}, {NULL, NULL}, {packed_special_xlog1py_out, packed_special_xlog1py_scalar_out}}, of_special_xlog1py, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
     {"special.xlogy", {{packed_special_xlogy, packed_special_xlogy_scalar}, {NULL, NULL}, {packed_special_xlogy_out, packed_special_xlogy_scalar_out}}, of_special_xlogy, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
     {"special.zeta", {{packed_special_zeta, packed_special_zeta_scalar}, {NULL, NULL}, {packed_special_zeta_out, packed_special_zeta_scalar_out}}, of_special_zeta, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
@@ -8744,6 +10144,7 @@ lt_operator lt_operators[] = {
     {"std_mean", {{packed_std_mean, NULL}, {NULL, NULL}, {NULL, NULL}}, of_std_mean, 2, "TT", "(Tensor input, bool unbiased=True)", -1, 0},
     {"std_mean.correction", {{packed_std_mean_correction, NULL}, {NULL, NULL}, {NULL, NULL}}, of_std_mean_correction, 4, "TT", "(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)", -1, 0},
     {"std_mean.dim", {{packed_std_mean_dim, NULL}, {NULL, NULL}, {NULL, NULL}}, of_std_mean_dim, 4, "TT", "(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)", -1, 0},
+    {"stft", {{packed_stft, NULL}, {NULL, NULL}, {NULL, NULL}}, of_stft, 11, "T", "(Tensor input, int n_fft, int hop_length=None, int win_length=None, Tensor window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool onesided=None, bool return_complex=None, bool align_to_window=None)", -1, 0},
     {"storage_byteswap_", {{packed_storage_byteswap_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_storage_byteswap_, 2, "", "(Storage input, dtype dtype)", 0, 0},
     {"storage_clone", {{packed_storage_clone, NULL}, {NULL, NULL}, {NULL, NULL}}, of_storage_clone, 1, "W", "(Storage input)", -1, 0},
     {"storage_copy_", {{packed_storage_copy_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_storage_copy_, 2, "", "(Storage input, Storage source)", 0, 0},
@@ -8836,4 +10237,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 644;
+const int lt_operator_count = 744;

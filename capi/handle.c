@@ -54,8 +54,8 @@ void lt_fail(int32_t number, const char *text) {
 }
 
 static const char *kind_name(int kind) {
-  static const char *const names[] = {"unknown", "tensor", "storage", "generator"};
-  return names[kind >= LT_TENSOR && kind <= LT_GENERATOR ? kind : 0];
+  static const char *const names[] = {"unknown", "tensor", "storage", "generator", "node"};
+  return names[kind >= LT_TENSOR && kind <= LT_NODE ? kind : 0];
 }
 
 static void explain_handle(const void *handle, const lt_slot *slot, int kind, const char *op,
@@ -227,6 +227,9 @@ TENSOR_API tensor_status tensor_storage_free(tensor_storage_t *self) {
 TENSOR_API tensor_status tensor_generator_free(tensor_generator_t *self) {
   return release(self, LT_GENERATOR, "tensor_generator_free");
 }
+TENSOR_API tensor_status tensor_node_free(tensor_node_t *self) {
+  return release(self, LT_NODE, "tensor_node_free");
+}
 
 TENSOR_API tensor_status tensor_list_free(tensor_t **list, int64_t length) {
   tensor_status status = TENSOR_OK;
@@ -253,6 +256,9 @@ TENSOR_API int64_t tensor_live_handles(void) {
   return taken - (head ? head->queued : 0);
 }
 TENSOR_API const char *tensor_last_error(void) { return message ? message : ""; }
+TENSOR_API void tensor_set_last_error(const char *text) {
+  if (text) lt_fail(0, text);
+}
 TENSOR_API int32_t tensor_last_errno(void) { return error_number; }
 TENSOR_API int32_t tensor_version(void) { return TENSOR_VERSION; }
 

@@ -375,3 +375,16 @@ tensor_status tensor_list_end(lt_list *l, tensor_t **out) {
   if (l->own) free(l->items);
   return status;
 }
+
+// ------------------------------------------------------------------------------------------
+// reading
+
+tensor_status tensor_hold(const tensor_t *self, void **data, int64_t *held) {
+  if (!lt_resolve(self, LT_TENSOR, "hold", "self")) return TENSOR_ERROR_HANDLE;
+  *held = lt_begin();
+  tensor_status status = tensor_data_ptr(self, data);
+  if (status) lt_end(*held);
+  return status;
+}
+
+void tensor_let_go(int64_t held) { lt_end(held); }

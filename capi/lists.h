@@ -9,7 +9,7 @@
 
 #include "../include/tensor.h"
 
-enum { LT_DEEPEST = 64, LT_FEW = 32 };
+enum { LT_DEEPEST = 128, LT_FEW = 32 };
 
 // What numbers are. Those of several kinds are kept as the last of theirs.
 typedef enum { LT_BOOLS, LT_INTS, LT_FLOATS, LT_COMPLEX, LT_NONE_YET } lt_numbers;
@@ -56,6 +56,11 @@ TENSOR_API tensor_status tensor_list_numbers(lt_list *l, const double *numbers, 
 
 // Makes the tensor of all that was told, on the CPU. With `out` NULL lets go of it.
 TENSOR_API tensor_status tensor_list_end(lt_list *l, tensor_t **out);
+
+// Keeps a tensor's sizes, strides and bytes as they are while the calling thread reads them itself,
+// as for lists of its elements; `data` is the first one. tensor_let_go of what `held` gets ends it.
+TENSOR_API tensor_status tensor_hold(const tensor_t *self, void **data, int64_t *held);
+TENSOR_API void tensor_let_go(int64_t held);
 
 // A number follows. False where it does not go straight, and tensor_list_number has to be called.
 static inline bool lt_list_float(lt_list *l, double x) {

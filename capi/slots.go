@@ -153,7 +153,9 @@ func empty(thread *C.lt_thread, c *C.lt_slot) {
 
 func release(thread *C.lt_thread, s *slot) {
 	t, st := s.tensor, s.storage
+	var n tensor.Node
 	if s.c.name != nil {
+		n = named[tensor.Node](s.c.name)
 		forget(s.c.name)
 		s.c.name = nil
 	}
@@ -167,10 +169,16 @@ func release(thread *C.lt_thread, s *slot) {
 	if st != nil {
 		st.Release()
 	}
+	if n != nil {
+		n.Release()
+	}
 }
 
 // generator is that of a generator's handle.
 func (s *slot) generator() *random.Generator { return named[*random.Generator](s.c.name) }
+
+// node is that of a node's handle.
+func (s *slot) node() tensor.Node { return named[tensor.Node](s.c.name) }
 
 // setState needs no barrier: a handle reaches another thread only through the caller's own synchronization.
 func setState(s *slot, state uint32) { *(*uint32)(unsafe.Pointer(&s.c.state)) = state }
@@ -221,10 +229,23 @@ func newGenerator(thread *C.lt_thread, g *random.Generator) (*C.lt_slot, error) 
 	return publish(s, C.LT_GENERATOR, false), nil
 }
 
-// spacious is room for the sizes and strides of n dimensions.
+// newNode makes a handle that owns a reference to n. What a graph holds is freed with it at once.
+func newNode(thread *C.lt_thread, n tensor.Node) (*C.lt_slot, error) {
+	s, err := take(thread, nil)
+	if err != nil {
+		n.Release()
+		return nil, err
+	}
+	s.c.name = name(n)
+	return publish(s, C.LT_NODE, true), nil
+}
+
+// spacious is room for the sizes and strides of n dimensions. It grows, and what it grew out of stays: other threads may be
+// reading it.
 func (s *slot) spacious(n int) *C.int64_t {
+	slots.Lock()
+	defer slots.Unlock()
 	if int(s.c.room) < n {
-		C.free(unsafe.Pointer(s.dims))
 		s.c.room = C.int32_t(2 * n)
 		s.dims = (*C.int64_t)(C.malloc(C.size_t(8 * 2 * s.c.room)))
 	}

@@ -121,7 +121,10 @@ _Bool lt_join(void) {
     t->room = FIRST_PINS;
     t->next = lt_threads;
     while (!atomic_compare_exchange_weak(&lt_threads, &t->next, t));
-    if (t->next && !atomic_exchange(&lt_several, 1)) barrier();
+    if (t->next) {
+      lt_several = 1;
+      barrier();
+    }
   }
   t->modes = (lt_modes){.device_type = TENSOR_CPU, .device_index = -1, .grad = 1};
   pthread_setspecific(leaving, t);

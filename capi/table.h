@@ -8,7 +8,7 @@
 
 #include "../include/tensor.h"
 
-enum { LT_TENSOR = 1, LT_STORAGE = 2, LT_GENERATOR = 3 };
+enum { LT_TENSOR = 1, LT_STORAGE = 2, LT_GENERATOR = 3, LT_NODE = 4 };
 enum { LT_EMPTY = 0, LT_LIVE = 1, LT_DEAD = 2 };
 enum { LT_INLINE_DIMS = 8, LT_SLOT_BYTES = 256, LT_TAGS = 32, LT_MAX_SLOTS = 1 << 24 };
 
@@ -35,7 +35,8 @@ typedef struct lt_slot {
 typedef struct lt_modes {
   int8_t device_type;  // the default device
   int16_t device_index;
-  uint8_t grad;
+  uint8_t grad, inference;
+  uint32_t saving;  // by which hooks operations save
 } lt_modes;
 
 // What one thread's running calls use. A slot that is freed stays as it is until no pin names it.

@@ -16,7 +16,8 @@
 //   handle that one thread frees while a call of another uses it lives until that call ends; memory that a call uses cannot be
 //   resized by another thread, nor the tensor reshaped, which is then an error.
 //   A forked child process cannot use the library: calls return TENSOR_ERROR_FORKED there and frees do nothing.
-//   The library stays loaded until the process ends; it never prints, exits, or calls back except deleters.
+//   The library stays loaded until the process ends; it never prints or exits. It calls back deleters, and from the
+//   thread that makes a call the functions that were given to be called, which may call the library.
 #ifndef LIBTENSOR_TENSOR_H
 #define LIBTENSOR_TENSOR_H
 
@@ -47,6 +48,8 @@ typedef struct tensor_s tensor_t;
 typedef struct tensor_storage_s tensor_storage_t;
 // A random number generator. Opaque.
 typedef struct tensor_generator_s tensor_generator_t;
+// A recorded call, in the graph that gradients go back through. Opaque.
+typedef struct tensor_node_s tensor_node_t;
 
 // Numbers of all enumerations are fixed and never reused.
 typedef enum tensor_status {
@@ -61,7 +64,8 @@ typedef enum tensor_status {
   TENSOR_ERROR_FORKED = 8,           // called in a forked child process
   TENSOR_ERROR_INTERNAL = 9,         // a defect of the library
   TENSOR_ERROR_IO = 10,              // a file could not be read or written
-  TENSOR_ERROR_LINALG = 11           // a matrix that has no such factorization, or no solution
+  TENSOR_ERROR_CALLBACK = 11,        // a function of the program that the library called has failed, which knows why
+  TENSOR_ERROR_LINALG = 12           // a matrix that has no such factorization, or no solution
 } tensor_status;
 
 typedef enum tensor_dtype {
@@ -202,12 +206,29 @@ typedef struct tensor_index {
 // Releases memory that tensors shared with its owner.
 typedef void (*tensor_deleter)(void *context);
 
+// What the functions below return other than TENSOR_OK is the status of the call that they are called from. Its error is what
+// tensor_set_last_error said, or the last one that a function of the library met.
+
+// Is given some tensors and makes others. `given` are NULL where one is absent; the others are freed when it returns, but for
+// those over which it writes NULL: these it keeps. `made` are NULL to begin with; what it writes there are new references, which
+// the library takes over.
+typedef tensor_status (*tensor_callback)(void *context, tensor_t **given, int64_t given_len, tensor_t **made, int64_t made_len);
+// Packs a tensor that a recorded call saves: *packed stands for it. The tensor is freed when it returns, but where it writes NULL
+// over *saved: then it keeps it.
+typedef tensor_status (*tensor_pack)(void *context, tensor_t **saved, void **packed);
+// Makes the tensor that `packed` stands for: a new reference, which the library takes over.
+typedef tensor_status (*tensor_unpack)(void *context, void *packed, tensor_t **made);
+// Is told of a call that is being recorded, or in whose gradient a run has failed. The node is borrowed.
+typedef void (*tensor_watcher)(void *context, tensor_node_t *node, bool failed);
+
 // ------------------------------------------------------------------------------------------------- errors and handles
 
 // The library's version as TENSOR_VERSION encodes it.
 TENSOR_API int32_t tensor_version(void);
 // The message of the calling thread's last failed call; "" before any. Borrowed until the thread's next failure.
 TENSOR_API const char *tensor_last_error(void);
+// Says why a function that the library calls is going to fail. The text is copied.
+TENSOR_API void tensor_set_last_error(const char *message);
 // The system's error number, such as ENOENT, behind the calling thread's last failed call; 0 where none
 // is. Calls that fail with TENSOR_ERROR_IO since the system refuses have one.
 TENSOR_API int32_t tensor_last_errno(void);
@@ -215,6 +236,7 @@ TENSOR_API int32_t tensor_last_errno(void);
 TENSOR_API tensor_status tensor_free(tensor_t *self);
 TENSOR_API tensor_status tensor_storage_free(tensor_storage_t *self);
 TENSOR_API tensor_status tensor_generator_free(tensor_generator_t *self);
+TENSOR_API tensor_status tensor_node_free(tensor_node_t *self);
 // Frees the tensors of a list result and the list itself.
 TENSOR_API tensor_status tensor_list_free(tensor_t **list, int64_t length);
 // Frees a string result.
@@ -452,6 +474,64 @@ TENSOR_API tensor_status tensor_kaiser_window(int64_t window_length, bool period
 // given. Integers and bool give int64.
 // Absent: N TENSOR_NONE.
 TENSOR_API tensor_status tensor_vander(const tensor_t *x, int64_t N, bool increasing, tensor_t **out);
+
+// Makes the triangular window 1 - abs(x), x going from -1 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
+// leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_bartlett(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window 0.42 - 0.5 * cos(2 * pi * x) + 0.08 * cos(4 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is
+// False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_blackman(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window sin(pi * x), x going from 1 / (2 * `M`) to 1 - 1 / (2 * `M`). The window has `M` samples; one that is not symmetric (`sym` is False), for use
+// with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_cosine(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window exp(-abs(i - `center`) / `tau`), i going from 0 to `M` - 1. `center` is the middle; a window that is not symmetric may have another. The window
+// has `M` samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32
+// or float64, the default dtype unless given.
+// Absent: center NULL, dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_exponential(int64_t M, const double *center, double tau, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window exp(-(x / `std`)**2 / 2), x being the distance of a sample from the middle. The window has `M` samples; one that is not symmetric (`sym` is
+// False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_gaussian(int64_t M, double std, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window `coefficients`[0] - `coefficients`[1] * cos(2 * pi * x) + `coefficients`[2] * cos(4 * pi * x) - ..., x going from 0 to 1. The window has `M` samples; one that is not symmetric
+// (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_general_cosine(int64_t M, const double *coefficients, int64_t coefficients_len, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window `alpha` - (1 - `alpha`) * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use
+// with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_general_hamming(int64_t M, double alpha, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window 0.54 - 0.46 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with
+// periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_hamming(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window 0.5 - 0.5 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
+// leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_hann(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window I0(`beta` * sqrt(1 - x**2)) / I0(`beta`), with the modified Bessel function I0 and x going from -1 to 1. The window has `M` samples; one that
+// is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default
+// dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_kaiser(int64_t M, double beta, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// Makes the window 0.3635819 - 0.4891775 * cos(2 * pi * x) + 0.1365995 * cos(4 * pi * x) - 0.0106411 * cos(6 * pi * x), x going from 0 to 1. The window has `M`
+// samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or
+// float64, the default dtype unless given.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_signal_windows_nuttall(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // ------------------------------------------------------------------------------------------------------ random numbers
 
@@ -1475,7 +1555,7 @@ TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_digamma_(tensor_t *self);
 TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out);
 
-// The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+// The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_i0_(tensor_t *self);
 TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out);
@@ -2729,6 +2809,192 @@ TENSOR_API tensor_status tensor_svd_out(const tensor_t *self, bool some, bool co
 TENSOR_API tensor_status tensor_linalg_svdvals(const tensor_t *A, const char *driver, tensor_t **out);
 TENSOR_API tensor_status tensor_linalg_svdvals_out(const tensor_t *A, const char *driver, tensor_t *out);
 
+// -------------------------------------------------------------------------------------------------- Fourier transforms
+
+// The discrete Fourier transform of complex numbers along `dim`, forward or back, times `scale`; what `fft.fft` and its like end in. In memory, the dimensions `dim` of
+// the result are the innermost ones, by their strides in `self`. 16-bit dtypes are computed in complex64 and rounded once.
+TENSOR_API tensor_status tensor_fft_c2c(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool forward, double scale, tensor_t **out);
+
+// The discrete Fourier transform of real numbers along `dim`, times `scale`; along the last of `dim`, of size n, `onesided` keeps the first n // 2 + 1 elements. Both
+// halves are to be had along one dimension.
+TENSOR_API tensor_status tensor_fft_r2c(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool onesided, double scale, tensor_t **out);
+
+// The `size` real numbers along `dim` that `size` // 2 + 1 complex ones, the first half of their Hermitian transform, are transformed back to, times `scale`.
+TENSOR_API tensor_status tensor_fft_c2r(const tensor_t *self, int64_t dim, int64_t size, double scale, tensor_t **out);
+
+// The discrete Fourier transform: Y[k] = sum over j of X[j] * exp(-2 * pi * i * j * k / n). `self` is cut off or filled up with zeros to `n` elements along `dim`.
+// `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
+// Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: n TENSOR_NONE, norm NULL.
+TENSOR_API tensor_status tensor_fft_fft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_fft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
+
+// The inverse of `fft`: X[j] = 1 / n * sum over k of Y[k] * exp(2 * pi * i * j * k / n). `self` is cut off or filled up with zeros to `n` elements along `dim`.
+// `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
+// Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: n TENSOR_NONE, norm NULL.
+TENSOR_API tensor_status tensor_fft_ifft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_ifft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
+
+// The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these: complex tensors are refused. `self` is
+// cut off or filled up with zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the
+// inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded
+// once.
+// Absent: n TENSOR_NONE, norm NULL.
+TENSOR_API tensor_status tensor_fft_rfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_rfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
+
+// The inverse of `rfft`: the real tensor whose transform begins with `self`: the imaginary parts of the first element and, where n is even, of the last one count
+// as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `self` is cut off or filled up with zeros to n // 2 + 1 elements. `norm` tells
+// which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
+// count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: n TENSOR_NONE, norm NULL.
+TENSOR_API tensor_status tensor_fft_irfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_irfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
+
+// The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real: the imaginary parts of the first element and, where n is
+// even, of the last one count as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `self` is cut off or filled up with zeros to n //
+// 2 + 1 elements. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
+// by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: n TENSOR_NONE, norm NULL.
+TENSOR_API tensor_status tensor_fft_hfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_hfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
+
+// The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor: complex tensors are refused. `self` is cut off or filled up with
+// zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
+// others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: n TENSOR_NONE, norm NULL.
+TENSOR_API tensor_status tensor_fft_ihfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_ihfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
+
+// The discrete Fourier transform, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for
+// that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
+// by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: s NULL with s_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_fft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_fft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The discrete Fourier transform, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to
+// which `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
+// default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32
+// and rounded once.
+// Absent: s NULL with s_len 0, dim NULL with dim_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_fftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_fftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The inverse of `fft`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
+// `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its
+// root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: s NULL with s_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_ifft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_ifft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The inverse of `fft`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which
+// `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
+// default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32
+// and rounded once.
+// Absent: s NULL with s_len 0, dim NULL with dim_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_ifftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_ifftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`. `s` has the
+// sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm`
+// tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers
+// and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: s NULL with s_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_rfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_rfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`, all of them
+// or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
+// `self`. The half that is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the
+// inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded
+// once.
+// Absent: s NULL with s_len 0, dim NULL with dim_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_rfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_rfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off
+// or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided
+// by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default
+// dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: s NULL with s_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_irfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_irfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for
+// unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the
+// result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
+// others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: s NULL with s_len 0, dim NULL with dim_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_irfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_irfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`. `s` has the sizes along `dim`,
+// to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells
+// which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
+// count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: s NULL with s_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_hfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_hfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`, all of them or the last ones
+// that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last
+// one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse
+// ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: s NULL with s_len 0, dim NULL with dim_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_hfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_hfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`. `s` has the sizes along `dim`, to
+// which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm` tells which transform
+// is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the
+// default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: s NULL with s_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_ihfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_ihfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`, all of them or the last ones that
+// `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that
+// is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
+// others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Absent: s NULL with s_len 0, dim NULL with dim_len 0, norm NULL.
+TENSOR_API tensor_status tensor_fft_ihfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_ihfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
+
+// `self` rolled by half of its sizes along `dim`, all dimensions unless given: the frequencies of a transform from the lowest to the highest, with zero in the middle.
+// Absent: dim NULL with dim_len 0.
+TENSOR_API tensor_status tensor_fft_fftshift(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out);
+
+// The inverse of `fftshift`.
+// Absent: dim NULL with dim_len 0.
+TENSOR_API tensor_status tensor_fft_ifftshift(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out);
+
+// The frequencies of the elements of `fft` of `n` samples that are `d` apart: 0, 1, ..., (`n` - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_fft_fftfreq(int64_t n, double d, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_fftfreq_out(int64_t n, double d, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// The frequencies of the elements of `rfft` of `n` samples that are `d` apart: 0, 1, ..., `n` // 2, divided by `n` * `d`.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_fft_rfftfreq(int64_t n, double d, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_API tensor_status tensor_fft_rfftfreq_out(int64_t n, double d, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
+
+// The short-time Fourier transform of a signal, or of each row of a matrix: the transforms of pieces of `n_fft` samples that begin `hop_length` (`n_fft` // 4 unless
+// given) samples apart, times a `window` of `win_length` samples in their middle, which is ones unless given. The result has a row for each frequency, n_fft // 2 + 1 of
+// them with `onesided` (unless signal or window are complex, then `n_fft`), and a column for each piece. With `center` the signal is continued by `n_fft` // 2 samples
+// on both sides, so that piece i is around sample i * `hop_length`; `pad_mode` says how: by its reflection, by zeros (constant), by its ends (replicate) or by itself
+// (circular). `normalized` divides by the root of `n_fft`. `return_complex` must be given for real signals; False gives the real and imaginary parts in a last
+// dimension of size 2. `align_to_window`, without `center`, continues the signal so that the first window begins with it.
+// Absent: hop_length TENSOR_NONE, win_length TENSOR_NONE, window NULL, onesided -1, return_complex -1, align_to_window -1.
+TENSOR_API tensor_status tensor_stft(const tensor_t *self, int64_t n_fft, int64_t hop_length, int64_t win_length, const tensor_t *window, bool center, const char *pad_mode, bool normalized, int32_t onesided, int32_t return_complex, int32_t align_to_window, tensor_t **out);
+
+// The signal whose `stft`, with the same arguments, is nearest to `self`, a complex tensor of frequencies x pieces, or several of them: the pieces are transformed back
+// and added up where they belong, times the window, and divided by the sum of the squares of the windows, which must not be zero anywhere. `length` is that of the
+// result, which is filled up with zeros where nothing is known; `return_complex` gives a complex signal, of all frequencies.
+// Absent: hop_length TENSOR_NONE, win_length TENSOR_NONE, window NULL, onesided -1, length TENSOR_NONE.
+TENSOR_API tensor_status tensor_istft(const tensor_t *self, int64_t n_fft, int64_t hop_length, int64_t win_length, const tensor_t *window, bool center, bool normalized, int32_t onesided, int64_t length, bool return_complex, tensor_t **out);
+
 // --------------------------------------------------------------------------------------------------- special functions
 
 // Another name of `sigmoid`.
@@ -2782,7 +3048,7 @@ TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out
 TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *out);
 
 // Another name of `i0`.
-// The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+// The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *out);
 
@@ -2830,6 +3096,18 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar(const tensor_t *self, tenso
 TENSOR_API tensor_status tensor_special_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
+// The modified Bessel function of the first kind of order 0, times exp(-|`self`|). Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_i0e(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_i0e_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_i1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_i1_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the first kind of order 1, times exp(-|`self`|). Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_i1e(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_i1e_out(const tensor_t *self, tensor_t *out);
+
 // `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
 TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_special_xlog1py_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -2841,6 +3119,166 @@ TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_
 TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
 TENSOR_API tensor_status tensor_special_zeta_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
+
+// Another name of `softmax`.
+// e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+// Absent: dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_special_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_special_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
+// Another name of `log_softmax`.
+// Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+// Absent: dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_special_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_special_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
+// Another name of `logsumexp`.
+// Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
+// `keepdim` keeps reduced dimensions with size 1.
+TENSOR_API tensor_status tensor_special_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out);
+TENSOR_API tensor_status tensor_special_logsumexp_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out);
+
+// -`self` log(`self`): 0 at 0, -inf of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_entr(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_entr_out(const tensor_t *self, tensor_t *out);
+
+// exp(`self`^2) erfc(`self`), finite where erfc is 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_erfcx(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_erfcx_out(const tensor_t *self, tensor_t *out);
+
+// The standard normal distribution: the probability that a number is less than `self`. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_ndtr(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_ndtr_out(const tensor_t *self, tensor_t *out);
+
+// The logarithm of the standard normal distribution, accurate where that is near 0 and 1. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_log_ndtr(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_log_ndtr_out(const tensor_t *self, tensor_t *out);
+
+// The inverse of the standard normal distribution: -inf at 0, inf at 1, NaN outside [0, 1]. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_ndtri(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_ndtri_out(const tensor_t *self, tensor_t *out);
+
+// The Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_bessel_j0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_bessel_j0_out(const tensor_t *self, tensor_t *out);
+
+// The Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_bessel_j1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_bessel_j1_out(const tensor_t *self, tensor_t *out);
+
+// The Bessel function of the second kind of order 0; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_bessel_y0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_bessel_y0_out(const tensor_t *self, tensor_t *out);
+
+// The Bessel function of the second kind of order 1; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_bessel_y1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_bessel_y1_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `i0`.
+// The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_modified_bessel_i0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_modified_bessel_i0_out(const tensor_t *self, tensor_t *out);
+
+// Another name of `special.i1`.
+// The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_modified_bessel_i1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_modified_bessel_i1_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the second kind of order 0; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_modified_bessel_k0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_modified_bessel_k0_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the second kind of order 1; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_modified_bessel_k1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_modified_bessel_k1_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the second kind of order 0, times exp(`self`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k0_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the second kind of order 1, times exp(`self`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k1_out(const tensor_t *self, tensor_t *out);
+
+// The spherical Bessel function of the first kind of order 0: sin(`self`) / `self`, 1 at 0. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_spherical_bessel_j0(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_spherical_bessel_j0_out(const tensor_t *self, tensor_t *out);
+
+// The Airy function Ai; NaN below -2^60, where its phase is lost. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_airy_ai(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_airy_ai_out(const tensor_t *self, tensor_t *out);
+
+// The Chebyshev polynomial of the first kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the second kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the third kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the fourth kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_laguerre_polynomial_l(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_legendre_polynomial_p(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_legendre_polynomial_p_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_legendre_polynomial_p_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_legendre_polynomial_p_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the first kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the second kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the third kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
+
+// The Chebyshev polynomial of the fourth kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w(const tensor_t *x, const tensor_t *n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
+TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
 // -------------------------------------------------------------------------------------------- neural network functions
 
@@ -2901,6 +3339,113 @@ TENSOR_API tensor_status tensor_backward(const tensor_t *const *tensors, int64_t
 // `materialize_grads`. Free the list with tensor_list_free.
 // Absent: grad_outputs[i] NULL, retain_graph -1.
 TENSOR_API tensor_status tensor_autograd_grad(const tensor_t *const *outputs, int64_t outputs_len, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *grad_outputs, int64_t grad_outputs_len, int32_t retain_graph, bool create_graph, bool allow_unused, bool materialize_grads, tensor_t ***out, int64_t *out_len);
+
+// The recorded call that made `self`, NULL for a leaf. As long as a handle to it lives, so does what it saved, and the graph
+// behind it. Free it with tensor_node_free.
+TENSOR_API tensor_status tensor_grad_fn(const tensor_t *self, tensor_node_t **out);
+
+// Where the gradient of `self`, which must be wanted, goes: to result `output` of the recorded call that made it, for a leaf to
+// result 0 of the node AccumulateGrad that adds it to `tensor_grad`. Free the node with tensor_node_free.
+TENSOR_API tensor_status tensor_gradient_edge(const tensor_t *self, tensor_node_t **node, int64_t *output);
+
+// The name of the recorded call, such as AddBackward0. Free it with tensor_string_free.
+TENSOR_API tensor_status tensor_node_name(tensor_node_t *self, char **out);
+
+// A number that no other node has as long as this one lives, whatever handle it is asked of.
+TENSOR_API tensor_status tensor_node_id(tensor_node_t *self, int64_t *out);
+
+// A handle that does not keep the node: once nothing else does, it can only be freed; what is asked of it then is an error. Free
+// it with tensor_node_free.
+TENSOR_API tensor_status tensor_node_weak(tensor_node_t *self, tensor_node_t **out);
+
+// The number of operands of the recorded call whose gradients it may compute.
+TENSOR_API tensor_status tensor_node_edges(tensor_node_t *self, int64_t *out);
+
+// Where the gradient of operand `i` goes: to result `output` of a node, NULL where it is not wanted. Free the node with
+// tensor_node_free.
+TENSOR_API tensor_status tensor_node_edge(tensor_node_t *self, int64_t i, tensor_node_t **node, int64_t *output);
+
+// The leaf to whose gradient a node AccumulateGrad adds, sharing its memory and its history; NULL for other nodes.
+TENSOR_API tensor_status tensor_node_variable(tensor_node_t *self, tensor_t **out);
+
+// What the recorded call saved, in the order in which it did: with the history that it had, so that what is computed of it can
+// be differentiated. An error where that has been freed, or changed in place. Free the list with tensor_list_free.
+TENSOR_API tensor_status tensor_node_saved(tensor_node_t *self, tensor_t ***out, int64_t *out_len);
+
+// Attaches something of the program's to the node, in place of what was attached: `deleter`, which may be NULL, is called once
+// with `context` when the node goes or gets another one, from whichever thread that happens on.
+TENSOR_API tensor_status tensor_node_set_context(tensor_node_t *self, void *context, tensor_deleter deleter);
+
+// The context of node_set_context, or of record_function; NULL for none.
+TENSOR_API tensor_status tensor_node_context(tensor_node_t *self, void **out);
+
+// Has `hook` called with the gradient of `self`, which must be wanted, whenever a run has computed it, before it goes on: what
+// the hook makes, of the same shape, dtype and device, takes its place; nothing made leaves it. Hooks are called in the order of
+// their registration. One of a tensor that a recorded call made stays with that call, also when an operator in place gives the
+// tensor another one. `deleter`, which may be NULL, is called once with `context` when the hook is removed, or goes with the
+// tensor or the call; not after an error. The result is the hook's number, for remove_hook.
+TENSOR_API tensor_status tensor_register_hook(const tensor_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out);
+
+// Has `hook` called with `self`, a leaf, whenever a run has added to its gradient; what it makes is ignored. See register_hook.
+TENSOR_API tensor_status tensor_register_post_accumulate_grad_hook(const tensor_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out);
+
+// Has `hook` called when a run has gone through the node, with the gradients of its operands, as many as it may make, and then
+// those of its results. What it makes takes the place of the gradients of operands. See register_hook.
+TENSOR_API tensor_status tensor_node_register_hook(tensor_node_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out);
+
+// Has `hook` called before a run goes through the node, with the gradients of its results, in whose place comes what it makes.
+// See register_hook.
+TENSOR_API tensor_status tensor_node_register_prehook(tensor_node_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out);
+
+// Removes a hook by its number; nothing where it is gone. A run that is under way may still call it.
+TENSOR_API tensor_status tensor_remove_hook(int64_t hook);
+
+// From now on, recorded calls of the calling thread do not save tensors: they save what `pack` makes of them, which must not
+// write to them. Where a gradient needs one, `unpack` makes a tensor again, of the same shape, dtype and device. `drop`, which
+// may be NULL, is called once with what `pack` made when the call that saved it goes or what it saved is freed, and `deleter`,
+// which may be NULL, once with `context`, which all but `drop` are given, when nothing is left that was packed and the hooks are
+// popped; both from whichever thread that happens on. After an error neither is called.
+TENSOR_API tensor_status tensor_push_saved_tensors_hooks(tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void *context, tensor_deleter deleter);
+
+// Ends what the thread's last push_saved_tensors_hooks began.
+TENSOR_API tensor_status tensor_pop_saved_tensors_hooks(void);
+
+// Records that `outputs` were computed of `inputs`, by steps that were not recorded themselves, as the call `name`. A run calls
+// `backward` with the gradients of the outputs, zeros for those that have none with `materialize`, NULL otherwise: it makes
+// those of the inputs, NULL for none. With create_graph it is recorded itself. Outputs that are inputs were written to in place.
+// Those whose positions are in `constant`, and integers, have no gradient. `saved` is kept for `backward`, which gets it by
+// node_saved. Where no gradient is wanted, or calls are not recorded, nothing changes and the result is NULL. `deleter`, which
+// may be NULL, is called once with `context` when the node goes, at once where there is none; not after an error. Free the node
+// with tensor_node_free.
+// Absent: outputs[i] NULL, saved[i] NULL.
+TENSOR_API tensor_status tensor_record_function(const char *name, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *outputs, int64_t outputs_len, const int64_t *constant, int64_t constant_len, const tensor_t *const *saved, int64_t saved_len, bool materialize, tensor_callback backward, void *context, tensor_deleter deleter, tensor_node_t **out);
+
+// How often operators have written to the storage of `self`; what a recorded call saved must not have changed when its gradient
+// is computed.
+TENSOR_API tensor_status tensor_get_version(const tensor_t *self, int64_t *out);
+
+// Counts a write to the storage of `self` that no operator made.
+TENSOR_API tensor_status tensor_increment_version(const tensor_t *self);
+
+// Sets for the process whether runs look out for faults: with `check_nan` a derivative that gives NaN is an error, which names
+// the recorded call; the watcher of set_anomaly_watcher is told of calls that are recorded, and of those whose derivatives fail.
+TENSOR_API tensor_status tensor_set_detect_anomaly(bool enabled, bool check_nan);
+
+// Whether set_detect_anomaly has enabled it.
+TENSOR_API tensor_status tensor_is_anomaly_enabled(bool *out);
+
+// Whether NaN is an error where set_detect_anomaly is enabled.
+TENSOR_API tensor_status tensor_is_anomaly_check_nan_enabled(bool *out);
+
+// Sets the function of the process that is told, while set_detect_anomaly is enabled, of each call that is recorded, from within
+// it, and of that in whose derivatives a run has failed. NULL for none.
+TENSOR_API tensor_status tensor_set_anomaly_watcher(tensor_watcher watcher, void *context);
+
+// Another handle to `self`, which shares its memory and its history, and has the geometry that it has now.
+TENSOR_API tensor_status tensor_handle(const tensor_t *self, tensor_t **out);
+
+// Whether `other` is the gradient of `self` as `grad` gives it: over the same memory, and of the same geometry.
+TENSOR_API tensor_status tensor_is_grad(const tensor_t *self, const tensor_t *other, bool *out);
 
 // ------------------------------------------------------------------------------------------------- storages and memory
 

@@ -96,6 +96,7 @@ export interface TensorError extends Error {
   code:
     | 'TENSOR_ERROR_RUNTIME' | 'TENSOR_ERROR_VALUE' | 'TENSOR_ERROR_TYPE' | 'TENSOR_ERROR_INDEX' | 'TENSOR_ERROR_NOT_IMPLEMENTED'
     | 'TENSOR_ERROR_MEMORY' | 'TENSOR_ERROR_HANDLE' | 'TENSOR_ERROR_FORKED' | 'TENSOR_ERROR_INTERNAL' | 'TENSOR_ERROR_IO'
+    | 'TENSOR_ERROR_CALLBACK'
     | 'TENSOR_ERROR_LINALG';
 }
 
@@ -124,6 +125,8 @@ export interface TensorOptions {
   dtype?: DType | null;
   device?: Device | null;
   shape?: Ints | null;
+  /** Whether operations on it are recorded, for gradients. */
+  requiresGrad?: boolean | null;
 }
 /** Memory without a type of its own: elements of the option dtype, bytes unless given. */
 export type Untyped = ArrayBuffer | SharedArrayBuffer | DataView;
@@ -140,6 +143,45 @@ export function float(value: number): Float;
 export function slice(start?: Int | null, stop?: Int | null, step?: Int | null): Slice;
 /** Calls fn and disposes the tensors that it made, except those in its result (also in arrays and objects there). */
 export function scope<T>(fn: () => T): T;
+/** Calls fn, which must not be asynchronous, while no operations are recorded for gradients, and gives its result. */
+export function noGrad<T>(fn: () => T): T;
+/** As noGrad: there are no other tensors of inference here. */
+export function inferenceMode<T>(fn: () => T): T;
+/** Calls fn, which must not be asynchronous, while operations are recorded for gradients. */
+export function enableGrad<T>(fn: () => T): T;
+export interface BackwardOptions {
+  /** Keeps what the recorded operations saved, for another run; createGraph unless given. */
+  retainGraph?: boolean | null;
+  /** Records the run itself, so that gradients have gradients. */
+  createGraph?: boolean;
+  /** The tensors that get gradients, rather than all leaves. */
+  inputs?: Tensor | readonly Tensor[] | null;
+}
+export interface GradOptions {
+  /** The gradients of the outputs to begin with: null is 1, of an output of one element. */
+  gradOutputs?: Tensor | readonly (Tensor | null)[] | null;
+  retainGraph?: boolean | null;
+  createGraph?: boolean;
+  /** Gives null for inputs on which no output depends, which are an error otherwise. */
+  allowUnused?: boolean;
+  /** Gives zeros for them. */
+  materializeGrads?: boolean;
+}
+type Tensors = Tensor | readonly Tensor[];
+type Gradients = Tensor | readonly (Tensor | null)[] | null;
+export namespace autograd {
+  /** Adds the gradients of tensors to those of the leaves that they were computed of. */
+  function backward(tensors: Tensors, gradients?: Gradients, options?: BackwardOptions): void;
+  function backward(tensors: Tensors, options: BackwardOptions): void;
+  /** backward, off the event loop. */
+  function backwardAsync(tensors: Tensors, gradients?: Gradients, options?: BackwardOptions & { signal?: Signal | null }): Promise<void>;
+  function backwardAsync(tensors: Tensors, options: BackwardOptions & { signal?: Signal | null }): Promise<void>;
+  /** The gradients of outputs with respect to inputs, one for each of these; null only with allowUnused. */
+  function grad(outputs: Tensors, inputs: Tensors, options?: GradOptions & { allowUnused?: false }): Tensor[];
+  function grad(outputs: Tensors, inputs: Tensors, options?: GradOptions): (Tensor | null)[];
+  /** grad, off the event loop. */
+  function gradAsync(outputs: Tensors, inputs: Tensors, options?: GradOptions & { signal?: Signal | null }): Promise<(Tensor | null)[]>;
+}
 /** What a file can hold: tensors, storages, and containers of them. */
 export type Saved =
   | Tensor | Storage | Scalar | string | null | Uint8Array | readonly Saved[] | ReadonlySet<Saved> | ReadonlyMap<Saved, Saved> | { readonly [key: string]: Saved };
@@ -222,6 +264,29 @@ export class Tensor extends Handle {
   to(device: Device, dtype: DType, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
   /** The dtype and the device of another tensor. */
   to(other: Tensor, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  /** Whether operations on it are recorded, for gradients; setting it is for leaves. */
+  requiresGrad: boolean;
+  /** The gradient that backward has summed up, over the same memory with every look; null where there is none. */
+  get grad(): Tensor | null;
+  set grad(gradient: Tensor | null);
+  /** Whether it is not the result of a recorded operation. */
+  readonly isLeaf: boolean;
+  /** The recorded operation that made it, such as { name: 'MulBackward0' }; null for leaves. */
+  readonly gradFn: { readonly name: string } | null;
+  /** Which of the results of its operation it is. */
+  readonly outputNr: number;
+  readonly retainsGrad: boolean;
+  requiresGrad_(requiresGrad?: boolean): this;
+  /** Has backward keep its gradient though it is no leaf. */
+  retainGrad(): void;
+  /** Takes it out of the graph: a leaf from then on. */
+  detach_(): this;
+  /** Adds the gradients of this tensor to those of the leaves that it was computed of. The gradient to begin with is 1 for one element. */
+  backward(gradient?: Tensor | null, options?: BackwardOptions): void;
+  backward(options: BackwardOptions): void;
+  /** backward, off the event loop. */
+  backwardAsync(gradient?: Tensor | null, options?: BackwardOptions & { signal?: Signal | null }): Promise<void>;
+  backwardAsync(options: BackwardOptions & { signal?: Signal | null }): Promise<void>;
   /** The rows: views. */
   [Symbol.iterator](): IterableIterator<Tensor>;
   /** The number of one element, for `t > 2` and `+t`; of more than one a TypeError. */
@@ -763,6 +828,38 @@ export class Tensor extends Handle {
   newOnes(...size: Int[]): Tensor;
   newOnes(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null }]): Tensor;
   newOnes(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+  /**
+   * The short-time Fourier transform of a signal, or of each row of a matrix: the transforms of pieces of `n_fft` samples that begin `hop_length` (`n_fft` // 4 unless
+   * given) samples apart, times a `window` of `win_length` samples in their middle, which is ones unless given. The result has a row for each frequency, n_fft // 2 + 1 of
+   * them with `onesided` (unless signal or window are complex, then `n_fft`), and a column for each piece. With `center` the signal is continued by `n_fft` // 2 samples
+   * on both sides, so that piece i is around sample i * `hop_length`; `pad_mode` says how: by its reflection, by zeros (constant), by its ends (replicate) or by itself
+   * (circular). `normalized` divides by the root of `n_fft`. `return_complex` must be given for real signals; False gives the real and imaginary parts in a last
+   * dimension of size 2. `align_to_window`, without `center`, continues the signal so that the first window begins with it.
+   */
+  stft(nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, options?: { window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, options?: { center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, options?: { padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', options?: { normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, options?: { onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, options?: { returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, options?: { alignToWindow?: boolean | null }): Tensor;
+  stft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, alignToWindow: boolean | null): Tensor;
+  /**
+   * The signal whose `stft`, with the same arguments, is nearest to `self`, a complex tensor of frequencies x pieces, or several of them: the pieces are transformed back
+   * and added up where they belong, times the window, and divided by the sum of the squares of the windows, which must not be zero anywhere. `length` is that of the
+   * result, which is filled up with zeros where nothing is known; `return_complex` gives a complex signal, of all frequencies.
+   */
+  istft(nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, options?: { window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, options?: { center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, options?: { normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, options?: { onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, options?: { length?: Int | null; returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, options?: { returnComplex?: boolean }): Tensor;
+  istft(nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, returnComplex: boolean): Tensor;
   /**
    * The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
    */
@@ -2162,11 +2259,11 @@ export class Tensor extends Handle {
    */
   digamma_(): this;
   /**
-   * The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+   * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
    */
   i0(options?: { out?: Tensor | null }): Tensor;
   /**
-   * The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+   * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
    */
   i0_(): this;
   /**
@@ -3043,70 +3140,6 @@ export function lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar, option
 export function lerpAsync(input: Tensor, options: { end: Tensor; weight: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function lerpAsync(input: Tensor, end: Tensor, weight: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Says whether the gradient of `self` is wanted: then calls on it are recorded, and `backward` adds to its gradient. Only tensors of
- * floating and complex dtypes have gradients; what was computed of tensors with gradients has them anyway.
- */
-export function setRequiresGrad(input: Tensor, options?: { requiresGrad?: boolean }): void;
-export function setRequiresGrad(input: Tensor, requiresGrad: boolean): void;
-/**
- * Whether the gradient of `self` is wanted, or that of something it was computed of.
- */
-export function requiresGrad(input: Tensor): boolean;
-/**
- * Whether `self` is not the result of a recorded call.
- */
-export function isLeaf(input: Tensor): boolean;
-/**
- * Which of the results of the recorded call that made it `self` is; 0 for leaves.
- */
-export function outputNr(input: Tensor): Int;
-/**
- * The name of the recorded call that made `self`, such as AddBackward0; empty for leaves. Free it with tensor_string_free.
- */
-export function gradFnName(input: Tensor): string;
-/**
- * The gradient of `self` that `backward` has summed up, sharing its memory; NULL where there is none.
- */
-export function grad(input: Tensor): Tensor | null;
-/** grad, off the event loop. */
-export function gradAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor | null>;
-/**
- * Gives `self` another gradient, of its dtype, device and shape, whose memory it shares; none where `grad` is absent.
- */
-export function setGrad(input: Tensor, options: { grad: Tensor | null }): void;
-export function setGrad(input: Tensor, grad: Tensor | null): void;
-/**
- * Has `backward` keep the gradient of `self`, which is no leaf, too. Leaves keep theirs anyway.
- */
-export function retainGrad(input: Tensor): void;
-/**
- * Whether `retain_grad` was called on `self`, which is no leaf.
- */
-export function retainsGrad(input: Tensor): boolean;
-/**
- * Takes `self`, which must not be a view, out of the graph: it is a leaf that requires no gradient from then on.
- */
-export function detach_(input: Tensor): Tensor;
-/**
- * Adds the gradients of `tensors` to those of the leaves that they were computed of, or of `inputs` alone where there are any.
- * `gradients` are those to begin with, none or one for each tensor; 1 where one is absent, for a tensor of one element. What the
- * recorded calls saved is freed, unless `retain_graph`, so that a second run through them is an error. With `create_graph`, which
- * retains the graph by default, the run is recorded itself: gradients have gradients. When the run fails, leaves that have
- * received their gradients keep them.
- */
-export function backward(tensors: readonly Tensor[], options: { gradients: readonly (Tensor | null)[] | null; retainGraph: boolean | null; createGraph: boolean; inputs: readonly Tensor[] }): void;
-export function backward(tensors: readonly Tensor[], gradients: readonly (Tensor | null)[] | null, retainGraph: boolean | null, createGraph: boolean, inputs: readonly Tensor[]): void;
-/**
- * The gradients of `outputs` with respect to `inputs`, one for each of these, without adding them to any tensor's; see `backward`
- * for the other arguments. For an input on which no output depends there is an error, or NULL with `allow_unused`, or zeros with
- * `materialize_grads`. Free the list with tensor_list_free.
- */
-export function autogradGrad(outputs: readonly Tensor[], options: { inputs: readonly Tensor[]; gradOutputs: readonly (Tensor | null)[] | null; retainGraph: boolean | null; createGraph: boolean; allowUnused: boolean; materializeGrads: boolean }): (Tensor | null)[];
-export function autogradGrad(outputs: readonly Tensor[], inputs: readonly Tensor[], gradOutputs: readonly (Tensor | null)[] | null, retainGraph: boolean | null, createGraph: boolean, allowUnused: boolean, materializeGrads: boolean): (Tensor | null)[];
-/** autogradGrad, off the event loop. */
-export function autogradGradAsync(outputs: readonly Tensor[], options: { inputs: readonly Tensor[]; gradOutputs: readonly (Tensor | null)[] | null; retainGraph: boolean | null; createGraph: boolean; allowUnused: boolean; materializeGrads: boolean; signal?: Signal | null }): Promise<(Tensor | null)[]>;
-export function autogradGradAsync(outputs: readonly Tensor[], inputs: readonly Tensor[], gradOutputs: readonly (Tensor | null)[] | null, retainGraph: boolean | null, createGraph: boolean, allowUnused: boolean, materializeGrads: boolean, options?: { signal?: Signal | null }): Promise<(Tensor | null)[]>;
-/**
  * Whether `self` equals `other`, element by element, as bool; the shapes broadcast.
  */
 export function eq(input: Tensor, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
@@ -3663,6 +3696,99 @@ export function vander(x: Tensor, N: Int | null, increasing: boolean): Tensor;
 export function vanderAsync(x: Tensor, options?: { N?: Int | null; increasing?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function vanderAsync(x: Tensor, N: Int | null, options?: { increasing?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function vanderAsync(x: Tensor, N: Int | null, increasing: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The discrete Fourier transform of complex numbers along `dim`, forward or back, times `scale`; what `fft.fft` and its like end in. In memory, the dimensions `dim` of
+ * the result are the innermost ones, by their strides in `self`. 16-bit dtypes are computed in complex64 and rounded once.
+ */
+export function fftC2c(input: Tensor, options: { dim: Ints; forward?: boolean; scale?: number }): Tensor;
+export function fftC2c(input: Tensor, dim: Ints, options?: { forward?: boolean; scale?: number }): Tensor;
+export function fftC2c(input: Tensor, dim: Ints, forward: boolean, options?: { scale?: number }): Tensor;
+export function fftC2c(input: Tensor, dim: Ints, forward: boolean, scale: number): Tensor;
+/** fftC2c, off the event loop. */
+export function fftC2cAsync(input: Tensor, options: { dim: Ints; forward?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2cAsync(input: Tensor, dim: Ints, options?: { forward?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2cAsync(input: Tensor, dim: Ints, forward: boolean, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2cAsync(input: Tensor, dim: Ints, forward: boolean, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The discrete Fourier transform of real numbers along `dim`, times `scale`; along the last of `dim`, of size n, `onesided` keeps the first n // 2 + 1 elements. Both
+ * halves are to be had along one dimension.
+ */
+export function fftR2c(input: Tensor, options: { dim: Ints; onesided?: boolean; scale?: number }): Tensor;
+export function fftR2c(input: Tensor, dim: Ints, options?: { onesided?: boolean; scale?: number }): Tensor;
+export function fftR2c(input: Tensor, dim: Ints, onesided: boolean, options?: { scale?: number }): Tensor;
+export function fftR2c(input: Tensor, dim: Ints, onesided: boolean, scale: number): Tensor;
+/** fftR2c, off the event loop. */
+export function fftR2cAsync(input: Tensor, options: { dim: Ints; onesided?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftR2cAsync(input: Tensor, dim: Ints, options?: { onesided?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftR2cAsync(input: Tensor, dim: Ints, onesided: boolean, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftR2cAsync(input: Tensor, dim: Ints, onesided: boolean, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The `size` real numbers along `dim` that `size` // 2 + 1 complex ones, the first half of their Hermitian transform, are transformed back to, times `scale`.
+ */
+export function fftC2r(input: Tensor, options: { dim: Int; size: Int; scale?: number }): Tensor;
+export function fftC2r(input: Tensor, dim: Int, size: Int, options?: { scale?: number }): Tensor;
+export function fftC2r(input: Tensor, dim: Int, size: Int, scale: number): Tensor;
+/** fftC2r, off the event loop. */
+export function fftC2rAsync(input: Tensor, options: { dim: Int; size: Int; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2rAsync(input: Tensor, dim: Int, size: Int, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2rAsync(input: Tensor, dim: Int, size: Int, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The short-time Fourier transform of a signal, or of each row of a matrix: the transforms of pieces of `n_fft` samples that begin `hop_length` (`n_fft` // 4 unless
+ * given) samples apart, times a `window` of `win_length` samples in their middle, which is ones unless given. The result has a row for each frequency, n_fft // 2 + 1 of
+ * them with `onesided` (unless signal or window are complex, then `n_fft`), and a column for each piece. With `center` the signal is continued by `n_fft` // 2 samples
+ * on both sides, so that piece i is around sample i * `hop_length`; `pad_mode` says how: by its reflection, by zeros (constant), by its ends (replicate) or by itself
+ * (circular). `normalized` divides by the root of `n_fft`. `return_complex` must be given for real signals; False gives the real and imaginary parts in a last
+ * dimension of size 2. `align_to_window`, without `center`, continues the signal so that the first window begins with it.
+ */
+export function stft(input: Tensor, options: { nFft: Int; hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, options?: { window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, options?: { center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, options?: { padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', options?: { normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, options?: { onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, options?: { returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, options?: { alignToWindow?: boolean | null }): Tensor;
+export function stft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, alignToWindow: boolean | null): Tensor;
+/** stft, off the event loop. */
+export function stftAsync(input: Tensor, options: { nFft: Int; hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, options?: { window?: Tensor | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, options?: { center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, options?: { padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', options?: { normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, options?: { onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, options?: { returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, options?: { alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function stftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, alignToWindow: boolean | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The signal whose `stft`, with the same arguments, is nearest to `self`, a complex tensor of frequencies x pieces, or several of them: the pieces are transformed back
+ * and added up where they belong, times the window, and divided by the sum of the squares of the windows, which must not be zero anywhere. `length` is that of the
+ * result, which is filled up with zeros where nothing is known; `return_complex` gives a complex signal, of all frequencies.
+ */
+export function istft(input: Tensor, options: { nFft: Int; hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, options?: { window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, options?: { center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, options?: { normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, options?: { onesided?: boolean | null; length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, options?: { length?: Int | null; returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, options?: { returnComplex?: boolean }): Tensor;
+export function istft(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, returnComplex: boolean): Tensor;
+/** istft, off the event loop. */
+export function istftAsync(input: Tensor, options: { nFft: Int; hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, options?: { window?: Tensor | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, options?: { center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, options?: { normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, options?: { onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, options?: { length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, options?: { returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function istftAsync(input: Tensor, nFft: Int, hopLength: Int | null, winLength: Int | null, window: Tensor | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, returnComplex: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Saves a dict of named tensors, as save does: torch.load gives a dict of them. There must be as many names as tensors, all different.
  */
@@ -5903,7 +6029,7 @@ export function digamma(input: Tensor, options?: { out?: Tensor | null }): Tenso
 /** digamma, off the event loop. */
 export function digammaAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+ * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
  */
 export function i0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** i0, off the event loop. */
@@ -6720,6 +6846,306 @@ export function dsplitAsync(input: Tensor, sections: Int, options?: { signal?: S
 /** dsplit, off the event loop. */
 export function dsplitAsync(input: Tensor, options: { indices: Ints; signal?: Signal | null }): Promise<Tensor[]>;
 export function dsplitAsync(input: Tensor, indices: Ints, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export namespace fft {
+  /**
+   * The discrete Fourier transform: Y[k] = sum over j of X[j] * exp(-2 * pi * i * j * k / n). `self` is cut off or filled up with zeros to `n` elements along `dim`.
+   * `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
+   * Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function fft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.fft, off the event loop. */
+  export function fftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `fft`: X[j] = 1 / n * sum over k of Y[k] * exp(2 * pi * i * j * k / n). `self` is cut off or filled up with zeros to `n` elements along `dim`.
+   * `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
+   * Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function ifft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.ifft, off the event loop. */
+  export function ifftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these: complex tensors are refused. `self` is
+   * cut off or filled up with zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the
+   * inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded
+   * once.
+   */
+  export function rfft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.rfft, off the event loop. */
+  export function rfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `rfft`: the real tensor whose transform begins with `self`: the imaginary parts of the first element and, where n is even, of the last one count
+   * as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `self` is cut off or filled up with zeros to n // 2 + 1 elements. `norm` tells
+   * which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
+   * count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function irfft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.irfft, off the event loop. */
+  export function irfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real: the imaginary parts of the first element and, where n is
+   * even, of the last one count as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `self` is cut off or filled up with zeros to n //
+   * 2 + 1 elements. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
+   * by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function hfft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.hfft, off the event loop. */
+  export function hfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor: complex tensors are refused. `self` is cut off or filled up with
+   * zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
+   * others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function ihfft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.ihfft, off the event loop. */
+  export function ihfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The discrete Fourier transform, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for
+   * that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
+   * by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function fft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.fft2, off the event loop. */
+  export function fft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The discrete Fourier transform, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to
+   * which `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
+   * default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32
+   * and rounded once.
+   */
+  export function fftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.fftn, off the event loop. */
+  export function fftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `fft`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
+   * `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its
+   * root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function ifft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.ifft2, off the event loop. */
+  export function ifft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `fft`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which
+   * `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
+   * default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32
+   * and rounded once.
+   */
+  export function ifftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.ifftn, off the event loop. */
+  export function ifftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`. `s` has the
+   * sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm`
+   * tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers
+   * and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function rfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.rfft2, off the event loop. */
+  export function rfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`, all of them
+   * or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
+   * `self`. The half that is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the
+   * inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded
+   * once.
+   */
+  export function rfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.rfftn, off the event loop. */
+  export function rfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off
+   * or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided
+   * by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default
+   * dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function irfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.irfft2, off the event loop. */
+  export function irfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for
+   * unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the
+   * result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
+   * others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function irfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.irfftn, off the event loop. */
+  export function irfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`. `s` has the sizes along `dim`,
+   * to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells
+   * which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
+   * count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function hfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.hfft2, off the event loop. */
+  export function hfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`, all of them or the last ones
+   * that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last
+   * one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse
+   * ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function hfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.hfftn, off the event loop. */
+  export function hfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`. `s` has the sizes along `dim`, to
+   * which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm` tells which transform
+   * is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the
+   * default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function ihfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.ihfft2, off the event loop. */
+  export function ihfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`, all of them or the last ones that
+   * `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that
+   * is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
+   * others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   */
+  export function ihfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  /** fft.ihfftn, off the event loop. */
+  export function ihfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `self` rolled by half of its sizes along `dim`, all dimensions unless given: the frequencies of a transform from the lowest to the highest, with zero in the middle.
+   */
+  export function fftshift(input: Tensor, options?: { dim?: Ints | null }): Tensor;
+  export function fftshift(input: Tensor, dim: Ints | null): Tensor;
+  /** fft.fftshift, off the event loop. */
+  export function fftshiftAsync(input: Tensor, options?: { dim?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftshiftAsync(input: Tensor, dim: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of `fftshift`.
+   */
+  export function ifftshift(input: Tensor, options?: { dim?: Ints | null }): Tensor;
+  export function ifftshift(input: Tensor, dim: Ints | null): Tensor;
+  /** fft.ifftshift, off the event loop. */
+  export function ifftshiftAsync(input: Tensor, options?: { dim?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftshiftAsync(input: Tensor, dim: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The frequencies of the elements of `fft` of `n` samples that are `d` apart: 0, 1, ..., (`n` - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
+   */
+  export function fftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+  export function fftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+  /** fft.fftfreq, off the event loop. */
+  export function fftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The frequencies of the elements of `rfft` of `n` samples that are `d` apart: 0, 1, ..., `n` // 2, divided by `n` * `d`.
+   */
+  export function rfftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+  export function rfftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+  /** fft.rfftfreq, off the event loop. */
+  export function rfftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+}
 export namespace linalg {
   /**
    * Another name of `matmul`.
@@ -7147,6 +7573,90 @@ export namespace linalg {
   /** linalg.svdvals, off the event loop. */
   export function svdvalsAsync(A: Tensor, options?: { driver?: string | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 }
+export namespace signal {
+  export namespace windows {
+    /**
+     * Makes the triangular window 1 - abs(x), x going from -1 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
+     * leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function bartlett(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.bartlett, off the event loop. */
+    export function bartlettAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window 0.42 - 0.5 * cos(2 * pi * x) + 0.08 * cos(4 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is
+     * False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function blackman(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.blackman, off the event loop. */
+    export function blackmanAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window sin(pi * x), x going from 1 / (2 * `M`) to 1 - 1 / (2 * `M`). The window has `M` samples; one that is not symmetric (`sym` is False), for use
+     * with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function cosine(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.cosine, off the event loop. */
+    export function cosineAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window exp(-abs(i - `center`) / `tau`), i going from 0 to `M` - 1. `center` is the middle; a window that is not symmetric may have another. The window
+     * has `M` samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32
+     * or float64, the default dtype unless given.
+     */
+    export function exponential(M: Int, options?: { center?: number | null; tau?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.exponential, off the event loop. */
+    export function exponentialAsync(M: Int, options?: { center?: number | null; tau?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window exp(-(x / `std`)**2 / 2), x being the distance of a sample from the middle. The window has `M` samples; one that is not symmetric (`sym` is
+     * False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function gaussian(M: Int, options?: { std?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.gaussian, off the event loop. */
+    export function gaussianAsync(M: Int, options?: { std?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window `coefficients`[0] - `coefficients`[1] * cos(2 * pi * x) + `coefficients`[2] * cos(4 * pi * x) - ..., x going from 0 to 1. The window has `M` samples; one that is not symmetric
+     * (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function generalCosine(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.generalCosine, off the event loop. */
+    export function generalCosineAsync(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window `alpha` - (1 - `alpha`) * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use
+     * with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function generalHamming(M: Int, options?: { alpha?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.generalHamming, off the event loop. */
+    export function generalHammingAsync(M: Int, options?: { alpha?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window 0.54 - 0.46 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with
+     * periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function hamming(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.hamming, off the event loop. */
+    export function hammingAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window 0.5 - 0.5 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
+     * leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+     */
+    export function hann(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.hann, off the event loop. */
+    export function hannAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window I0(`beta` * sqrt(1 - x**2)) / I0(`beta`), with the modified Bessel function I0 and x going from -1 to 1. The window has `M` samples; one that
+     * is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default
+     * dtype unless given.
+     */
+    export function kaiser(M: Int, options?: { beta?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.kaiser, off the event loop. */
+    export function kaiserAsync(M: Int, options?: { beta?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    /**
+     * Makes the window 0.3635819 - 0.4891775 * cos(2 * pi * x) + 0.1365995 * cos(4 * pi * x) - 0.0106411 * cos(6 * pi * x), x going from 0 to 1. The window has `M`
+     * samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or
+     * float64, the default dtype unless given.
+     */
+    export function nuttall(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    /** signal.windows.nuttall, off the event loop. */
+    export function nuttallAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+  }
+}
 export namespace special {
   /**
    * Another name of `sigmoid`.
@@ -7220,7 +7730,7 @@ export namespace special {
   export function psiAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `i0`.
-   * The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+   * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
    */
   export function i0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.i0, off the event loop. */
@@ -7295,6 +7805,24 @@ export namespace special {
   export function xlogyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function xlogyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
+   * The modified Bessel function of the first kind of order 0, times exp(-|`self`|). Integers and bool count as the default dtype.
+   */
+  export function i0e(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.i0e, off the event loop. */
+  export function i0eAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+   */
+  export function i1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.i1, off the event loop. */
+  export function i1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the first kind of order 1, times exp(-|`self`|). Integers and bool count as the default dtype.
+   */
+  export function i1e(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.i1e, off the event loop. */
+  export function i1eAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
    * `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
    */
   export function xlog1py(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
@@ -7310,6 +7838,240 @@ export namespace special {
   /** special.zeta, off the event loop. */
   export function zetaAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function zetaAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `softmax`.
+   * e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+   */
+  export function softmax(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function softmax(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function softmax(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  /** special.softmax, off the event loop. */
+  export function softmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `log_softmax`.
+   * Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+   */
+  export function logSoftmax(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function logSoftmax(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function logSoftmax(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  /** special.logSoftmax, off the event loop. */
+  export function logSoftmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logSoftmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logSoftmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `logsumexp`.
+   * Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
+   * `keepdim` keeps reduced dimensions with size 1.
+   */
+  export function logsumexp(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  export function logsumexp(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  export function logsumexp(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  /** special.logsumexp, off the event loop. */
+  export function logsumexpAsync(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logsumexpAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logsumexpAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * -`self` log(`self`): 0 at 0, -inf of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function entr(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.entr, off the event loop. */
+  export function entrAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * exp(`self`^2) erfc(`self`), finite where erfc is 0. Integers and bool count as the default dtype.
+   */
+  export function erfcx(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.erfcx, off the event loop. */
+  export function erfcxAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The standard normal distribution: the probability that a number is less than `self`. Integers and bool count as the default dtype.
+   */
+  export function ndtr(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.ndtr, off the event loop. */
+  export function ndtrAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The logarithm of the standard normal distribution, accurate where that is near 0 and 1. Integers and bool count as the default dtype.
+   */
+  export function logNdtr(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.logNdtr, off the event loop. */
+  export function logNdtrAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The inverse of the standard normal distribution: -inf at 0, inf at 1, NaN outside [0, 1]. Integers and bool count as the default dtype.
+   */
+  export function ndtri(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.ndtri, off the event loop. */
+  export function ndtriAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+   */
+  export function besselJ0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.besselJ0, off the event loop. */
+  export function besselJ0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+   */
+  export function besselJ1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.besselJ1, off the event loop. */
+  export function besselJ1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Bessel function of the second kind of order 0; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function besselY0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.besselY0, off the event loop. */
+  export function besselY0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Bessel function of the second kind of order 1; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function besselY1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.besselY1, off the event loop. */
+  export function besselY1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `i0`.
+   * The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+   */
+  export function modifiedBesselI0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.modifiedBesselI0, off the event loop. */
+  export function modifiedBesselI0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `special.i1`.
+   * The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+   */
+  export function modifiedBesselI1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.modifiedBesselI1, off the event loop. */
+  export function modifiedBesselI1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the second kind of order 0; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function modifiedBesselK0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.modifiedBesselK0, off the event loop. */
+  export function modifiedBesselK0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the second kind of order 1; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function modifiedBesselK1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.modifiedBesselK1, off the event loop. */
+  export function modifiedBesselK1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the second kind of order 0, times exp(`self`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function scaledModifiedBesselK0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.scaledModifiedBesselK0, off the event loop. */
+  export function scaledModifiedBesselK0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the second kind of order 1, times exp(`self`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+   */
+  export function scaledModifiedBesselK1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.scaledModifiedBesselK1, off the event loop. */
+  export function scaledModifiedBesselK1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The spherical Bessel function of the first kind of order 0: sin(`self`) / `self`, 1 at 0. Integers and bool count as the default dtype.
+   */
+  export function sphericalBesselJ0(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.sphericalBesselJ0, off the event loop. */
+  export function sphericalBesselJ0Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Airy function Ai; NaN below -2^60, where its phase is lost. Integers and bool count as the default dtype.
+   */
+  export function airyAi(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.airyAi, off the event loop. */
+  export function airyAiAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the first kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function chebyshevPolynomialT(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function chebyshevPolynomialT(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.chebyshevPolynomialT, off the event loop. */
+  export function chebyshevPolynomialTAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function chebyshevPolynomialTAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the second kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function chebyshevPolynomialU(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function chebyshevPolynomialU(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.chebyshevPolynomialU, off the event loop. */
+  export function chebyshevPolynomialUAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function chebyshevPolynomialUAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the third kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function chebyshevPolynomialV(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function chebyshevPolynomialV(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.chebyshevPolynomialV, off the event loop. */
+  export function chebyshevPolynomialVAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function chebyshevPolynomialVAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the fourth kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function chebyshevPolynomialW(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function chebyshevPolynomialW(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.chebyshevPolynomialW, off the event loop. */
+  export function chebyshevPolynomialWAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function chebyshevPolynomialWAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function hermitePolynomialH(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function hermitePolynomialH(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.hermitePolynomialH, off the event loop. */
+  export function hermitePolynomialHAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hermitePolynomialHAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function hermitePolynomialHe(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function hermitePolynomialHe(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.hermitePolynomialHe, off the event loop. */
+  export function hermitePolynomialHeAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hermitePolynomialHeAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function laguerrePolynomialL(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function laguerrePolynomialL(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.laguerrePolynomialL, off the event loop. */
+  export function laguerrePolynomialLAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function laguerrePolynomialLAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function legendrePolynomialP(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function legendrePolynomialP(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.legendrePolynomialP, off the event loop. */
+  export function legendrePolynomialPAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function legendrePolynomialPAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the first kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function shiftedChebyshevPolynomialT(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function shiftedChebyshevPolynomialT(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.shiftedChebyshevPolynomialT, off the event loop. */
+  export function shiftedChebyshevPolynomialTAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function shiftedChebyshevPolynomialTAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the second kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function shiftedChebyshevPolynomialU(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function shiftedChebyshevPolynomialU(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.shiftedChebyshevPolynomialU, off the event loop. */
+  export function shiftedChebyshevPolynomialUAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function shiftedChebyshevPolynomialUAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the third kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function shiftedChebyshevPolynomialV(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function shiftedChebyshevPolynomialV(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.shiftedChebyshevPolynomialV, off the event loop. */
+  export function shiftedChebyshevPolynomialVAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function shiftedChebyshevPolynomialVAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The Chebyshev polynomial of the fourth kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+   */
+  export function shiftedChebyshevPolynomialW(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
+  export function shiftedChebyshevPolynomialW(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** special.shiftedChebyshevPolynomialW, off the event loop. */
+  export function shiftedChebyshevPolynomialWAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function shiftedChebyshevPolynomialWAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 }
 export { var_ as var };
 

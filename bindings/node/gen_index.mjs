@@ -86,9 +86,7 @@ const lt_atleast2d = lt.atleast2d;
 const lt_atleast2dAsync = lt.atleast2dAsync;
 const lt_atleast3d = lt.atleast3d;
 const lt_atleast3dAsync = lt.atleast3dAsync;
-const lt_autogradGrad = lt.autogradGrad;
-const lt_autogradGradAsync = lt.autogradGradAsync;
-const lt_backward = lt.backward;
+const lt_autograd = lt.autograd;
 const lt_baddbmm = lt.baddbmm;
 const lt_baddbmmAsync = lt.baddbmmAsync;
 const lt_bartlettWindow = lt.bartlettWindow;
@@ -206,7 +204,6 @@ const lt_det = lt.det;
 const lt_detAsync = lt.detAsync;
 const lt_detach = lt.detach;
 const lt_detachAsync = lt.detachAsync;
-const lt_detach_ = lt.detach_;
 const lt_diag = lt.diag;
 const lt_diagAsync = lt.diagAsync;
 const lt_diagEmbed = lt.diagEmbed;
@@ -245,6 +242,7 @@ const lt_emptyPermuted = lt.emptyPermuted;
 const lt_emptyPermutedAsync = lt.emptyPermutedAsync;
 const lt_emptyStrided = lt.emptyStrided;
 const lt_emptyStridedAsync = lt.emptyStridedAsync;
+const lt_enableGrad = lt.enableGrad;
 const lt_eq = lt.eq;
 const lt_eqAsync = lt.eqAsync;
 const lt_equal = lt.equal;
@@ -263,6 +261,13 @@ const lt_expm1Async = lt.expm1Async;
 const lt_eye = lt.eye;
 const lt_eyeAsync = lt.eyeAsync;
 const lt_failAllocation = lt.failAllocation;
+const lt_fft = lt.fft;
+const lt_fftC2c = lt.fftC2c;
+const lt_fftC2cAsync = lt.fftC2cAsync;
+const lt_fftC2r = lt.fftC2r;
+const lt_fftC2rAsync = lt.fftC2rAsync;
+const lt_fftR2c = lt.fftR2c;
+const lt_fftR2cAsync = lt.fftR2cAsync;
 const lt_fileWrite = lt.fileWrite;
 const lt_fileWriteAsync = lt.fileWriteAsync;
 const lt_fill = lt.fill;
@@ -320,9 +325,6 @@ const lt_getAsyncThreads = lt.getAsyncThreads;
 const lt_getDefaultDevice = lt.getDefaultDevice;
 const lt_getDefaultDtype = lt.getDefaultDtype;
 const lt_getNumThreads = lt.getNumThreads;
-const lt_grad = lt.grad;
-const lt_gradAsync = lt.gradAsync;
-const lt_gradFnName = lt.gradFnName;
 const lt_gradient = lt.gradient;
 const lt_gradientAsync = lt.gradientAsync;
 const lt_greater = lt.greater;
@@ -369,6 +371,7 @@ const lt_indexReduce = lt.indexReduce;
 const lt_indexReduceAsync = lt.indexReduceAsync;
 const lt_indexSelect = lt.indexSelect;
 const lt_indexSelectAsync = lt.indexSelectAsync;
+const lt_inferenceMode = lt.inferenceMode;
 const lt_inner = lt.inner;
 const lt_innerAsync = lt.innerAsync;
 const lt_int16 = lt.int16;
@@ -379,7 +382,6 @@ const lt_inverse = lt.inverse;
 const lt_inverseAsync = lt.inverseAsync;
 const lt_isConj = lt.isConj;
 const lt_isGradEnabled = lt.isGradEnabled;
-const lt_isLeaf = lt.isLeaf;
 const lt_isNeg = lt.isNeg;
 const lt_isNonzero = lt.isNonzero;
 const lt_isReadOnly = lt.isReadOnly;
@@ -401,6 +403,8 @@ const lt_isposinf = lt.isposinf;
 const lt_isposinfAsync = lt.isposinfAsync;
 const lt_isreal = lt.isreal;
 const lt_isrealAsync = lt.isrealAsync;
+const lt_istft = lt.istft;
+const lt_istftAsync = lt.istftAsync;
 const lt_kaiserWindow = lt.kaiserWindow;
 const lt_kaiserWindowAsync = lt.kaiserWindowAsync;
 const lt_kron = lt.kron;
@@ -541,6 +545,7 @@ const lt_negative = lt.negative;
 const lt_negativeAsync = lt.negativeAsync;
 const lt_nextafter = lt.nextafter;
 const lt_nextafterAsync = lt.nextafterAsync;
+const lt_noGrad = lt.noGrad;
 const lt_nonzero = lt.nonzero;
 const lt_nonzeroAsync = lt.nonzeroAsync;
 const lt_nonzeroNumpy = lt.nonzeroNumpy;
@@ -581,7 +586,6 @@ const lt_ormqr = lt.ormqr;
 const lt_ormqrAsync = lt.ormqrAsync;
 const lt_outer = lt.outer;
 const lt_outerAsync = lt.outerAsync;
-const lt_outputNr = lt.outputNr;
 const lt_parseDevice = lt.parseDevice;
 const lt_permute = lt.permute;
 const lt_permuteAsync = lt.permuteAsync;
@@ -641,7 +645,6 @@ const lt_renorm = lt.renorm;
 const lt_renormAsync = lt.renormAsync;
 const lt_repeatInterleave = lt.repeatInterleave;
 const lt_repeatInterleaveAsync = lt.repeatInterleaveAsync;
-const lt_requiresGrad = lt.requiresGrad;
 const lt_resetPeakMemoryStats = lt.resetPeakMemoryStats;
 const lt_reshape = lt.reshape;
 const lt_reshapeAsync = lt.reshapeAsync;
@@ -651,8 +654,6 @@ const lt_resolveConjAsync = lt.resolveConjAsync;
 const lt_resolveNeg = lt.resolveNeg;
 const lt_resolveNegAsync = lt.resolveNegAsync;
 const lt_resultType = lt.resultType;
-const lt_retainGrad = lt.retainGrad;
-const lt_retainsGrad = lt.retainsGrad;
 const lt_roll = lt.roll;
 const lt_rollAsync = lt.rollAsync;
 const lt_rot90 = lt.rot90;
@@ -701,17 +702,16 @@ const lt_selectScatterAsync = lt.selectScatterAsync;
 const lt_setAsyncThreads = lt.setAsyncThreads;
 const lt_setDefaultDevice = lt.setDefaultDevice;
 const lt_setDefaultDtype = lt.setDefaultDtype;
-const lt_setGrad = lt.setGrad;
 const lt_setGradEnabled = lt.setGradEnabled;
 const lt_setMemoryLimit = lt.setMemoryLimit;
 const lt_setNumThreads = lt.setNumThreads;
-const lt_setRequiresGrad = lt.setRequiresGrad;
 const lt_sgn = lt.sgn;
 const lt_sgnAsync = lt.sgnAsync;
 const lt_sigmoid = lt.sigmoid;
 const lt_sigmoidAsync = lt.sigmoidAsync;
 const lt_sign = lt.sign;
 const lt_signAsync = lt.signAsync;
+const lt_signal = lt.signal;
 const lt_signbit = lt.signbit;
 const lt_signbitAsync = lt.signbitAsync;
 const lt_sin = lt.sin;
@@ -749,6 +749,8 @@ const lt_std = lt.std;
 const lt_stdAsync = lt.stdAsync;
 const lt_stdMean = lt.stdMean;
 const lt_stdMeanAsync = lt.stdMeanAsync;
+const lt_stft = lt.stft;
+const lt_stftAsync = lt.stftAsync;
 const lt_storageFromDescriptor = lt.storageFromDescriptor;
 const lt_storageFromFile = lt.storageFromFile;
 const lt_storageNew = lt.storageNew;
@@ -940,9 +942,7 @@ export {
   lt_atleast2dAsync as atleast2dAsync,
   lt_atleast3d as atleast3d,
   lt_atleast3dAsync as atleast3dAsync,
-  lt_autogradGrad as autogradGrad,
-  lt_autogradGradAsync as autogradGradAsync,
-  lt_backward as backward,
+  lt_autograd as autograd,
   lt_baddbmm as baddbmm,
   lt_baddbmmAsync as baddbmmAsync,
   lt_bartlettWindow as bartlettWindow,
@@ -1060,7 +1060,6 @@ export {
   lt_detAsync as detAsync,
   lt_detach as detach,
   lt_detachAsync as detachAsync,
-  lt_detach_ as detach_,
   lt_diag as diag,
   lt_diagAsync as diagAsync,
   lt_diagEmbed as diagEmbed,
@@ -1099,6 +1098,7 @@ export {
   lt_emptyPermutedAsync as emptyPermutedAsync,
   lt_emptyStrided as emptyStrided,
   lt_emptyStridedAsync as emptyStridedAsync,
+  lt_enableGrad as enableGrad,
   lt_eq as eq,
   lt_eqAsync as eqAsync,
   lt_equal as equal,
@@ -1117,6 +1117,13 @@ export {
   lt_eye as eye,
   lt_eyeAsync as eyeAsync,
   lt_failAllocation as failAllocation,
+  lt_fft as fft,
+  lt_fftC2c as fftC2c,
+  lt_fftC2cAsync as fftC2cAsync,
+  lt_fftC2r as fftC2r,
+  lt_fftC2rAsync as fftC2rAsync,
+  lt_fftR2c as fftR2c,
+  lt_fftR2cAsync as fftR2cAsync,
   lt_fileWrite as fileWrite,
   lt_fileWriteAsync as fileWriteAsync,
   lt_fill as fill,
@@ -1174,9 +1181,6 @@ export {
   lt_getDefaultDevice as getDefaultDevice,
   lt_getDefaultDtype as getDefaultDtype,
   lt_getNumThreads as getNumThreads,
-  lt_grad as grad,
-  lt_gradAsync as gradAsync,
-  lt_gradFnName as gradFnName,
   lt_gradient as gradient,
   lt_gradientAsync as gradientAsync,
   lt_greater as greater,
@@ -1223,6 +1227,7 @@ export {
   lt_indexReduceAsync as indexReduceAsync,
   lt_indexSelect as indexSelect,
   lt_indexSelectAsync as indexSelectAsync,
+  lt_inferenceMode as inferenceMode,
   lt_inner as inner,
   lt_innerAsync as innerAsync,
   lt_int16 as int16,
@@ -1233,7 +1238,6 @@ export {
   lt_inverseAsync as inverseAsync,
   lt_isConj as isConj,
   lt_isGradEnabled as isGradEnabled,
-  lt_isLeaf as isLeaf,
   lt_isNeg as isNeg,
   lt_isNonzero as isNonzero,
   lt_isReadOnly as isReadOnly,
@@ -1255,6 +1259,8 @@ export {
   lt_isposinfAsync as isposinfAsync,
   lt_isreal as isreal,
   lt_isrealAsync as isrealAsync,
+  lt_istft as istft,
+  lt_istftAsync as istftAsync,
   lt_kaiserWindow as kaiserWindow,
   lt_kaiserWindowAsync as kaiserWindowAsync,
   lt_kron as kron,
@@ -1395,6 +1401,7 @@ export {
   lt_negativeAsync as negativeAsync,
   lt_nextafter as nextafter,
   lt_nextafterAsync as nextafterAsync,
+  lt_noGrad as noGrad,
   lt_nonzero as nonzero,
   lt_nonzeroAsync as nonzeroAsync,
   lt_nonzeroNumpy as nonzeroNumpy,
@@ -1435,7 +1442,6 @@ export {
   lt_ormqrAsync as ormqrAsync,
   lt_outer as outer,
   lt_outerAsync as outerAsync,
-  lt_outputNr as outputNr,
   lt_parseDevice as parseDevice,
   lt_permute as permute,
   lt_permuteAsync as permuteAsync,
@@ -1495,7 +1501,6 @@ export {
   lt_renormAsync as renormAsync,
   lt_repeatInterleave as repeatInterleave,
   lt_repeatInterleaveAsync as repeatInterleaveAsync,
-  lt_requiresGrad as requiresGrad,
   lt_resetPeakMemoryStats as resetPeakMemoryStats,
   lt_reshape as reshape,
   lt_reshapeAsync as reshapeAsync,
@@ -1505,8 +1510,6 @@ export {
   lt_resolveNeg as resolveNeg,
   lt_resolveNegAsync as resolveNegAsync,
   lt_resultType as resultType,
-  lt_retainGrad as retainGrad,
-  lt_retainsGrad as retainsGrad,
   lt_roll as roll,
   lt_rollAsync as rollAsync,
   lt_rot90 as rot90,
@@ -1555,17 +1558,16 @@ export {
   lt_setAsyncThreads as setAsyncThreads,
   lt_setDefaultDevice as setDefaultDevice,
   lt_setDefaultDtype as setDefaultDtype,
-  lt_setGrad as setGrad,
   lt_setGradEnabled as setGradEnabled,
   lt_setMemoryLimit as setMemoryLimit,
   lt_setNumThreads as setNumThreads,
-  lt_setRequiresGrad as setRequiresGrad,
   lt_sgn as sgn,
   lt_sgnAsync as sgnAsync,
   lt_sigmoid as sigmoid,
   lt_sigmoidAsync as sigmoidAsync,
   lt_sign as sign,
   lt_signAsync as signAsync,
+  lt_signal as signal,
   lt_signbit as signbit,
   lt_signbitAsync as signbitAsync,
   lt_sin as sin,
@@ -1603,6 +1605,8 @@ export {
   lt_stdAsync as stdAsync,
   lt_stdMean as stdMean,
   lt_stdMeanAsync as stdMeanAsync,
+  lt_stft as stft,
+  lt_stftAsync as stftAsync,
   lt_storageFromDescriptor as storageFromDescriptor,
   lt_storageFromFile as storageFromFile,
   lt_storageNew as storageNew,

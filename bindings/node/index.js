@@ -9,11 +9,13 @@ require('./lib/show.js');
 const files = require('./lib/files.js');
 const random = require('./lib/random.js');
 const { scope } = require('./lib/scope.js');
+const { internal, ...gradients } = require('./lib/grad.js');
 const { version } = require('./package.json');
 
 const { install, accountedBytes, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
+for (const name of internal) delete operators[name];
 
-module.exports = { ...operators, ...constants, ...files, ...random, tensor, asTensor, float, slice, scope, version };
+module.exports = { ...operators, ...constants, ...files, ...random, ...gradients, tensor, asTensor, float, slice, scope, version };
 
 // For compilers that take the default export for a property.
 Object.defineProperty(module.exports, 'default', { value: module.exports });

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "../lists.h"
 #include "check.h"
 
 enum { USERS = 3, ROUNDS = 4000, SIZE = 3000 };
@@ -91,10 +92,49 @@ static void while_others_use(void (*change)(void)) {
   CHECK(tensor_live_handles() == 0);
 }
 
+// What another thread tries with the shared tensor while this one reads its elements.
+static void *disturb(void *alias) {
+  const int64_t large = 1 << 20, none = 0;
+  tensor_storage_t *storage = NULL;
+  CHECK(tensor_resize_(alias, &large, 1, TENSOR_FORMAT_NONE) == TENSOR_ERROR_RUNTIME);
+  CHECK(strstr(tensor_last_error(), "in use by a call on another thread"));
+  OK(tensor_untyped_storage(alias, &storage));
+  CHECK(tensor_storage_resize_(storage, none) == TENSOR_ERROR_RUNTIME);
+  CHECK(strstr(tensor_last_error(), "in use by a call on another thread"));
+  OK(tensor_storage_free(storage));
+  CHECK(tensor_unsqueeze_(shared, 0) == TENSOR_ERROR_RUNTIME);
+  CHECK(strstr(tensor_last_error(), "in use by a call on another thread"));
+  OK(tensor_free(alias));
+  OK(tensor_free(shared));
+  return NULL;
+}
+
+// A binding that reads elements itself holds the tensor; calls that it makes meanwhile change
+// nothing of that.
+static void while_held(void) {
+  pthread_t other;
+  tensor_t *alias = NULL, *sum = NULL;
+  void *data = NULL;
+  int64_t held, live = tensor_live_handles();
+  shared = ones(SIZE);
+  OK(tensor_detach(shared, &alias));
+  OK(tensor_hold(shared, &data, &held));
+  OK(tensor_add(shared, shared, tensor_int(1), &sum));
+  OK(tensor_free(sum));
+  CHECK(pthread_create(&other, NULL, disturb, alias) == 0);
+  CHECK(pthread_join(other, NULL) == 0);
+  const float *values = data;
+  for (int64_t i = 0; i < SIZE; i++) CHECK(values[i] == 1);
+  CHECK(tensor_hold(shared, &data, &held) == TENSOR_ERROR_HANDLE);  // it was freed, in name
+  tensor_let_go(held);
+  CHECK(tensor_live_handles() == live);
+}
+
 int main(void) {
   while_others_use(free_it);
   while_others_use(resize_alias);
   while_others_use(reshape);
   while_others_use(share);
+  while_held();
   return 0;
 }

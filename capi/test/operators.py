@@ -74,9 +74,15 @@ def python_value(kind, value):
 
 
 def call_python(call):
-    """The results of a call as text."""
+    """What a call gives."""
     operator, form = FORMS[call["c"]]
     values = [python_value(k, v) for k, v in zip(form["types"], call["args"], strict=True)]
+    outs = [torch.empty(0, dtype=getattr(torch, d)) for d in call["out"]] if form["mode"] == "out" else ()
+    return apply(operator, form, values, outs)
+
+
+def apply(operator, form, values, outs=()):
+    """What Python's function for a form of an operator gives of arguments in the order of the entry."""
     arguments = list(zip(operator["args"], values, strict=True))
     keywords = {a["python"]: v for a, v in arguments if a["kwonly"] and v is not None}
     positional = [v for a, v in arguments if not a["kwonly"]]
@@ -94,8 +100,7 @@ def call_python(call):
         for part in operator["name"].split("."):
             function = getattr(function, part)
     if form["mode"] == "out":
-        outs = tuple(torch.empty(0, dtype=getattr(torch, d)) for d in call["out"])
-        keywords["out"] = outs[0] if len(outs) == 1 else outs
+        keywords["out"] = outs[0] if len(outs) == 1 else tuple(outs)
     got = function(*positional, **keywords) if callable(function) else function
     if not operator["returns"]:
         got = values[0] if form["types"][:1] == ["Tensor"] else ()

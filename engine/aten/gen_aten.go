@@ -378,9 +378,144 @@ func (c Ctx) AutogradGrad(outputs, inputs, grads []*tensor.Tensor, retain ops.Bo
 	return recorded.AutogradGrad(c, outputs, inputs, grads, retain, create, unused, zeros)
 }
 
+// GradFn is the operator grad_fn.
+func (c Ctx) GradFn(self *tensor.Tensor) (tensor.Node, error) {
+	return recorded.GradFn(c, self)
+}
+
+// GradientEdge is the operator gradient_edge.
+func (c Ctx) GradientEdge(self *tensor.Tensor) (tensor.Node, int64, error) {
+	return recorded.GradientEdge(c, self)
+}
+
+// NodeName is the operator node_name.
+func (c Ctx) NodeName(self tensor.Node) (string, error) {
+	return recorded.NodeName(c, self)
+}
+
+// NodeId is the operator node_id.
+func (c Ctx) NodeId(self tensor.Node) (int64, error) {
+	return recorded.NodeId(c, self)
+}
+
+// NodeWeak is the operator node_weak.
+func (c Ctx) NodeWeak(self tensor.Node) (tensor.Node, error) {
+	return recorded.NodeWeak(c, self)
+}
+
+// NodeEdges is the operator node_edges.
+func (c Ctx) NodeEdges(self tensor.Node) (int64, error) {
+	return recorded.NodeEdges(c, self)
+}
+
+// NodeEdge is the operator node_edge.
+func (c Ctx) NodeEdge(self tensor.Node, i int64) (tensor.Node, int64, error) {
+	return recorded.NodeEdge(c, self, i)
+}
+
+// NodeVariable is the operator node_variable.
+func (c Ctx) NodeVariable(self tensor.Node) (*tensor.Tensor, error) {
+	return recorded.NodeVariable(c, self)
+}
+
+// NodeSaved is the operator node_saved.
+func (c Ctx) NodeSaved(self tensor.Node) ([]*tensor.Tensor, error) {
+	return recorded.NodeSaved(c, self)
+}
+
+// NodeSetContext is the operator node_set_context.
+func (c Ctx) NodeSetContext(self tensor.Node, data, deleter unsafe.Pointer) error {
+	return recorded.NodeSetContext(c, self, data, deleter)
+}
+
+// NodeContext is the operator node_context.
+func (c Ctx) NodeContext(self tensor.Node) (unsafe.Pointer, error) {
+	return recorded.NodeContext(c, self)
+}
+
+// RegisterHook is the operator register_hook.
+func (c Ctx) RegisterHook(self *tensor.Tensor, function, data, deleter unsafe.Pointer) (int64, error) {
+	return recorded.RegisterHook(c, self, function, data, deleter)
+}
+
+// RegisterPostAccumulateGradHook is the operator register_post_accumulate_grad_hook.
+func (c Ctx) RegisterPostAccumulateGradHook(self *tensor.Tensor, function, data, deleter unsafe.Pointer) (int64, error) {
+	return recorded.RegisterPostAccumulateGradHook(c, self, function, data, deleter)
+}
+
+// NodeRegisterHook is the operator node_register_hook.
+func (c Ctx) NodeRegisterHook(self tensor.Node, function, data, deleter unsafe.Pointer) (int64, error) {
+	return recorded.NodeRegisterHook(c, self, function, data, deleter)
+}
+
+// NodeRegisterPrehook is the operator node_register_prehook.
+func (c Ctx) NodeRegisterPrehook(self tensor.Node, function, data, deleter unsafe.Pointer) (int64, error) {
+	return recorded.NodeRegisterPrehook(c, self, function, data, deleter)
+}
+
+// RemoveHook is the operator remove_hook.
+func (c Ctx) RemoveHook(number int64) error {
+	return recorded.RemoveHook(c, number)
+}
+
+// PushSavedTensorsHooks is the operator push_saved_tensors_hooks.
+func (c Ctx) PushSavedTensorsHooks(pack, unpack, drop, data, deleter unsafe.Pointer) error {
+	return recorded.PushSavedTensorsHooks(c, pack, unpack, drop, data, deleter)
+}
+
+// PopSavedTensorsHooks is the operator pop_saved_tensors_hooks.
+func (c Ctx) PopSavedTensorsHooks() error {
+	return recorded.PopSavedTensorsHooks(c)
+}
+
+// RecordFunction is the operator record_function.
+func (c Ctx) RecordFunction(name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter unsafe.Pointer) (tensor.Node, error) {
+	return recorded.RecordFunction(c, name, inputs, outputs, constant, kept, materialize, function, data, deleter)
+}
+
+// GetVersion is the operator get_version.
+func (c Ctx) GetVersion(self *tensor.Tensor) (int64, error) {
+	return recorded.GetVersion(c, self)
+}
+
+// IncrementVersion is the operator increment_version.
+func (c Ctx) IncrementVersion(self *tensor.Tensor) error {
+	return recorded.IncrementVersion(c, self)
+}
+
+// SetDetectAnomaly is the operator set_detect_anomaly.
+func (c Ctx) SetDetectAnomaly(enabled, checkNan bool) error {
+	return recorded.SetDetectAnomaly(c, enabled, checkNan)
+}
+
+// IsAnomalyEnabled is the operator is_anomaly_enabled.
+func (c Ctx) IsAnomalyEnabled() (bool, error) {
+	return recorded.IsAnomalyEnabled(c)
+}
+
+// IsAnomalyCheckNanEnabled is the operator is_anomaly_check_nan_enabled.
+func (c Ctx) IsAnomalyCheckNanEnabled() (bool, error) {
+	return recorded.IsAnomalyCheckNanEnabled(c)
+}
+
+// SetAnomalyWatcher is the operator set_anomaly_watcher.
+func (c Ctx) SetAnomalyWatcher(function, data unsafe.Pointer) error {
+	return recorded.SetAnomalyWatcher(c, function, data)
+}
+
+// Handle is the operator handle.
+func (c Ctx) Handle(self *tensor.Tensor) (*tensor.Tensor, error) {
+	return recorded.Handle(c, self)
+}
+
+// IsGrad is the operator is_grad.
+func (c Ctx) IsGrad(self, other *tensor.Tensor) (bool, error) {
+	return recorded.IsGrad(c, self, other)
+}
+
 // Eq is the operator eq.
 func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Eq; does != nil {
 			return does(c, out, self, other)
 		}
@@ -394,7 +529,7 @@ func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 
 // Ne is the operator ne.
 func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Ne; does != nil {
 			return does(c, out, self, other)
 		}
@@ -408,7 +543,7 @@ func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 
 // Lt is the operator lt.
 func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Lt; does != nil {
 			return does(c, out, self, other)
 		}
@@ -422,7 +557,7 @@ func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 
 // Le is the operator le.
 func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Le; does != nil {
 			return does(c, out, self, other)
 		}
@@ -436,7 +571,7 @@ func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 
 // Gt is the operator gt.
 func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Gt; does != nil {
 			return does(c, out, self, other)
 		}
@@ -450,7 +585,7 @@ func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 
 // Ge is the operator ge.
 func (c Ctx) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Ge; does != nil {
 			return does(c, out, self, other)
 		}
@@ -548,7 +683,7 @@ func (c Ctx) Isreal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Isposinf is the operator isposinf.
 func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Isposinf; does != nil {
 			return does(c, out, self)
 		}
@@ -562,7 +697,7 @@ func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Isneginf is the operator isneginf.
 func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Isneginf; does != nil {
 			return does(c, out, self)
 		}
@@ -576,7 +711,7 @@ func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Signbit is the operator signbit.
 func (c Ctx) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Signbit; does != nil {
 			return does(c, out, self)
 		}
@@ -970,7 +1105,7 @@ func (c Ctx) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (e
 
 // Zeros is the operator zeros.
 func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Zeros; does != nil {
 			return does(c, out, size, d, layout, dev)
 		}
@@ -985,7 +1120,7 @@ func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 
 // Ones is the operator ones.
 func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Ones; does != nil {
 			return does(c, out, size, d, layout, dev)
 		}
@@ -1000,7 +1135,7 @@ func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor
 
 // Full is the operator full.
 func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Full; does != nil {
 			return does(c, out, size, value, d, layout, dev)
 		}
@@ -1015,7 +1150,7 @@ func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.
 
 // Empty is the operator empty.
 func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Empty; does != nil {
 			return does(c, out, size, d, layout, dev, f)
 		}
@@ -1048,7 +1183,7 @@ func (c Ctx) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layou
 
 // ArangeStart is the operator arange.
 func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).ArangeStart; does != nil {
 			return does(c, out, start, end, d, layout, dev)
 		}
@@ -1063,7 +1198,7 @@ func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DT
 
 // ArangeStartStep is the operator arange.
 func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).ArangeStartStep; does != nil {
 			return does(c, out, start, end, step, d, layout, dev)
 		}
@@ -1078,7 +1213,7 @@ func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, 
 
 // Arange is the operator arange.
 func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Arange; does != nil {
 			return does(c, out, end, d, layout, dev)
 		}
@@ -1093,7 +1228,7 @@ func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout 
 
 // Range is the operator range.
 func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Range; does != nil {
 			return does(c, out, start, end, step, d, layout, dev)
 		}
@@ -1108,7 +1243,7 @@ func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DT
 
 // Linspace is the operator linspace.
 func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Linspace; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1123,7 +1258,7 @@ func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 
 // LinspaceTensorTensor is the operator linspace.
 func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(out) | keys(start) | keys(end)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(start)|keys(end))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LinspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1133,7 +1268,7 @@ func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d
 
 // LinspaceTensorScalar is the operator linspace.
 func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(out) | keys(start)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(start))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LinspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1143,7 +1278,7 @@ func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 
 // LinspaceScalarTensor is the operator linspace.
 func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(out) | keys(end)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(end))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LinspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1153,7 +1288,7 @@ func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 
 // Logspace is the operator logspace.
 func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Logspace; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1168,7 +1303,7 @@ func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 
 // LogspaceTensorTensor is the operator logspace.
 func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(out) | keys(start) | keys(end)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(start)|keys(end))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LogspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1178,7 +1313,7 @@ func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, b
 
 // LogspaceTensorScalar is the operator logspace.
 func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(out) | keys(start)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(start))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LogspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1188,7 +1323,7 @@ func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 
 // LogspaceScalarTensor is the operator logspace.
 func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(out) | keys(end)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(end))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LogspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1198,7 +1333,7 @@ func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 
 // Eye is the operator eye.
 func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Eye; does != nil {
 			return does(c, out, n, d, layout, dev)
 		}
@@ -1213,7 +1348,7 @@ func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layou
 
 // EyeM is the operator eye.
 func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).EyeM; does != nil {
 			return does(c, out, n, m, d, layout, dev)
 		}
@@ -1379,6 +1514,282 @@ func (c Ctx) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tenso
 		}
 	}
 	return composed.Vander(c, x, n, increasing)
+}
+
+// FftC2c is the operator fft_c2c.
+func (c Ctx) FftC2c(self *tensor.Tensor, dim []int64, forward bool, scale float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).FftC2c; does != nil {
+			return does(c, self, dim, forward, scale)
+		}
+		err = refused("fft_c2c", key)
+		return
+	}
+	return ops.FftC2c(self, dim, forward, scale)
+}
+
+// FftR2c is the operator fft_r2c.
+func (c Ctx) FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).FftR2c; does != nil {
+			return does(c, self, dim, onesided, scale)
+		}
+		err = refused("fft_r2c", key)
+		return
+	}
+	return ops.FftR2c(self, dim, onesided, scale)
+}
+
+// FftC2r is the operator fft_c2r.
+func (c Ctx) FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).FftC2r; does != nil {
+			return does(c, self, dim, size, scale)
+		}
+		err = refused("fft_c2r", key)
+		return
+	}
+	return ops.FftC2r(self, dim, size, scale)
+}
+
+// FftFft is the operator fft.fft.
+func (c Ctx) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftFft; does != nil {
+			return does(c, out, self, n, dim, norm)
+		}
+	}
+	return composed.FftFft(c, out, self, n, dim, norm)
+}
+
+// FftIfft is the operator fft.ifft.
+func (c Ctx) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftIfft; does != nil {
+			return does(c, out, self, n, dim, norm)
+		}
+	}
+	return composed.FftIfft(c, out, self, n, dim, norm)
+}
+
+// FftRfft is the operator fft.rfft.
+func (c Ctx) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftRfft; does != nil {
+			return does(c, out, self, n, dim, norm)
+		}
+	}
+	return composed.FftRfft(c, out, self, n, dim, norm)
+}
+
+// FftIrfft is the operator fft.irfft.
+func (c Ctx) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftIrfft; does != nil {
+			return does(c, out, self, n, dim, norm)
+		}
+	}
+	return composed.FftIrfft(c, out, self, n, dim, norm)
+}
+
+// FftHfft is the operator fft.hfft.
+func (c Ctx) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftHfft; does != nil {
+			return does(c, out, self, n, dim, norm)
+		}
+	}
+	return composed.FftHfft(c, out, self, n, dim, norm)
+}
+
+// FftIhfft is the operator fft.ihfft.
+func (c Ctx) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftIhfft; does != nil {
+			return does(c, out, self, n, dim, norm)
+		}
+	}
+	return composed.FftIhfft(c, out, self, n, dim, norm)
+}
+
+// FftFft2 is the operator fft.fft2.
+func (c Ctx) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftFft2; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftFft2(c, out, self, size, dim, norm)
+}
+
+// FftFftn is the operator fft.fftn.
+func (c Ctx) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftFftn; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftFftn(c, out, self, size, dim, norm)
+}
+
+// FftIfft2 is the operator fft.ifft2.
+func (c Ctx) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftIfft2; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftIfft2(c, out, self, size, dim, norm)
+}
+
+// FftIfftn is the operator fft.ifftn.
+func (c Ctx) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftIfftn; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftIfftn(c, out, self, size, dim, norm)
+}
+
+// FftRfft2 is the operator fft.rfft2.
+func (c Ctx) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftRfft2; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftRfft2(c, out, self, size, dim, norm)
+}
+
+// FftRfftn is the operator fft.rfftn.
+func (c Ctx) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftRfftn; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftRfftn(c, out, self, size, dim, norm)
+}
+
+// FftIrfft2 is the operator fft.irfft2.
+func (c Ctx) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftIrfft2; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftIrfft2(c, out, self, size, dim, norm)
+}
+
+// FftIrfftn is the operator fft.irfftn.
+func (c Ctx) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftIrfftn; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftIrfftn(c, out, self, size, dim, norm)
+}
+
+// FftHfft2 is the operator fft.hfft2.
+func (c Ctx) FftHfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftHfft2; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftHfft2(c, out, self, size, dim, norm)
+}
+
+// FftHfftn is the operator fft.hfftn.
+func (c Ctx) FftHfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftHfftn; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftHfftn(c, out, self, size, dim, norm)
+}
+
+// FftIhfft2 is the operator fft.ihfft2.
+func (c Ctx) FftIhfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftIhfft2; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftIhfft2(c, out, self, size, dim, norm)
+}
+
+// FftIhfftn is the operator fft.ihfftn.
+func (c Ctx) FftIhfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).FftIhfftn; does != nil {
+			return does(c, out, self, size, dim, norm)
+		}
+	}
+	return composed.FftIhfftn(c, out, self, size, dim, norm)
+}
+
+// FftFftshift is the operator fft.fftshift.
+func (c Ctx) FftFftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).FftFftshift; does != nil {
+			return does(c, self, dim)
+		}
+	}
+	return composed.FftFftshift(c, self, dim)
+}
+
+// FftIfftshift is the operator fft.ifftshift.
+func (c Ctx) FftIfftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).FftIfftshift; does != nil {
+			return does(c, self, dim)
+		}
+	}
+	return composed.FftIfftshift(c, self, dim)
+}
+
+// FftFftfreq is the operator fft.fftfreq.
+func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out)); key != 0 {
+		if does := backend(key).FftFftfreq; does != nil {
+			return does(c, out, n, d, dt, layout, dev)
+		}
+	}
+	return composed.FftFftfreq(c, out, n, d, dt, layout, dev)
+}
+
+// FftRfftfreq is the operator fft.rfftfreq.
+func (c Ctx) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out)); key != 0 {
+		if does := backend(key).FftRfftfreq; does != nil {
+			return does(c, out, n, d, dt, layout, dev)
+		}
+	}
+	return composed.FftRfftfreq(c, out, n, d, dt, layout, dev)
+}
+
+// Stft is the operator stft.
+func (c Ctx) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(window)); key != 0 {
+		if does := backend(key).Stft; does != nil {
+			return does(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
+		}
+	}
+	return composed.Stft(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
+}
+
+// Istft is the operator istft.
+func (c Ctx) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(window)); key != 0 {
+		if does := backend(key).Istft; does != nil {
+			return does(c, self, nFft, hopLength, winLength, window, center, normalized, onesided, length, returnComplex)
+		}
+	}
+	return composed.Istft(c, self, nFft, hopLength, winLength, window, center, normalized, onesided, length, returnComplex)
 }
 
 // Save is the operator save.
@@ -2081,7 +2492,7 @@ func (c Ctx) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *t
 
 // Nonzero is the operator nonzero.
 func (c Ctx) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Nonzero; does != nil {
 			return does(c, out, self)
 		}
@@ -3150,7 +3561,7 @@ func (c Ctx) LinalgCondPStr(out, self *tensor.Tensor, p string) (*tensor.Tensor,
 
 // LinalgMatrixRank is the operator linalg.matrix_rank.
 func (c Ctx) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LinalgMatrixRank; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
 		}
@@ -3160,7 +3571,7 @@ func (c Ctx) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, her
 
 // LinalgMatrixRankAtolRtolTensor is the operator linalg.matrix_rank.
 func (c Ctx) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(atol) | keys(rtol)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(atol)|keys(rtol))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LinalgMatrixRankAtolRtolTensor; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
 		}
@@ -3170,7 +3581,7 @@ func (c Ctx) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor
 
 // LinalgMatrixRankTol is the operator linalg.matrix_rank.
 func (c Ctx) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitian bool) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LinalgMatrixRankTol; does != nil {
 			return does(c, out, self, tol, hermitian)
 		}
@@ -3180,7 +3591,7 @@ func (c Ctx) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitia
 
 // LinalgMatrixRankTolTensor is the operator linalg.matrix_rank.
 func (c Ctx) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(tol)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(tol))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LinalgMatrixRankTolTensor; does != nil {
 			return does(c, out, self, tol, hermitian)
 		}
@@ -3483,7 +3894,7 @@ func (c Ctx) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Ten
 
 // LogicalAnd is the operator logical_and.
 func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LogicalAnd; does != nil {
 			return does(c, out, self, other)
 		}
@@ -3497,7 +3908,7 @@ func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 
 // LogicalOr is the operator logical_or.
 func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LogicalOr; does != nil {
 			return does(c, out, self, other)
 		}
@@ -3511,7 +3922,7 @@ func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 
 // LogicalXor is the operator logical_xor.
 func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LogicalXor; does != nil {
 			return does(c, out, self, other)
 		}
@@ -3525,7 +3936,7 @@ func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 
 // LogicalNot is the operator logical_not.
 func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).LogicalNot; does != nil {
 			return does(c, out, self)
 		}
@@ -3539,7 +3950,7 @@ func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 
 // BitwiseAnd is the operator bitwise_and.
 func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).BitwiseAnd; does != nil {
 			return does(c, out, self, other)
 		}
@@ -3553,7 +3964,7 @@ func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 
 // BitwiseOr is the operator bitwise_or.
 func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).BitwiseOr; does != nil {
 			return does(c, out, self, other)
 		}
@@ -3567,7 +3978,7 @@ func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 
 // BitwiseXor is the operator bitwise_xor.
 func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).BitwiseXor; does != nil {
 			return does(c, out, self, other)
 		}
@@ -3581,7 +3992,7 @@ func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 
 // BitwiseNot is the operator bitwise_not.
 func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).BitwiseNot; does != nil {
 			return does(c, out, self)
 		}
@@ -3595,7 +4006,7 @@ func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 
 // BitwiseLeftShift is the operator bitwise_left_shift.
 func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).BitwiseLeftShift; does != nil {
 			return does(c, out, self, other)
 		}
@@ -3609,7 +4020,7 @@ func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tenso
 
 // BitwiseRightShift is the operator bitwise_right_shift.
 func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).BitwiseRightShift; does != nil {
 			return does(c, out, self, other)
 		}
@@ -3936,7 +4347,7 @@ func (c Ctx) IsSameSize(self, other *tensor.Tensor) (bool, error) {
 
 // Rand is the operator rand.
 func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Rand; does != nil {
 			return does(c, out, size, g, d, layout, dev)
 		}
@@ -3951,7 +4362,7 @@ func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype
 
 // Randn is the operator randn.
 func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Randn; does != nil {
 			return does(c, out, size, g, d, layout, dev)
 		}
@@ -3966,7 +4377,7 @@ func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtyp
 
 // Randint is the operator randint.
 func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Randint; does != nil {
 			return does(c, out, low, high, size, g, d, layout, dev)
 		}
@@ -3981,7 +4392,7 @@ func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *rando
 
 // RandintHigh is the operator randint.
 func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).RandintHigh; does != nil {
 			return does(c, out, high, size, g, d, layout, dev)
 		}
@@ -3996,7 +4407,7 @@ func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random
 
 // Randperm is the operator randperm.
 func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).Randperm; does != nil {
 			return does(c, out, n, g, d, layout, dev)
 		}
@@ -4059,7 +4470,7 @@ func (c Ctx) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generato
 
 // NormalTensors is the operator normal.
 func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(out) | keys(mean) | keys(std)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | keys(mean) | keys(std)); key != 0 {
 		if does := backend(key).NormalTensors; does != nil {
 			return does(c, out, mean, std, g)
 		}
@@ -4069,7 +4480,7 @@ func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (
 
 // NormalSize is the operator normal.
 func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out)); key != 0 {
 		if does := backend(key).NormalSize; does != nil {
 			return does(c, out, mean, std, size, g, d, layout, dev)
 		}
@@ -4084,7 +4495,7 @@ func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *
 
 // Bernoulli is the operator bernoulli.
 func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if does := backend(key).Bernoulli; does != nil {
 			return does(c, out, self, g)
 		}
@@ -4098,7 +4509,7 @@ func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tenso
 
 // BernoulliP is the operator bernoulli.
 func (c Ctx) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).BernoulliP; does != nil {
 			return does(c, self, p, g)
 		}
@@ -4110,7 +4521,7 @@ func (c Ctx) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0
 
 // Multinomial is the operator multinomial.
 func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Multinomial; does != nil {
 			return does(c, out, self, samples, replacement, g)
 		}
@@ -4124,7 +4535,7 @@ func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bo
 
 // Poisson is the operator poisson.
 func (c Ctx) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Poisson; does != nil {
 			return does(c, self, g)
 		}
@@ -4407,7 +4818,7 @@ func (c Ctx) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtyp
 
 // Any is the operator any.
 func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Any; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -4421,7 +4832,7 @@ func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 
 // All is the operator all.
 func (c Ctx) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).All; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -4736,7 +5147,7 @@ func (c Ctx) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim b
 
 // Argmax is the operator argmax.
 func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Argmax; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -4750,7 +5161,7 @@ func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 
 // Argmin is the operator argmin.
 func (c Ctx) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Argmin; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -5058,6 +5469,61 @@ func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 
 	return
 }
 
+// SignalWindowsBartlett is the operator signal.windows.bartlett.
+func (c Ctx) SignalWindowsBartlett(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsBartlett(c, m, sym, d, layout, dev)
+}
+
+// SignalWindowsBlackman is the operator signal.windows.blackman.
+func (c Ctx) SignalWindowsBlackman(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsBlackman(c, m, sym, d, layout, dev)
+}
+
+// SignalWindowsCosine is the operator signal.windows.cosine.
+func (c Ctx) SignalWindowsCosine(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsCosine(c, m, sym, d, layout, dev)
+}
+
+// SignalWindowsExponential is the operator signal.windows.exponential.
+func (c Ctx) SignalWindowsExponential(m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsExponential(c, m, center, tau, sym, d, layout, dev)
+}
+
+// SignalWindowsGaussian is the operator signal.windows.gaussian.
+func (c Ctx) SignalWindowsGaussian(m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsGaussian(c, m, std, sym, d, layout, dev)
+}
+
+// SignalWindowsGeneralCosine is the operator signal.windows.general_cosine.
+func (c Ctx) SignalWindowsGeneralCosine(m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsGeneralCosine(c, m, weights, sym, d, layout, dev)
+}
+
+// SignalWindowsGeneralHamming is the operator signal.windows.general_hamming.
+func (c Ctx) SignalWindowsGeneralHamming(m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsGeneralHamming(c, m, alpha, sym, d, layout, dev)
+}
+
+// SignalWindowsHamming is the operator signal.windows.hamming.
+func (c Ctx) SignalWindowsHamming(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsHamming(c, m, sym, d, layout, dev)
+}
+
+// SignalWindowsHann is the operator signal.windows.hann.
+func (c Ctx) SignalWindowsHann(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsHann(c, m, sym, d, layout, dev)
+}
+
+// SignalWindowsKaiser is the operator signal.windows.kaiser.
+func (c Ctx) SignalWindowsKaiser(m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsKaiser(c, m, beta, sym, d, layout, dev)
+}
+
+// SignalWindowsNuttall is the operator signal.windows.nuttall.
+func (c Ctx) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return composed.SignalWindowsNuttall(c, m, sym, d, layout, dev)
+}
+
 // Sort is the operator sort.
 func (c Ctx) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
@@ -5219,7 +5685,7 @@ func (c Ctx) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim
 
 // Searchsorted is the operator searchsorted.
 func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(sorted) | keys(self) | keys(sorter)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(sorted)|keys(self)|keys(sorter))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Searchsorted; does != nil {
 			return does(c, out, sorted, self, outInt32, right, side, sorter)
 		}
@@ -5233,7 +5699,7 @@ func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool
 
 // Bucketize is the operator bucketize.
 func (c Ctx) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(boundaries)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(boundaries))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Bucketize; does != nil {
 			return does(c, out, self, boundaries, outInt32, right)
 		}
@@ -5271,7 +5737,7 @@ func (c Ctx) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts 
 
 // Isin is the operator isin.
 func (c Ctx) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(elements) | keys(testElements)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(elements)|keys(testElements))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Isin; does != nil {
 			return does(c, out, elements, testElements, x3, invert)
 		}
@@ -5495,7 +5961,7 @@ func (c Ctx) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 
 // Gcd is the operator gcd.
 func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Gcd; does != nil {
 			return does(c, out, self, other)
 		}
@@ -5509,7 +5975,7 @@ func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 
 // Lcm is the operator lcm.
 func (c Ctx) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(out) | keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Lcm; does != nil {
 			return does(c, out, self, other)
 		}
@@ -5620,6 +6086,48 @@ func (c Ctx) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
+// SpecialI0e is the operator special.i0e.
+func (c Ctx) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialI0e; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.i0e", key)
+		return
+	}
+	r0, err = ops.SpecialI0e(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialI1 is the operator special.i1.
+func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialI1; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.i1", key)
+		return
+	}
+	r0, err = ops.SpecialI1(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialI1e is the operator special.i1e.
+func (c Ctx) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialI1e; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.i1e", key)
+		return
+	}
+	r0, err = ops.SpecialI1e(out, self)
+	wrote(out)
+	return
+}
+
 // SpecialXlog1py is the operator special.xlog1py.
 func (c Ctx) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
@@ -5644,6 +6152,384 @@ func (c Ctx) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 		return
 	}
 	r0, err = ops.SpecialZeta(out, self, other)
+	wrote(out)
+	return
+}
+
+// SpecialEntr is the operator special.entr.
+func (c Ctx) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialEntr; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.entr", key)
+		return
+	}
+	r0, err = ops.SpecialEntr(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialErfcx is the operator special.erfcx.
+func (c Ctx) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialErfcx; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.erfcx", key)
+		return
+	}
+	r0, err = ops.SpecialErfcx(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialNdtr is the operator special.ndtr.
+func (c Ctx) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialNdtr; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.ndtr", key)
+		return
+	}
+	r0, err = ops.SpecialNdtr(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialLogNdtr is the operator special.log_ndtr.
+func (c Ctx) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialLogNdtr; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.log_ndtr", key)
+		return
+	}
+	r0, err = ops.SpecialLogNdtr(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialNdtri is the operator special.ndtri.
+func (c Ctx) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialNdtri; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.ndtri", key)
+		return
+	}
+	r0, err = ops.SpecialNdtri(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialBesselJ0 is the operator special.bessel_j0.
+func (c Ctx) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialBesselJ0; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.bessel_j0", key)
+		return
+	}
+	r0, err = ops.SpecialBesselJ0(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialBesselJ1 is the operator special.bessel_j1.
+func (c Ctx) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialBesselJ1; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.bessel_j1", key)
+		return
+	}
+	r0, err = ops.SpecialBesselJ1(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialBesselY0 is the operator special.bessel_y0.
+func (c Ctx) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialBesselY0; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.bessel_y0", key)
+		return
+	}
+	r0, err = ops.SpecialBesselY0(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialBesselY1 is the operator special.bessel_y1.
+func (c Ctx) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialBesselY1; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.bessel_y1", key)
+		return
+	}
+	r0, err = ops.SpecialBesselY1(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialModifiedBesselK0 is the operator special.modified_bessel_k0.
+func (c Ctx) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialModifiedBesselK0; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.modified_bessel_k0", key)
+		return
+	}
+	r0, err = ops.SpecialModifiedBesselK0(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialModifiedBesselK1 is the operator special.modified_bessel_k1.
+func (c Ctx) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialModifiedBesselK1; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.modified_bessel_k1", key)
+		return
+	}
+	r0, err = ops.SpecialModifiedBesselK1(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialScaledModifiedBesselK0 is the operator special.scaled_modified_bessel_k0.
+func (c Ctx) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialScaledModifiedBesselK0; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.scaled_modified_bessel_k0", key)
+		return
+	}
+	r0, err = ops.SpecialScaledModifiedBesselK0(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialScaledModifiedBesselK1 is the operator special.scaled_modified_bessel_k1.
+func (c Ctx) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialScaledModifiedBesselK1; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.scaled_modified_bessel_k1", key)
+		return
+	}
+	r0, err = ops.SpecialScaledModifiedBesselK1(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialSphericalBesselJ0 is the operator special.spherical_bessel_j0.
+func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialSphericalBesselJ0; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.spherical_bessel_j0", key)
+		return
+	}
+	r0, err = ops.SpecialSphericalBesselJ0(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialAiryAi is the operator special.airy_ai.
+func (c Ctx) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if does := backend(key).SpecialAiryAi; does != nil {
+			return does(c, out, self)
+		}
+		err = refused("special.airy_ai", key)
+		return
+	}
+	r0, err = ops.SpecialAiryAi(out, self)
+	wrote(out)
+	return
+}
+
+// SpecialChebyshevPolynomialT is the operator special.chebyshev_polynomial_t.
+func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialChebyshevPolynomialT; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.chebyshev_polynomial_t", key)
+		return
+	}
+	r0, err = ops.SpecialChebyshevPolynomialT(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialChebyshevPolynomialU is the operator special.chebyshev_polynomial_u.
+func (c Ctx) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialChebyshevPolynomialU; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.chebyshev_polynomial_u", key)
+		return
+	}
+	r0, err = ops.SpecialChebyshevPolynomialU(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialChebyshevPolynomialV is the operator special.chebyshev_polynomial_v.
+func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialChebyshevPolynomialV; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.chebyshev_polynomial_v", key)
+		return
+	}
+	r0, err = ops.SpecialChebyshevPolynomialV(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialChebyshevPolynomialW is the operator special.chebyshev_polynomial_w.
+func (c Ctx) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialChebyshevPolynomialW; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.chebyshev_polynomial_w", key)
+		return
+	}
+	r0, err = ops.SpecialChebyshevPolynomialW(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialHermitePolynomialH is the operator special.hermite_polynomial_h.
+func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialHermitePolynomialH; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.hermite_polynomial_h", key)
+		return
+	}
+	r0, err = ops.SpecialHermitePolynomialH(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialHermitePolynomialHe is the operator special.hermite_polynomial_he.
+func (c Ctx) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialHermitePolynomialHe; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.hermite_polynomial_he", key)
+		return
+	}
+	r0, err = ops.SpecialHermitePolynomialHe(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialLaguerrePolynomialL is the operator special.laguerre_polynomial_l.
+func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialLaguerrePolynomialL; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.laguerre_polynomial_l", key)
+		return
+	}
+	r0, err = ops.SpecialLaguerrePolynomialL(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialLegendrePolynomialP is the operator special.legendre_polynomial_p.
+func (c Ctx) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialLegendrePolynomialP; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.legendre_polynomial_p", key)
+		return
+	}
+	r0, err = ops.SpecialLegendrePolynomialP(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialShiftedChebyshevPolynomialT is the operator special.shifted_chebyshev_polynomial_t.
+func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialShiftedChebyshevPolynomialT; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.shifted_chebyshev_polynomial_t", key)
+		return
+	}
+	r0, err = ops.SpecialShiftedChebyshevPolynomialT(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialShiftedChebyshevPolynomialU is the operator special.shifted_chebyshev_polynomial_u.
+func (c Ctx) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialShiftedChebyshevPolynomialU; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.shifted_chebyshev_polynomial_u", key)
+		return
+	}
+	r0, err = ops.SpecialShiftedChebyshevPolynomialU(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialShiftedChebyshevPolynomialV is the operator special.shifted_chebyshev_polynomial_v.
+func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialShiftedChebyshevPolynomialV; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.shifted_chebyshev_polynomial_v", key)
+		return
+	}
+	r0, err = ops.SpecialShiftedChebyshevPolynomialV(out, x, n)
+	wrote(out)
+	return
+}
+
+// SpecialShiftedChebyshevPolynomialW is the operator special.shifted_chebyshev_polynomial_w.
+func (c Ctx) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+		if does := backend(key).SpecialShiftedChebyshevPolynomialW; does != nil {
+			return does(c, out, x, n)
+		}
+		err = refused("special.shifted_chebyshev_polynomial_w", key)
+		return
+	}
+	r0, err = ops.SpecialShiftedChebyshevPolynomialW(out, x, n)
 	wrote(out)
 	return
 }
@@ -5762,7 +6648,7 @@ func (c Ctx) Bincount(self, weights *tensor.Tensor, minlength int64) (r0 *tensor
 
 // Histc is the operator histc.
 func (c Ctx) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).Histc; does != nil {
 			return does(c, out, self, bins, low, high)
 		}
@@ -6187,15 +7073,13 @@ func (c Ctx) ViewDtype(self *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, e
 }
 
 // ViewAs is the operator view_as.
-func (c Ctx) ViewAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) ViewAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
 		if does := backend(key).ViewAs; does != nil {
 			return does(c, self, other)
 		}
-		err = refused("view_as", key)
-		return
 	}
-	return ops.ViewAs(self, other)
+	return composed.ViewAs(c, self, other)
 }
 
 // Reshape is the operator reshape.
@@ -6383,15 +7267,13 @@ func (c Ctx) Expand(self *tensor.Tensor, size []int64, x2 bool) (r0 *tensor.Tens
 }
 
 // ExpandAs is the operator expand_as.
-func (c Ctx) ExpandAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func (c Ctx) ExpandAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
 		if does := backend(key).ExpandAs; does != nil {
 			return does(c, self, other)
 		}
-		err = refused("expand_as", key)
-		return
 	}
-	return ops.ExpandAs(self, other)
+	return composed.ExpandAs(c, self, other)
 }
 
 // BroadcastTo is the operator broadcast_to.
@@ -6475,15 +7357,13 @@ func (c Ctx) Narrow(self *tensor.Tensor, dim, start, length int64) (r0 *tensor.T
 }
 
 // NarrowTensor is the operator narrow.
-func (c Ctx) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (r0 *tensor.Tensor, err error) {
+func (c Ctx) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(start)); key != 0 {
 		if does := backend(key).NarrowTensor; does != nil {
 			return does(c, self, dim, start, length)
 		}
-		err = refused("narrow", key)
-		return
 	}
-	return ops.NarrowTensor(self, dim, start, length)
+	return composed.NarrowTensor(c, self, dim, start, length)
 }
 
 // Select is the operator select.
@@ -6633,15 +7513,13 @@ func (c Ctx) TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64)
 }
 
 // TensorSplitTensor is the operator tensor_split.
-func (c Ctx) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
+func (c Ctx) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(indicesOrSections)); key != 0 {
 		if does := backend(key).TensorSplitTensor; does != nil {
 			return does(c, self, indicesOrSections, dim)
 		}
-		err = refused("tensor_split", key)
-		return
 	}
-	return ops.TensorSplitTensor(self, indicesOrSections, dim)
+	return composed.TensorSplitTensor(c, self, indicesOrSections, dim)
 }
 
 // Hsplit is the operator hsplit.

@@ -8,8 +8,10 @@ import (
 
 // Modes are what a thread has set for the calls that it makes. Whoever lets threads in keeps one for each.
 type Modes struct {
-	Device device.Device // where factories that are given no device put their tensors
-	Grad   bool          // whether operations are recorded
+	Device    device.Device // where factories that are given no device put their tensors
+	Grad      bool          // whether operations are recorded
+	Inference bool          // tensors that are made take no part in recorded operations
+	Saving    uint32        // number of the hooks through which operations save what their gradients need; 0 for none
 }
 
 // Initial are the modes that a thread starts with.
@@ -34,6 +36,19 @@ func (c Ctx) Recorded(on bool) Ctx {
 	m := c.now()
 	m.Grad = on
 	return With(&m)
+}
+
+// Saving is the number of the hooks for what calls save, 0 for none.
+func (c Ctx) Saving() uint32 {
+	if c.modes == nil {
+		return 0
+	}
+	return c.modes.Saving
+}
+
+// SaveBy sets the hooks for what the thread's calls save.
+func (c Ctx) SaveBy(op string, hooks uint32) error {
+	return c.set(op, func(m *Modes) { m.Saving = hooks })
 }
 
 // set changes the thread's modes.

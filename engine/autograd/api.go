@@ -80,6 +80,19 @@ func Grad(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return v.grad.Alias(), nil
 }
 
+// IsGrad tells whether other is the gradient of self under another handle.
+func IsGrad(_ aten.Ctx, self, other *tensor.Tensor) (bool, error) {
+	v := variableOf(self)
+	if v == nil {
+		return false, nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	g := v.grad
+	return g != nil && g.Storage() == other.Storage() && g.Offset() == other.Offset() && g.DType() == other.DType() &&
+		slices.Equal(g.Sizes(), other.Sizes()) && slices.Equal(g.Strides(), other.Strides()), nil
+}
+
 // SetGrad gives self a gradient, or takes it away where grad is nil.
 func SetGrad(_ aten.Ctx, self, grad *tensor.Tensor) error {
 	if grad != nil {
@@ -158,31 +171,24 @@ func DetachInplace(_ aten.Ctx, self *tensor.Tensor) error {
 func Backward(c aten.Ctx, tensors, grads []*tensor.Tensor, retain ops.Bool, create bool, inputs []*tensor.Tensor) error {
 	r := start(c, keeps(retain, create), create)
 	defer r.close()
-	goals, err := r.begin(tensors, grads, inputs)
+	goals, err := r.begin(tensors, grads, inputs, false)
 	defer release(goals)
 	if err != nil {
 		return err
 	}
-	if err := r.finish(); err != nil {
-		return err
-	}
-	for i, t := range inputs {
-		grad := r.wanted[goals[i]]
-		if grad == nil {
-			continue
-		}
-		if err := variableOf(t).accumulate(r.c, t, grad, create); err != nil {
+	for _, t := range inputs {
+		if err := RetainGrad(c, t); err != nil {
 			return err
 		}
 	}
-	return nil
+	return r.finish()
 }
 
 // AutogradGrad are the gradients of outputs with respect to inputs, nil for those on which they do not depend.
 func AutogradGrad(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
 	r := start(c, keeps(retain, create), create)
 	defer r.close()
-	goals, err := r.begin(outputs, grads, inputs)
+	goals, err := r.begin(outputs, grads, inputs, true)
 	defer release(goals)
 	if err == nil {
 		err = r.finish()
@@ -228,7 +234,7 @@ func release(edges []Edge) {
 }
 
 // begin gives the run its first gradients, and the inputs to stop at, whose edges it returns.
-func (r *run) begin(tensors, grads, inputs []*tensor.Tensor) (goals []Edge, err error) {
+func (r *run) begin(tensors, grads, inputs []*tensor.Tensor, capture bool) (goals []Edge, err error) {
 	if len(grads) != 0 && len(grads) != len(tensors) {
 		return nil, status.Runtimef("got %d tensors and %d gradients", len(tensors), len(grads))
 	}
@@ -247,7 +253,7 @@ func (r *run) begin(tensors, grads, inputs []*tensor.Tensor) (goals []Edge, err 
 		goals = append(goals, edgeTo(t))
 	}
 	if len(inputs) > 0 {
-		r.toward(roots, goals)
+		r.toward(roots, goals, capture)
 	}
 	for i, t := range tensors {
 		grad, err := r.seed(t, at(grads, i), i)

@@ -97,13 +97,19 @@ func own(t *tensor.Tensor) bool {
 	return t.Storage().Refs() == 1 && t.History() == nil && !t.Storage().ReadOnly() && t.Numel()*t.DType().Size() == t.Storage().Nbytes()
 }
 
-// toward limits the run to the nodes on the way to some results of nodes.
-func (r *run) toward(roots []Edge, goals []Edge) {
-	r.wanted, r.needed = map[Edge]*tensor.Tensor{}, map[*Node]bool{}
+// toward limits the run to the nodes on the way to some results of nodes, whose gradients it is to hand out where capture is set.
+func (r *run) toward(roots []Edge, goals []Edge, capture bool) {
+	r.needed = map[*Node]bool{}
+	if capture {
+		r.wanted = map[Edge]*tensor.Tensor{}
+	}
 	for _, g := range goals {
-		if g.Node != nil {
+		if g.Node == nil {
+			continue
+		}
+		r.needed[g.Node] = true
+		if capture {
 			r.wanted[g] = nil
-			r.needed[g.Node] = true
 		}
 	}
 	seen := map[*Node]bool{}
@@ -152,24 +158,43 @@ func (r *run) finish() error {
 // visit hands the gradients of a node's results out and passes those of its operands on.
 func (r *run) visit(p *pending) error {
 	n := p.node
-	for i, grad := range p.grads {
-		if _, ok := r.wanted[Edge{n, i}]; ok && grad != nil {
-			r.wanted[Edge{n, i}] = grad.Alias()
-		}
+	passes := r.passes(n)
+	if passes {
+		r.capture(p)
 	}
-	if err := r.keep(p); err != nil {
+	if err := r.arrive(p); err != nil {
+		return err
+	}
+	if !passes {
+		r.capture(p)
+	}
+	if err := r.keep(p); err != nil || !passes {
+		return err
+	}
+	if err := r.enter(p); err != nil {
 		return err
 	}
 	if n.leaf != nil {
-		if r.wanted != nil {
+		if p.grads[0] == nil {
 			return nil
 		}
-		return variableOf(n.leaf).accumulate(r.c, n.leaf, p.grads[0], r.create)
-	}
-	if r.needed != nil && !slices.ContainsFunc(n.edges, func(e Edge) bool { return r.needed[e.Node] }) {
-		return nil
+		if err := variableOf(n.leaf).accumulate(r.c, n.leaf, p.grads[0], r.create); err != nil {
+			return err
+		}
+		if err := r.accumulated(n.leaf); err != nil {
+			return err
+		}
+		return r.leave(p, nil)
 	}
 	grads, err := n.apply(r, p.grads)
+	if err == nil && n.attached.Load() != nil {
+		if err = n.fitAll(r.c, grads); err == nil {
+			err = r.leave(p, grads)
+		}
+	}
+	if err == nil {
+		err = n.checkNan(r.c, grads)
+	}
 	for i, grad := range grads {
 		if grad == nil {
 			continue
@@ -182,14 +207,31 @@ func (r *run) visit(p *pending) error {
 			err = r.add(n.edges[i], grad)
 		}
 	}
-	return err
+	return n.suspect(err)
+}
+
+// passes tells whether the run goes on beyond a node: to what comes before it, or to the gradient of a leaf.
+func (r *run) passes(n *Node) bool {
+	switch {
+	case r.needed == nil:
+		return true
+	case n.leaf != nil:
+		return r.wanted == nil && r.needed[n]
+	}
+	return slices.ContainsFunc(n.edges, func(e Edge) bool { return r.needed[e.Node] })
+}
+
+// capture notes the gradients that the run is to hand out: as they were before the hooks of tensors changed them, where it goes on.
+func (r *run) capture(p *pending) {
+	for i, grad := range p.grads {
+		if _, ok := r.wanted[Edge{p.node, i}]; ok && grad != nil {
+			r.wanted[Edge{p.node, i}] = grad.Alias()
+		}
+	}
 }
 
 // keep gives results that keep their gradients theirs.
 func (r *run) keep(p *pending) error {
-	if len(p.node.keepers) == 0 || r.wanted != nil {
-		return nil
-	}
 	p.node.mu.Lock()
 	keepers := slices.Clone(p.node.keepers)
 	p.node.mu.Unlock()
@@ -205,19 +247,25 @@ func (r *run) keep(p *pending) error {
 
 // apply are the gradients of the node's operands; then, unless they are retained, what the node saved is freed.
 func (n *Node) apply(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if err := n.unspent(); err != nil {
+	if err := n.begin(); err != nil {
 		return nil, err
 	}
 	made, err := n.differentiate(r, grads)
-	if !r.retain && err == nil {
-		n.spent = true
-		for _, e := range n.spend(nil) {
-			e.Release()
+	n.end(!r.retain && err == nil)
+	return made, err
+}
+
+// fitAll is fit for all operands, which hooks are to see.
+func (n *Node) fitAll(c aten.Ctx, grads []*tensor.Tensor) (err error) {
+	for i, grad := range grads {
+		if grad == nil {
+			continue
+		}
+		if grads[i], err = n.fit(c, i, grad); err != nil {
+			return err
 		}
 	}
-	return made, err
+	return nil
 }
 
 // fit brings the gradient of operand i to the dtype and the sizes of the operand: real where that is, summed where that was

@@ -37,11 +37,15 @@ func (s *steps) items(indices []*tensor.Tensor) []ops.IndexItem {
 
 // recordIndexGet records self[index], which is a view where no tensor is among the items.
 func recordIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
-	r, err := begin(c, "index_get", either(views(items), "SliceBackward0", "IndexBackward0"), nil, self)
+	r, err := begin(c, "index_get", indexName(items), nil, self)
 	if err != nil {
 		return nil, err
 	}
 	kept := r.saveIndex(items, r.node != nil)
+	if err := r.err; err != nil {
+		r.drop()
+		return nil, err
+	}
 	result, err := r.c.IndexGet(self, items)
 	if views(items) {
 		if r.views(err, result) {
@@ -60,6 +64,26 @@ func recordIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*te
 		}
 	}
 	return result, err
+}
+
+// indexName is the name of a call with an index: of the last step that changes anything, where steps take the items by turns.
+func indexName(items []ops.IndexItem) string {
+	if !views(items) {
+		return "IndexBackward0"
+	}
+	for _, item := range slices.Backward(items) {
+		switch item.Kind {
+		case ops.IndexInt:
+			return "SelectBackward0"
+		case ops.IndexNewAxis:
+			return "UnsqueezeBackward0"
+		case ops.IndexSlice:
+			if item.Start != int64(ops.NoInt) || item.Stop != int64(ops.NoInt) || item.Step != int64(ops.NoInt) && item.Step != 1 {
+				return "SliceBackward0"
+			}
+		}
+	}
+	return "AliasBackward0"
 }
 
 // views tells whether an index gives a view.
@@ -97,6 +121,10 @@ func recordIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem
 		return err
 	}
 	kept := r.saveIndex(items, r.node != nil)
+	if err := r.err; err != nil {
+		r.drop()
+		return err
+	}
 	err = r.c.IndexSetScalar(self, items, value)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.blanked(s.grad(0), s.savedIndex(kept)) }

@@ -104,6 +104,21 @@ func (s *steps) logitGradient(grad, self *tensor.Tensor, eps *float64) *tensor.T
 	return s.keep(s.c.MaskedFill(nil, slope, beyond, outside))
 }
 
+// besselOneGradient is that of I1 and J1 with zeroth the function of order 0, and besselI1eGradient that of I1 times
+// exp(-|self|); the slopes are 1/2 at 0.
+func (s *steps) besselOneGradient(grad, self, result, zeroth *tensor.Tensor) *tensor.Tensor {
+	zero := s.isZero(self)
+	slope := s.sub(zeroth, s.div(result, s.where(zero, s.int(1), self)))
+	return s.mul(grad, s.where(zero, s.float(0.5), slope))
+}
+
+func (s *steps) besselI1eGradient(grad, self, result *tensor.Tensor) *tensor.Tensor {
+	zero := s.isZero(self)
+	self = s.where(zero, s.int(1), self)
+	slope := s.sub(s.keep(s.c.SpecialI0e(nil, self)), s.mul(result, s.add(s.sgn(self), s.div(s.int(1), self))))
+	return s.mul(grad, s.where(zero, s.float(0.5), slope))
+}
+
 // lgammaSum is the derivative of the logarithm of the multivariate gamma function.
 func (s *steps) lgammaSum(self *tensor.Tensor, p int64) *tensor.Tensor {
 	var total *tensor.Tensor

@@ -155,7 +155,8 @@ func (s *steps) cumprodGradient(grad, self, result *tensor.Tensor, dim int64) *t
 	return s.joined(dim, pieces...)
 }
 
-// logcumsumexpGradient computes with logarithms, of positive and negative gradients apart.
+// logcumsumexpGradient computes with logarithms, of positive and negative gradients apart. What there is no logarithm of becomes
+// so little that its exponential is 0, and stays finite for derivatives of this one.
 func (s *steps) logcumsumexpGradient(grad, self, result *tensor.Tensor, dim int64) *tensor.Tensor {
 	if self.Dim() == 0 {
 		return grad
@@ -164,10 +165,11 @@ func (s *steps) logcumsumexpGradient(grad, self, result *tensor.Tensor, dim int6
 		sums := s.keep(s.c.Logcumsumexp(nil, s.flipped(s.sub(logs, s.conj(result)), dim), dim))
 		return s.exp(s.add(s.flipped(sums, dim), s.conj(self)))
 	}
+	zero, one, nothing := s.isZero(grad), s.int(1), s.float(-1e4)
 	if grad.DType().IsComplex() {
-		return back(s.log(grad))
+		return back(s.where(zero, nothing, s.log(s.where(zero, one, grad))))
 	}
-	logs, nothing := s.log(s.abs(grad)), s.float(math.Inf(-1))
+	logs := s.log(s.where(zero, one, s.abs(grad)))
 	positive := s.where(s.keep(s.c.Gt(nil, grad, s.int(0))), logs, nothing)
 	negative := s.where(s.keep(s.c.Lt(nil, grad, s.int(0))), logs, nothing)
 	return s.sub(back(positive), back(negative))

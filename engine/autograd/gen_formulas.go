@@ -15,334 +15,447 @@ import (
 
 // formulas are the operators on tensors with gradients.
 var formulas = aten.Backend{
-	Add:                      recordAdd,
-	Sub:                      recordSub,
-	Rsub:                     recordRsub,
-	Mul:                      recordMul,
-	Div:                      recordDiv,
-	TrueDivide:               recordTrueDivide,
-	FloorDivide:              recordFloorDivide,
-	Remainder:                recordRemainder,
-	Fmod:                     recordFmod,
-	Pow:                      recordPow,
-	FloatPower:               recordFloatPower,
-	Neg:                      recordNeg,
-	Positive:                 recordPositive,
-	Square:                   recordSquare,
-	Reciprocal:               recordReciprocal,
-	Abs:                      recordAbs,
-	Sign:                     recordSign,
-	Sgn:                      recordSgn,
-	Copysign:                 recordCopysign,
-	Addcmul:                  recordAddcmul,
-	Addcdiv:                  recordAddcdiv,
-	Lerp:                     recordLerp,
-	ComplexParts:             recordComplexParts,
-	Polar:                    recordPolar,
-	Real:                     recordReal,
-	Imag:                     recordImag,
-	ViewAsReal:               recordViewAsReal,
-	ViewAsComplex:            recordViewAsComplex,
-	Conj:                     recordConj,
-	ConjPhysical:             recordConjPhysical,
-	ResolveConj:              recordResolveConj,
-	ResolveNeg:               recordResolveNeg,
-	Angle:                    recordAngle,
-	Clone:                    recordClone,
-	Contiguous:               recordContiguous,
-	ToOptions:                recordToOptions,
-	Copy:                     recordCopy,
-	Fill:                     recordFill,
-	Zero:                     recordZero,
-	Resize:                   recordResize,
-	NarrowCopy:               recordNarrowCopy,
-	ResizeAs:                 recordResizeAs,
-	Set:                      recordSet,
-	SetTensor:                recordSetTensor,
-	SetTensorGeometry:        recordSetTensorGeometry,
-	SetStorage:               recordSetStorage,
-	SetStorageGeometry:       recordSetStorageGeometry,
-	FillDiagonal:             recordFillDiagonal,
-	Sqrt:                     recordSqrt,
-	Rsqrt:                    recordRsqrt,
-	Exp:                      recordExp,
-	Exp2:                     recordExp2,
-	Expm1:                    recordExpm1,
-	Log:                      recordLog,
-	Log2:                     recordLog2,
-	Log10:                    recordLog10,
-	Log1p:                    recordLog1p,
-	Sin:                      recordSin,
-	Cos:                      recordCos,
-	Tan:                      recordTan,
-	Asin:                     recordAsin,
-	Acos:                     recordAcos,
-	Atan:                     recordAtan,
-	Sinh:                     recordSinh,
-	Cosh:                     recordCosh,
-	Tanh:                     recordTanh,
-	Asinh:                    recordAsinh,
-	Acosh:                    recordAcosh,
-	Atanh:                    recordAtanh,
-	Sigmoid:                  recordSigmoid,
-	Atan2:                    recordAtan2,
-	Hypot:                    recordHypot,
-	IndexGet:                 recordIndexGet,
-	IndexSet:                 recordIndexSet,
-	IndexSetScalar:           recordIndexSetScalar,
-	IndexPut:                 recordIndexPut,
-	IndexSelect:              recordIndexSelect,
-	MaskedSelect:             recordMaskedSelect,
-	MaskedFill:               recordMaskedFill,
-	MaskedScatter:            recordMaskedScatter,
-	Gather:                   recordGather,
-	Take:                     recordTake,
-	TakeAlongDim:             recordTakeAlongDim,
-	Put:                      recordPut,
-	Scatter:                  recordScatter,
-	ScatterValue:             recordScatterValue,
-	ScatterReduceSource:      recordScatterReduceSource,
-	ScatterReduceValue:       recordScatterReduceValue,
-	ScatterAdd:               recordScatterAdd,
-	ScatterReduce:            recordScatterReduce,
-	IndexAdd:                 recordIndexAdd,
-	IndexCopy:                recordIndexCopy,
-	IndexFill:                recordIndexFill,
-	IndexReduce:              recordIndexReduce,
-	Cat:                      recordCat,
-	Stack:                    recordStack,
-	Hstack:                   recordHstack,
-	Vstack:                   recordVstack,
-	Dstack:                   recordDstack,
-	ColumnStack:              recordColumnStack,
-	Combinations:             recordCombinations,
-	BlockDiag:                recordBlockDiag,
-	Repeat:                   recordRepeat,
-	Flip:                     recordFlip,
-	Tril:                     recordTril,
-	Triu:                     recordTriu,
-	Diag:                     recordDiag,
-	DiagEmbed:                recordDiagEmbed,
-	Diagflat:                 recordDiagflat,
-	DiagonalScatter:          recordDiagonalScatter,
-	SelectScatter:            recordSelectScatter,
-	SliceScatter:             recordSliceScatter,
-	AsStridedScatter:         recordAsStridedScatter,
-	ConstantPadNd:            recordConstantPadNd,
-	LinalgCross:              recordLinalgCross,
-	LinalgVecdot:             recordLinalgVecdot,
-	LinalgMultiDot:           recordLinalgMultiDot,
-	ChainMatmul:              recordChainMatmul,
-	LinalgMatrixPower:        recordLinalgMatrixPower,
-	LinalgMatrixExp:          recordLinalgMatrixExp,
-	LinalgTensorinv:          recordLinalgTensorinv,
-	LinalgTensorsolve:        recordLinalgTensorsolve,
-	LinalgCholeskyEx:         recordLinalgCholeskyEx,
-	LinalgCholesky:           recordLinalgCholesky,
-	Cholesky:                 recordCholesky,
-	LinalgLuFactorEx:         recordLinalgLuFactorEx,
-	LinalgLdlFactorEx:        recordLinalgLdlFactorEx,
-	Geqrf:                    recordGeqrf,
-	LinalgQr:                 recordLinalgQr,
-	LinalgHouseholderProduct: recordLinalgHouseholderProduct,
-	Ormqr:                    recordOrmqr,
-	LinalgMatrixSqrth:        recordLinalgMatrixSqrth,
-	LinalgDet:                recordLinalgDet,
-	LinalgSlogdet:            recordLinalgSlogdet,
-	LinalgVectorNorm:         recordLinalgVectorNorm,
-	LinalgMatrixNorm:         recordLinalgMatrixNorm,
-	LinalgMatrixNormStrOrd:   recordLinalgMatrixNormStrOrd,
-	LinalgNorm:               recordLinalgNorm,
-	LinalgNormOrdStr:         recordLinalgNormOrdStr,
-	FrobeniusNorm:            recordFrobeniusNorm,
-	NuclearNorm:              recordNuclearNorm,
-	LinalgCond:               recordLinalgCond,
-	LinalgCondPStr:           recordLinalgCondPStr,
-	LinalgPinv:               recordLinalgPinv,
-	LinalgPinvAtolRtolTensor: recordLinalgPinvAtolRtolTensor,
-	LinalgPinvRcond:          recordLinalgPinvRcond,
-	LinalgPinvRcondTensor:    recordLinalgPinvRcondTensor,
-	LinalgSolveEx:            recordLinalgSolveEx,
-	LinalgSolve:              recordLinalgSolve,
-	LinalgInvEx:              recordLinalgInvEx,
-	LinalgInv:                recordLinalgInv,
-	LinalgSolveTriangular:    recordLinalgSolveTriangular,
-	LinalgLuSolve:            recordLinalgLuSolve,
-	LuSolve:                  recordLuSolve,
-	CholeskySolve:            recordCholeskySolve,
-	CholeskyInverse:          recordCholeskyInverse,
-	LinalgLdlSolve:           recordLinalgLdlSolve,
-	LinalgLstsq:              recordLinalgLstsq,
-	LinalgEigh:               recordLinalgEigh,
-	LinalgEigvalsh:           recordLinalgEigvalsh,
-	LinalgEig:                recordLinalgEig,
-	LinalgEigvals:            recordLinalgEigvals,
-	LinalgSvd:                recordLinalgSvd,
-	LinalgSvdvals:            recordLinalgSvdvals,
-	Matmul:                   recordMatmul,
-	Mm:                       recordMm,
-	Bmm:                      recordBmm,
-	Mv:                       recordMv,
-	Dot:                      recordDot,
-	Vdot:                     recordVdot,
-	Inner:                    recordInner,
-	Outer:                    recordOuter,
-	Addmm:                    recordAddmm,
-	Baddbmm:                  recordBaddbmm,
-	Addbmm:                   recordAddbmm,
-	Addmv:                    recordAddmv,
-	Addr:                     recordAddr,
-	Tensordot:                recordTensordot,
-	TensordotDims:            recordTensordotDims,
-	Kron:                     recordKron,
-	Cdist:                    recordCdist,
-	FillUniform:              recordFillUniform,
-	FillNormal:               recordFillNormal,
-	FillRandom:               recordFillRandom,
-	FillRandomTo:             recordFillRandomTo,
-	FillRandomFrom:           recordFillRandomFrom,
-	FillBernoulli:            recordFillBernoulli,
-	FillBernoulliEach:        recordFillBernoulliEach,
-	FillExponential:          recordFillExponential,
-	FillCauchy:               recordFillCauchy,
-	FillLogNormal:            recordFillLogNormal,
-	FillGeometric:            recordFillGeometric,
-	Sum:                      recordSum,
-	Nansum:                   recordNansum,
-	Prod:                     recordProd,
-	Mean:                     recordMean,
-	Nanmean:                  recordNanmean,
-	StdDim:                   recordStdDim,
-	StdCorrection:            recordStdCorrection,
-	VarDim:                   recordVarDim,
-	VarCorrection:            recordVarCorrection,
-	StdMeanCorrection:        recordStdMeanCorrection,
-	VarMeanCorrection:        recordVarMeanCorrection,
-	Norm:                     recordNorm,
-	NormName:                 recordNormName,
-	Amax:                     recordAmax,
-	Amin:                     recordAmin,
-	Max:                      recordMax,
-	MaxDim:                   recordMaxDim,
-	Min:                      recordMin,
-	MinDim:                   recordMinDim,
-	Aminmax:                  recordAminmax,
-	Floor:                    recordFloor,
-	Ceil:                     recordCeil,
-	Trunc:                    recordTrunc,
-	Round:                    recordRound,
-	Frac:                     recordFrac,
-	ClampTensor:              recordClampTensor,
-	Clamp:                    recordClamp,
-	ClampMin:                 recordClampMin,
-	ClampMax:                 recordClampMax,
-	Maximum:                  recordMaximum,
-	Minimum:                  recordMinimum,
-	Fmax:                     recordFmax,
-	Fmin:                     recordFmin,
-	Relu:                     recordRelu,
-	Where:                    recordWhere,
-	Cumsum:                   recordCumsum,
-	Cumprod:                  recordCumprod,
-	Cummax:                   recordCummax,
-	Cummin:                   recordCummin,
-	Logcumsumexp:             recordLogcumsumexp,
-	Logsumexp:                recordLogsumexp,
-	Softmax:                  recordSoftmax,
-	LogSoftmax:               recordLogSoftmax,
-	Sort:                     recordSort,
-	SortStable:               recordSortStable,
-	Msort:                    recordMsort,
-	Topk:                     recordTopk,
-	Median:                   recordMedian,
-	MedianDim:                recordMedianDim,
-	Nanmedian:                recordNanmedian,
-	NanmedianDim:             recordNanmedianDim,
-	Kthvalue:                 recordKthvalue,
-	Mode:                     recordMode,
-	Unique:                   recordUnique,
-	UniqueConsecutive:        recordUniqueConsecutive,
-	Erf:                      recordErf,
-	Erfc:                     recordErfc,
-	Erfinv:                   recordErfinv,
-	Lgamma:                   recordLgamma,
-	Digamma:                  recordDigamma,
-	I0:                       recordI0,
-	Sinc:                     recordSinc,
-	Logit:                    recordLogit,
-	Polygamma:                recordPolygamma,
-	Mvlgamma:                 recordMvlgamma,
-	Igamma:                   recordIgamma,
-	Igammac:                  recordIgammac,
-	Logaddexp:                recordLogaddexp,
-	Logaddexp2:               recordLogaddexp2,
-	Xlogy:                    recordXlogy,
-	Nextafter:                recordNextafter,
-	Heaviside:                recordHeaviside,
-	Ldexp:                    recordLdexp,
-	Frexp:                    recordFrexp,
-	NanToNum:                 recordNanToNum,
-	Deg2rad:                  recordDeg2rad,
-	Rad2deg:                  recordRad2deg,
-	SpecialXlog1py:           recordSpecialXlog1py,
-	SpecialZeta:              recordSpecialZeta,
-	Diff:                     recordDiff,
-	Cross:                    recordCross,
-	Bincount:                 recordBincount,
-	Histc:                    recordHistc,
-	Histogram:                recordHistogram,
-	HistogramEdges:           recordHistogramEdges,
-	Histogramdd:              recordHistogramdd,
-	HistogramddEdges:         recordHistogramddEdges,
-	Quantile:                 recordQuantile,
-	Nanquantile:              recordNanquantile,
-	Renorm:                   recordRenorm,
-	ShareMemory:              recordShareMemory,
-	View:                     recordView,
-	ViewDtype:                recordViewDtype,
-	ViewAs:                   recordViewAs,
-	Reshape:                  recordReshape,
-	ReshapeAs:                recordReshapeAs,
-	Flatten:                  recordFlatten,
-	Unflatten:                recordUnflatten,
-	Ravel:                    recordRavel,
-	TransposeMatrix:          recordTransposeMatrix,
-	Transpose:                recordTranspose,
-	Permute:                  recordPermute,
-	Movedim:                  recordMovedim,
-	MovedimList:              recordMovedimList,
-	TransposeAll:             recordTransposeAll,
-	TransposeLast:            recordTransposeLast,
-	AdjointMatrix:            recordAdjointMatrix,
-	Adjoint:                  recordAdjoint,
-	Expand:                   recordExpand,
-	ExpandAs:                 recordExpandAs,
-	BroadcastTo:              recordBroadcastTo,
-	Squeeze:                  recordSqueeze,
-	SqueezeDim:               recordSqueezeDim,
-	SqueezeDims:              recordSqueezeDims,
-	Unsqueeze:                recordUnsqueeze,
-	Narrow:                   recordNarrow,
-	NarrowTensor:             recordNarrowTensor,
-	Select:                   recordSelect,
-	Slice:                    recordSlice,
-	AsStrided:                recordAsStrided,
-	Unfold:                   recordUnfold,
-	Diagonal:                 recordDiagonal,
-	Detach:                   recordDetach,
-	Unbind:                   recordUnbind,
-	Split:                    recordSplit,
-	SplitWithSizes:           recordSplitWithSizes,
-	Chunk:                    recordChunk,
-	TensorSplit:              recordTensorSplit,
-	TensorSplitIndices:       recordTensorSplitIndices,
-	TensorSplitTensor:        recordTensorSplitTensor,
-	Hsplit:                   recordHsplit,
-	HsplitIndices:            recordHsplitIndices,
-	Vsplit:                   recordVsplit,
-	VsplitIndices:            recordVsplitIndices,
-	Dsplit:                   recordDsplit,
-	DsplitIndices:            recordDsplitIndices,
+	Add:                                recordAdd,
+	Sub:                                recordSub,
+	Rsub:                               recordRsub,
+	Mul:                                recordMul,
+	Div:                                recordDiv,
+	TrueDivide:                         recordTrueDivide,
+	FloorDivide:                        recordFloorDivide,
+	Remainder:                          recordRemainder,
+	Fmod:                               recordFmod,
+	Pow:                                recordPow,
+	FloatPower:                         recordFloatPower,
+	Neg:                                recordNeg,
+	Positive:                           recordPositive,
+	Square:                             recordSquare,
+	Reciprocal:                         recordReciprocal,
+	Abs:                                recordAbs,
+	Sign:                               recordSign,
+	Sgn:                                recordSgn,
+	Copysign:                           recordCopysign,
+	Addcmul:                            recordAddcmul,
+	Addcdiv:                            recordAddcdiv,
+	Lerp:                               recordLerp,
+	Eq:                                 recordEq,
+	Ne:                                 recordNe,
+	Lt:                                 recordLt,
+	Le:                                 recordLe,
+	Gt:                                 recordGt,
+	Ge:                                 recordGe,
+	Isposinf:                           recordIsposinf,
+	Isneginf:                           recordIsneginf,
+	Signbit:                            recordSignbit,
+	ComplexParts:                       recordComplexParts,
+	Polar:                              recordPolar,
+	Real:                               recordReal,
+	Imag:                               recordImag,
+	ViewAsReal:                         recordViewAsReal,
+	ViewAsComplex:                      recordViewAsComplex,
+	Conj:                               recordConj,
+	ConjPhysical:                       recordConjPhysical,
+	ResolveConj:                        recordResolveConj,
+	ResolveNeg:                         recordResolveNeg,
+	Angle:                              recordAngle,
+	Clone:                              recordClone,
+	Contiguous:                         recordContiguous,
+	ToOptions:                          recordToOptions,
+	Copy:                               recordCopy,
+	Fill:                               recordFill,
+	Zero:                               recordZero,
+	Resize:                             recordResize,
+	NarrowCopy:                         recordNarrowCopy,
+	ResizeAs:                           recordResizeAs,
+	Set:                                recordSet,
+	SetTensor:                          recordSetTensor,
+	SetTensorGeometry:                  recordSetTensorGeometry,
+	SetStorage:                         recordSetStorage,
+	SetStorageGeometry:                 recordSetStorageGeometry,
+	FillDiagonal:                       recordFillDiagonal,
+	Zeros:                              recordZeros,
+	Ones:                               recordOnes,
+	Full:                               recordFull,
+	Empty:                              recordEmpty,
+	ArangeStart:                        recordArangeStart,
+	ArangeStartStep:                    recordArangeStartStep,
+	Arange:                             recordArange,
+	Range:                              recordRange,
+	Linspace:                           recordLinspace,
+	LinspaceTensorTensor:               recordLinspaceTensorTensor,
+	LinspaceTensorScalar:               recordLinspaceTensorScalar,
+	LinspaceScalarTensor:               recordLinspaceScalarTensor,
+	Logspace:                           recordLogspace,
+	LogspaceTensorTensor:               recordLogspaceTensorTensor,
+	LogspaceTensorScalar:               recordLogspaceTensorScalar,
+	LogspaceScalarTensor:               recordLogspaceScalarTensor,
+	Eye:                                recordEye,
+	EyeM:                               recordEyeM,
+	FftC2c:                             recordFftC2c,
+	FftR2c:                             recordFftR2c,
+	FftC2r:                             recordFftC2r,
+	FftFft:                             recordFftFft,
+	FftIfft:                            recordFftIfft,
+	FftRfft:                            recordFftRfft,
+	FftIrfft:                           recordFftIrfft,
+	FftHfft:                            recordFftHfft,
+	FftIhfft:                           recordFftIhfft,
+	FftFft2:                            recordFftFft2,
+	FftFftn:                            recordFftFftn,
+	FftIfft2:                           recordFftIfft2,
+	FftIfftn:                           recordFftIfftn,
+	FftRfft2:                           recordFftRfft2,
+	FftRfftn:                           recordFftRfftn,
+	FftIrfft2:                          recordFftIrfft2,
+	FftIrfftn:                          recordFftIrfftn,
+	FftHfft2:                           recordFftHfft2,
+	FftHfftn:                           recordFftHfftn,
+	FftIhfft2:                          recordFftIhfft2,
+	FftIhfftn:                          recordFftIhfftn,
+	FftFftfreq:                         recordFftFftfreq,
+	FftRfftfreq:                        recordFftRfftfreq,
+	Sqrt:                               recordSqrt,
+	Rsqrt:                              recordRsqrt,
+	Exp:                                recordExp,
+	Exp2:                               recordExp2,
+	Expm1:                              recordExpm1,
+	Log:                                recordLog,
+	Log2:                               recordLog2,
+	Log10:                              recordLog10,
+	Log1p:                              recordLog1p,
+	Sin:                                recordSin,
+	Cos:                                recordCos,
+	Tan:                                recordTan,
+	Asin:                               recordAsin,
+	Acos:                               recordAcos,
+	Atan:                               recordAtan,
+	Sinh:                               recordSinh,
+	Cosh:                               recordCosh,
+	Tanh:                               recordTanh,
+	Asinh:                              recordAsinh,
+	Acosh:                              recordAcosh,
+	Atanh:                              recordAtanh,
+	Sigmoid:                            recordSigmoid,
+	Atan2:                              recordAtan2,
+	Hypot:                              recordHypot,
+	IndexGet:                           recordIndexGet,
+	IndexSet:                           recordIndexSet,
+	IndexSetScalar:                     recordIndexSetScalar,
+	IndexPut:                           recordIndexPut,
+	IndexSelect:                        recordIndexSelect,
+	MaskedSelect:                       recordMaskedSelect,
+	MaskedFill:                         recordMaskedFill,
+	MaskedScatter:                      recordMaskedScatter,
+	Gather:                             recordGather,
+	Take:                               recordTake,
+	TakeAlongDim:                       recordTakeAlongDim,
+	Nonzero:                            recordNonzero,
+	Put:                                recordPut,
+	Scatter:                            recordScatter,
+	ScatterValue:                       recordScatterValue,
+	ScatterReduceSource:                recordScatterReduceSource,
+	ScatterReduceValue:                 recordScatterReduceValue,
+	ScatterAdd:                         recordScatterAdd,
+	ScatterReduce:                      recordScatterReduce,
+	IndexAdd:                           recordIndexAdd,
+	IndexCopy:                          recordIndexCopy,
+	IndexFill:                          recordIndexFill,
+	IndexReduce:                        recordIndexReduce,
+	Cat:                                recordCat,
+	Stack:                              recordStack,
+	Hstack:                             recordHstack,
+	Vstack:                             recordVstack,
+	Dstack:                             recordDstack,
+	ColumnStack:                        recordColumnStack,
+	Combinations:                       recordCombinations,
+	BlockDiag:                          recordBlockDiag,
+	Repeat:                             recordRepeat,
+	Flip:                               recordFlip,
+	Tril:                               recordTril,
+	Triu:                               recordTriu,
+	Diag:                               recordDiag,
+	DiagEmbed:                          recordDiagEmbed,
+	Diagflat:                           recordDiagflat,
+	DiagonalScatter:                    recordDiagonalScatter,
+	SelectScatter:                      recordSelectScatter,
+	SliceScatter:                       recordSliceScatter,
+	AsStridedScatter:                   recordAsStridedScatter,
+	ConstantPadNd:                      recordConstantPadNd,
+	LinalgCross:                        recordLinalgCross,
+	LinalgVecdot:                       recordLinalgVecdot,
+	LinalgMultiDot:                     recordLinalgMultiDot,
+	ChainMatmul:                        recordChainMatmul,
+	LinalgMatrixPower:                  recordLinalgMatrixPower,
+	LinalgMatrixExp:                    recordLinalgMatrixExp,
+	LinalgTensorinv:                    recordLinalgTensorinv,
+	LinalgTensorsolve:                  recordLinalgTensorsolve,
+	LinalgCholeskyEx:                   recordLinalgCholeskyEx,
+	LinalgCholesky:                     recordLinalgCholesky,
+	Cholesky:                           recordCholesky,
+	LinalgLuFactorEx:                   recordLinalgLuFactorEx,
+	LinalgLdlFactorEx:                  recordLinalgLdlFactorEx,
+	Geqrf:                              recordGeqrf,
+	LinalgQr:                           recordLinalgQr,
+	LinalgHouseholderProduct:           recordLinalgHouseholderProduct,
+	Ormqr:                              recordOrmqr,
+	LinalgMatrixSqrth:                  recordLinalgMatrixSqrth,
+	LinalgDet:                          recordLinalgDet,
+	LinalgSlogdet:                      recordLinalgSlogdet,
+	LinalgVectorNorm:                   recordLinalgVectorNorm,
+	LinalgMatrixNorm:                   recordLinalgMatrixNorm,
+	LinalgMatrixNormStrOrd:             recordLinalgMatrixNormStrOrd,
+	LinalgNorm:                         recordLinalgNorm,
+	LinalgNormOrdStr:                   recordLinalgNormOrdStr,
+	FrobeniusNorm:                      recordFrobeniusNorm,
+	NuclearNorm:                        recordNuclearNorm,
+	LinalgCond:                         recordLinalgCond,
+	LinalgCondPStr:                     recordLinalgCondPStr,
+	LinalgMatrixRank:                   recordLinalgMatrixRank,
+	LinalgMatrixRankAtolRtolTensor:     recordLinalgMatrixRankAtolRtolTensor,
+	LinalgMatrixRankTol:                recordLinalgMatrixRankTol,
+	LinalgMatrixRankTolTensor:          recordLinalgMatrixRankTolTensor,
+	LinalgPinv:                         recordLinalgPinv,
+	LinalgPinvAtolRtolTensor:           recordLinalgPinvAtolRtolTensor,
+	LinalgPinvRcond:                    recordLinalgPinvRcond,
+	LinalgPinvRcondTensor:              recordLinalgPinvRcondTensor,
+	LinalgSolveEx:                      recordLinalgSolveEx,
+	LinalgSolve:                        recordLinalgSolve,
+	LinalgInvEx:                        recordLinalgInvEx,
+	LinalgInv:                          recordLinalgInv,
+	LinalgSolveTriangular:              recordLinalgSolveTriangular,
+	LinalgLuSolve:                      recordLinalgLuSolve,
+	LuSolve:                            recordLuSolve,
+	CholeskySolve:                      recordCholeskySolve,
+	CholeskyInverse:                    recordCholeskyInverse,
+	LinalgLdlSolve:                     recordLinalgLdlSolve,
+	LinalgLstsq:                        recordLinalgLstsq,
+	LinalgEigh:                         recordLinalgEigh,
+	LinalgEigvalsh:                     recordLinalgEigvalsh,
+	LinalgEig:                          recordLinalgEig,
+	LinalgEigvals:                      recordLinalgEigvals,
+	LinalgSvd:                          recordLinalgSvd,
+	LinalgSvdvals:                      recordLinalgSvdvals,
+	LogicalAnd:                         recordLogicalAnd,
+	LogicalOr:                          recordLogicalOr,
+	LogicalXor:                         recordLogicalXor,
+	LogicalNot:                         recordLogicalNot,
+	BitwiseAnd:                         recordBitwiseAnd,
+	BitwiseOr:                          recordBitwiseOr,
+	BitwiseXor:                         recordBitwiseXor,
+	BitwiseNot:                         recordBitwiseNot,
+	BitwiseLeftShift:                   recordBitwiseLeftShift,
+	BitwiseRightShift:                  recordBitwiseRightShift,
+	Matmul:                             recordMatmul,
+	Mm:                                 recordMm,
+	Bmm:                                recordBmm,
+	Mv:                                 recordMv,
+	Dot:                                recordDot,
+	Vdot:                               recordVdot,
+	Inner:                              recordInner,
+	Outer:                              recordOuter,
+	Addmm:                              recordAddmm,
+	Baddbmm:                            recordBaddbmm,
+	Addbmm:                             recordAddbmm,
+	Addmv:                              recordAddmv,
+	Addr:                               recordAddr,
+	Tensordot:                          recordTensordot,
+	TensordotDims:                      recordTensordotDims,
+	Kron:                               recordKron,
+	Cdist:                              recordCdist,
+	Rand:                               recordRand,
+	Randn:                              recordRandn,
+	Randint:                            recordRandint,
+	RandintHigh:                        recordRandintHigh,
+	Randperm:                           recordRandperm,
+	NormalTensors:                      recordNormalTensors,
+	NormalSize:                         recordNormalSize,
+	Bernoulli:                          recordBernoulli,
+	BernoulliP:                         recordBernoulliP,
+	Multinomial:                        recordMultinomial,
+	Poisson:                            recordPoisson,
+	FillUniform:                        recordFillUniform,
+	FillNormal:                         recordFillNormal,
+	FillRandom:                         recordFillRandom,
+	FillRandomTo:                       recordFillRandomTo,
+	FillRandomFrom:                     recordFillRandomFrom,
+	FillBernoulli:                      recordFillBernoulli,
+	FillBernoulliEach:                  recordFillBernoulliEach,
+	FillExponential:                    recordFillExponential,
+	FillCauchy:                         recordFillCauchy,
+	FillLogNormal:                      recordFillLogNormal,
+	FillGeometric:                      recordFillGeometric,
+	Sum:                                recordSum,
+	Nansum:                             recordNansum,
+	Prod:                               recordProd,
+	Mean:                               recordMean,
+	Nanmean:                            recordNanmean,
+	Any:                                recordAny,
+	All:                                recordAll,
+	StdDim:                             recordStdDim,
+	StdCorrection:                      recordStdCorrection,
+	VarDim:                             recordVarDim,
+	VarCorrection:                      recordVarCorrection,
+	StdMeanCorrection:                  recordStdMeanCorrection,
+	VarMeanCorrection:                  recordVarMeanCorrection,
+	Norm:                               recordNorm,
+	NormName:                           recordNormName,
+	Amax:                               recordAmax,
+	Amin:                               recordAmin,
+	Max:                                recordMax,
+	MaxDim:                             recordMaxDim,
+	Min:                                recordMin,
+	MinDim:                             recordMinDim,
+	Aminmax:                            recordAminmax,
+	Argmax:                             recordArgmax,
+	Argmin:                             recordArgmin,
+	Floor:                              recordFloor,
+	Ceil:                               recordCeil,
+	Trunc:                              recordTrunc,
+	Round:                              recordRound,
+	Frac:                               recordFrac,
+	ClampTensor:                        recordClampTensor,
+	Clamp:                              recordClamp,
+	ClampMin:                           recordClampMin,
+	ClampMax:                           recordClampMax,
+	Maximum:                            recordMaximum,
+	Minimum:                            recordMinimum,
+	Fmax:                               recordFmax,
+	Fmin:                               recordFmin,
+	Relu:                               recordRelu,
+	Where:                              recordWhere,
+	Cumsum:                             recordCumsum,
+	Cumprod:                            recordCumprod,
+	Cummax:                             recordCummax,
+	Cummin:                             recordCummin,
+	Logcumsumexp:                       recordLogcumsumexp,
+	Logsumexp:                          recordLogsumexp,
+	Softmax:                            recordSoftmax,
+	LogSoftmax:                         recordLogSoftmax,
+	Sort:                               recordSort,
+	SortStable:                         recordSortStable,
+	Msort:                              recordMsort,
+	Topk:                               recordTopk,
+	Median:                             recordMedian,
+	MedianDim:                          recordMedianDim,
+	Nanmedian:                          recordNanmedian,
+	NanmedianDim:                       recordNanmedianDim,
+	Kthvalue:                           recordKthvalue,
+	Mode:                               recordMode,
+	Searchsorted:                       recordSearchsorted,
+	Bucketize:                          recordBucketize,
+	Unique:                             recordUnique,
+	UniqueConsecutive:                  recordUniqueConsecutive,
+	Isin:                               recordIsin,
+	Erf:                                recordErf,
+	Erfc:                               recordErfc,
+	Erfinv:                             recordErfinv,
+	Lgamma:                             recordLgamma,
+	Digamma:                            recordDigamma,
+	I0:                                 recordI0,
+	Sinc:                               recordSinc,
+	Logit:                              recordLogit,
+	Polygamma:                          recordPolygamma,
+	Mvlgamma:                           recordMvlgamma,
+	Igamma:                             recordIgamma,
+	Igammac:                            recordIgammac,
+	Logaddexp:                          recordLogaddexp,
+	Logaddexp2:                         recordLogaddexp2,
+	Xlogy:                              recordXlogy,
+	Gcd:                                recordGcd,
+	Lcm:                                recordLcm,
+	Nextafter:                          recordNextafter,
+	Heaviside:                          recordHeaviside,
+	Ldexp:                              recordLdexp,
+	Frexp:                              recordFrexp,
+	NanToNum:                           recordNanToNum,
+	Deg2rad:                            recordDeg2rad,
+	Rad2deg:                            recordRad2deg,
+	SpecialI0e:                         recordSpecialI0e,
+	SpecialI1:                          recordSpecialI1,
+	SpecialI1e:                         recordSpecialI1e,
+	SpecialXlog1py:                     recordSpecialXlog1py,
+	SpecialZeta:                        recordSpecialZeta,
+	SpecialEntr:                        recordSpecialEntr,
+	SpecialErfcx:                       recordSpecialErfcx,
+	SpecialNdtr:                        recordSpecialNdtr,
+	SpecialLogNdtr:                     recordSpecialLogNdtr,
+	SpecialNdtri:                       recordSpecialNdtri,
+	SpecialBesselJ0:                    recordSpecialBesselJ0,
+	SpecialBesselJ1:                    recordSpecialBesselJ1,
+	SpecialBesselY0:                    recordSpecialBesselY0,
+	SpecialBesselY1:                    recordSpecialBesselY1,
+	SpecialModifiedBesselK0:            recordSpecialModifiedBesselK0,
+	SpecialModifiedBesselK1:            recordSpecialModifiedBesselK1,
+	SpecialScaledModifiedBesselK0:      recordSpecialScaledModifiedBesselK0,
+	SpecialScaledModifiedBesselK1:      recordSpecialScaledModifiedBesselK1,
+	SpecialSphericalBesselJ0:           recordSpecialSphericalBesselJ0,
+	SpecialAiryAi:                      recordSpecialAiryAi,
+	SpecialChebyshevPolynomialT:        recordSpecialChebyshevPolynomialT,
+	SpecialChebyshevPolynomialU:        recordSpecialChebyshevPolynomialU,
+	SpecialChebyshevPolynomialV:        recordSpecialChebyshevPolynomialV,
+	SpecialChebyshevPolynomialW:        recordSpecialChebyshevPolynomialW,
+	SpecialHermitePolynomialH:          recordSpecialHermitePolynomialH,
+	SpecialHermitePolynomialHe:         recordSpecialHermitePolynomialHe,
+	SpecialLaguerrePolynomialL:         recordSpecialLaguerrePolynomialL,
+	SpecialLegendrePolynomialP:         recordSpecialLegendrePolynomialP,
+	SpecialShiftedChebyshevPolynomialT: recordSpecialShiftedChebyshevPolynomialT,
+	SpecialShiftedChebyshevPolynomialU: recordSpecialShiftedChebyshevPolynomialU,
+	SpecialShiftedChebyshevPolynomialV: recordSpecialShiftedChebyshevPolynomialV,
+	SpecialShiftedChebyshevPolynomialW: recordSpecialShiftedChebyshevPolynomialW,
+	Diff:                               recordDiff,
+	Cross:                              recordCross,
+	Bincount:                           recordBincount,
+	Histc:                              recordHistc,
+	Histogram:                          recordHistogram,
+	HistogramEdges:                     recordHistogramEdges,
+	Histogramdd:                        recordHistogramdd,
+	HistogramddEdges:                   recordHistogramddEdges,
+	Quantile:                           recordQuantile,
+	Nanquantile:                        recordNanquantile,
+	Renorm:                             recordRenorm,
+	ShareMemory:                        recordShareMemory,
+	View:                               recordView,
+	ViewDtype:                          recordViewDtype,
+	ViewAs:                             recordViewAs,
+	Reshape:                            recordReshape,
+	ReshapeAs:                          recordReshapeAs,
+	Flatten:                            recordFlatten,
+	Unflatten:                          recordUnflatten,
+	Ravel:                              recordRavel,
+	TransposeMatrix:                    recordTransposeMatrix,
+	Transpose:                          recordTranspose,
+	Permute:                            recordPermute,
+	Movedim:                            recordMovedim,
+	MovedimList:                        recordMovedimList,
+	TransposeAll:                       recordTransposeAll,
+	TransposeLast:                      recordTransposeLast,
+	AdjointMatrix:                      recordAdjointMatrix,
+	Adjoint:                            recordAdjoint,
+	Expand:                             recordExpand,
+	ExpandAs:                           recordExpandAs,
+	BroadcastTo:                        recordBroadcastTo,
+	Squeeze:                            recordSqueeze,
+	SqueezeDim:                         recordSqueezeDim,
+	SqueezeDims:                        recordSqueezeDims,
+	Unsqueeze:                          recordUnsqueeze,
+	Narrow:                             recordNarrow,
+	Select:                             recordSelect,
+	Slice:                              recordSlice,
+	AsStrided:                          recordAsStrided,
+	Unfold:                             recordUnfold,
+	Diagonal:                           recordDiagonal,
+	Detach:                             recordDetach,
+	Unbind:                             recordUnbind,
+	Split:                              recordSplit,
+	SplitWithSizes:                     recordSplitWithSizes,
+	Chunk:                              recordChunk,
+	TensorSplit:                        recordTensorSplit,
+	TensorSplitIndices:                 recordTensorSplitIndices,
+	Hsplit:                             recordHsplit,
+	HsplitIndices:                      recordHsplitIndices,
+	Vsplit:                             recordVsplit,
+	VsplitIndices:                      recordVsplitIndices,
+	Dsplit:                             recordDsplit,
+	DsplitIndices:                      recordDsplitIndices,
 }
 
 func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
@@ -364,7 +477,7 @@ func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 }
 
 func recordSub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "sub", "SubBackward0", out, self, other)
+	r, err := begin(c, "sub", either(self.IsWrappedNumber(), "RsubBackward1", "SubBackward0"), out, self, other)
 	if err != nil {
 		return
 	}
@@ -382,7 +495,7 @@ func recordSub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 }
 
 func recordRsub(c aten.Ctx, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "rsub", "RsubBackward1", nil, self, other)
+	r, err := begin(c, "rsub", either(other.IsWrappedNumber(), "RsubBackward1", "RsubBackward0"), nil, self, other)
 	if err != nil {
 		return
 	}
@@ -424,7 +537,7 @@ func recordMul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 }
 
 func recordDiv(c aten.Ctx, out, self, other *tensor.Tensor, rounding string) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "div", "DivBackward0", out, self, other)
+	r, err := begin(c, "div", either(self.IsWrappedNumber(), "MulBackward0", either(rounding == "", "DivBackward0", "DivBackward2")), out, self, other)
 	if err != nil {
 		return
 	}
@@ -474,14 +587,17 @@ func recordTrueDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 }
 
 func recordFloorDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "floor_divide", self, other); err != nil {
+	r, err := begin(c, "floor_divide", "NotImplemented", out, self, other)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).FloorDivide(out, self, other)
+	result, err = r.c.FloorDivide(out, self, other)
+	r.undifferentiable("floor_divide", err, result)
+	return
 }
 
 func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "remainder", "RemainderBackward0", out, self, other)
+	r, err := begin(c, "remainder", either(other.IsWrappedNumber(), "RemainderBackward0", "RemainderBackward1"), out, self, other)
 	if err != nil {
 		return
 	}
@@ -505,7 +621,7 @@ func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 }
 
 func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "fmod", "FmodBackward0", out, self, other)
+	r, err := begin(c, "fmod", either(other.IsWrappedNumber(), "FmodBackward0", "FmodBackward1"), out, self, other)
 	if err != nil {
 		return
 	}
@@ -529,7 +645,7 @@ func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 }
 
 func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "pow", "PowBackward0", out, self, exponent)
+	r, err := begin(c, "pow", either(self.IsWrappedNumber(), "PowBackward2", either(exponent.IsWrappedNumber(), "PowBackward0", "PowBackward1")), out, self, exponent)
 	if err != nil {
 		return
 	}
@@ -542,6 +658,11 @@ func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.T
 	result, err = r.c.Pow(out, self, exponent)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -602,6 +723,11 @@ func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	result, err = r.c.Reciprocal(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.saved(result_)))))), left|right)
 		}
@@ -651,6 +777,11 @@ func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Sgn(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.signGradient(s.grad(0), s.saved(self_), s.saved(result_))
 		}
@@ -659,7 +790,7 @@ func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 }
 
 func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "copysign", "CopysignBackward0", out, self, other)
+	r, err := begin(c, "copysign", either(other.IsWrappedNumber(), "CopysignBackward1", "CopysignBackward0"), out, self, other)
 	if err != nil {
 		return
 	}
@@ -671,6 +802,11 @@ func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor
 	result, err = r.c.Copysign(out, self, other)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -689,6 +825,10 @@ func recordAddcmul(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 	}
 	tensor1_ := r.save(tensor1, r.wants(2))
 	tensor2_ := r.save(tensor2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addcmul(out, self, tensor1, tensor2, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -711,6 +851,10 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 	}
 	tensor1_ := r.save(tensor1, r.wants(2))
 	tensor2_ := r.save(tensor2, r.wants(1) || r.wants(2))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addcdiv(out, self, tensor1, tensor2, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -727,7 +871,7 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 }
 
 func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "lerp", "LerpBackward0", out, self, end, weight)
+	r, err := begin(c, "lerp", either(weight.IsWrappedNumber(), "LerpBackward0", "LerpBackward1"), out, self, end, weight)
 	if err != nil {
 		return
 	}
@@ -750,6 +894,96 @@ func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tens
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.sub(s.saved(end_), s.saved(self_)))))), right)
 		}
 	}
+	return
+}
+
+func recordEq(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "eq", "EqBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Eq(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordNe(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "ne", "NeBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Ne(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordLt(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "lt", "LtBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Lt(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordLe(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "le", "LeBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Le(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordGt(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "gt", "GtBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Gt(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordGe(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "ge", "GeBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Ge(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordIsposinf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "isposinf", "IsposinfBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Isposinf(out, self)
+	r.cleared(err)
+	return
+}
+
+func recordIsneginf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "isneginf", "IsneginfBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Isneginf(out, self)
+	r.cleared(err)
+	return
+}
+
+func recordSignbit(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "signbit", "SignbitBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Signbit(out, self)
+	r.cleared(err)
 	return
 }
 
@@ -779,6 +1013,11 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.Polar(out, abs, angle)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -1065,6 +1304,347 @@ func recordFillDiagonal(c aten.Ctx, self *tensor.Tensor, value dtype.Scalar, wra
 	return
 }
 
+func recordZeros(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "zeros", "ZerosBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Zeros(out, size, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordOnes(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "ones", "OnesBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Ones(out, size, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordFull(c aten.Ctx, out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "full", "FullBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Full(out, size, value, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordEmpty(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "empty", "EmptyBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Empty(out, size, d, layout, dev, f)
+	r.cleared(err)
+	return
+}
+
+func recordArangeStart(c aten.Ctx, out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "arange", "ArangeBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.ArangeStart(out, start, end, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordArangeStartStep(c aten.Ctx, out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "arange", "ArangeBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.ArangeStartStep(out, start, end, step, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordArange(c aten.Ctx, out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "arange", "ArangeBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Arange(out, end, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordRange(c aten.Ctx, out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "range", "RangeBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Range(out, start, end, step, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLinspace(c aten.Ctx, out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Linspace(out, start, end, steps, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLinspaceTensorTensor(c aten.Ctx, out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, start)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinspaceTensorTensor(out, start, end, steps, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLinspaceTensorScalar(c aten.Ctx, out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, start)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinspaceTensorScalar(out, start, end, steps, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLinspaceScalarTensor(c aten.Ctx, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinspaceScalarTensor(out, start, end, steps, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLogspace(c aten.Ctx, out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Logspace(out, start, end, steps, base, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLogspaceTensorTensor(c aten.Ctx, out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, start)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogspaceTensorTensor(out, start, end, steps, base, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLogspaceTensorScalar(c aten.Ctx, out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, start)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogspaceTensorScalar(out, start, end, steps, base, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordLogspaceScalarTensor(c aten.Ctx, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogspaceScalarTensor(out, start, end, steps, base, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordEye(c aten.Ctx, out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "eye", "EyeBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Eye(out, n, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordEyeM(c aten.Ctx, out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "eye", "EyeBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.EyeM(out, n, m, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordFftC2c(c aten.Ctx, self *tensor.Tensor, dim []int64, forward bool, scale float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "fft_c2c", "FftC2CBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.FftC2c(self, dim, forward, scale)
+	if r.finish(err, result) {
+		dim = copied(dim)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.FftC2c(s.grad(0), dim, !forward, scale)) }
+	}
+	return
+}
+
+func recordFftR2c(c aten.Ctx, self *tensor.Tensor, dim []int64, onesided bool, scale float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "fft_r2c", "FftR2CBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	selfSizes := copied(self.Sizes())
+	result, err = r.c.FftR2c(self, dim, onesided, scale)
+	if r.finish(err, result) {
+		dim = copied(dim)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.realTransformGradient(s.grad(0), selfSizes, dim, onesided, scale)
+		}
+	}
+	return
+}
+
+func recordFftC2r(c aten.Ctx, self *tensor.Tensor, dim, size int64, scale float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "fft_c2r", "FftC2RBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.FftC2r(self, dim, size, scale)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.hermitianTransformGradient(s.grad(0), dim, scale) }
+	}
+	return
+}
+
+func recordFftFft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.fft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftFft(c, made, self, n, dim, norm)
+	})
+}
+
+func recordFftIfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.ifft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIfft(c, made, self, n, dim, norm)
+	})
+}
+
+func recordFftRfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.rfft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftRfft(c, made, self, n, dim, norm)
+	})
+}
+
+func recordFftIrfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.irfft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIrfft(c, made, self, n, dim, norm)
+	})
+}
+
+func recordFftHfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.hfft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftHfft(c, made, self, n, dim, norm)
+	})
+}
+
+func recordFftIhfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.ihfft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIhfft(c, made, self, n, dim, norm)
+	})
+}
+
+func recordFftFft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.fft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftFft2(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftFftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.fftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftFftn(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftIfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.ifft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIfft2(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftIfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.ifftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIfftn(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftRfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.rfft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftRfft2(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftRfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.rfftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftRfftn(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftIrfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.irfft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIrfft2(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftIrfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.irfftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIrfftn(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftHfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.hfft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftHfft2(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftHfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.hfftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftHfftn(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftIhfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.ihfft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIhfft2(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftIhfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+	return into(c, "fft.ihfftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftIhfftn(c, made, self, size, dim, norm)
+	})
+}
+
+func recordFftFftfreq(c aten.Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	return into(c, "fft.fftfreq", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftFftfreq(c, made, n, d, dt, layout, dev)
+	})
+}
+
+func recordFftRfftfreq(c aten.Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	return into(c, "fft.rfftfreq", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FftRfftfreq(c, made, n, d, dt, layout, dev)
+	})
+}
+
 func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sqrt", "SqrtBackward0", out, self)
 	if err != nil {
@@ -1073,6 +1653,11 @@ func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Sqrt(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.grad(0), (s.mul(s.int(2), s.conj(s.saved(result_)))), right)
 		}
@@ -1088,6 +1673,11 @@ func recordRsqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Rsqrt(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.mul(s.float(-0.5), s.grad(0)), s.conj(s.pow(s.saved(result_), s.int(3))), left)
 		}
@@ -1103,6 +1693,11 @@ func recordExp(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Exp(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.conj(s.saved(result_))) }
 	}
 	return
@@ -1116,6 +1711,11 @@ func recordExp2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Exp2(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.mul(s.grad(0), s.conj(s.saved(result_))), s.float(0.6931471805599453), left)
 		}
@@ -1131,6 +1731,11 @@ func recordExpm1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Expm1(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), (s.add(s.conj(s.saved(result_)), s.int(1))), right)
 		}
@@ -1194,7 +1799,7 @@ func recordLog10(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 }
 
 func recordLog1p(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "log1p", "Log1pBackward0", out, self)
+	r, err := begin(c, "log1p", "Log1PBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -1258,6 +1863,11 @@ func recordTan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Tan(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), right)
 		}
@@ -1368,6 +1978,11 @@ func recordTanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Tanh(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), right)
 		}
@@ -1440,6 +2055,11 @@ func recordSigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.Sigmoid(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('*', (s.sub(s.int(1), s.saved(result_))), s.saved(result_), left))))), right)
 		}
@@ -1485,6 +2105,11 @@ func recordHypot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 	result, err = r.c.Hypot(out, self, other)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -1503,6 +2128,10 @@ func recordIndexPut(c aten.Ctx, out, self *tensor.Tensor, indices []*tensor.Tens
 	}
 	indices_ := r.saveAll(indices, r.wants(0) || r.wants(1))
 	valuesLike := likeOf(values)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexPut(out, self, indices, values, accumulate)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1525,6 +2154,10 @@ func recordIndexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *t
 	}
 	index_ := r.save(index, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexSelect(out, self, dim, index)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1541,6 +2174,10 @@ func recordMaskedSelect(c aten.Ctx, out, self, mask *tensor.Tensor) (result *ten
 	}
 	mask_ := r.save(mask, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.MaskedSelect(out, self, mask)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1551,11 +2188,15 @@ func recordMaskedSelect(c aten.Ctx, out, self, mask *tensor.Tensor) (result *ten
 }
 
 func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "masked_fill", "MaskedFillBackward0", out, self, value)
+	r, err := begin(c, "masked_fill", either(value.IsWrappedNumber(), "MaskedFillBackward0", "MaskedFillBackward1"), out, self, value)
 	if err != nil {
 		return
 	}
 	mask_ := r.save(mask, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.MaskedFill(out, self, mask, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1576,6 +2217,10 @@ func recordMaskedScatter(c aten.Ctx, out, self, mask, source *tensor.Tensor) (re
 	}
 	mask_ := r.save(mask, r.wants(0) || r.wants(1))
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.MaskedScatter(out, self, mask, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1596,6 +2241,10 @@ func recordGather(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor
 	}
 	index_ := r.save(index, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Gather(out, self, dim, index, x4)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1612,6 +2261,10 @@ func recordTake(c aten.Ctx, out, self, index *tensor.Tensor) (result *tensor.Ten
 	}
 	index_ := r.save(index, r.wants(0))
 	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Take(out, self, index)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1628,6 +2281,16 @@ func recordTakeAlongDim(c aten.Ctx, out, self, indices *tensor.Tensor, dim ops.I
 	return compose(c, "take_along_dim", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.along(self, indices, dim) })
 }
 
+func recordNonzero(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "nonzero", "NonzeroBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Nonzero(out, self)
+	r.cleared(err)
+	return
+}
+
 func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "put", "PutBackward0", out, self, source)
 	if err != nil {
@@ -1636,6 +2299,10 @@ func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate b
 	index_ := r.save(index, r.wants(0) || r.wants(1))
 	sourceLike := likeOf(source)
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Put(out, self, index, source, accumulate)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1658,6 +2325,10 @@ func recordScatter(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sourc
 	}
 	index_ := r.save(index, r.wants(0) || r.wants(1))
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Scatter(out, self, dim, index, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1677,6 +2348,10 @@ func recordScatterValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *
 		return
 	}
 	index_ := r.save(index, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.ScatterValue(out, self, dim, index, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1687,17 +2362,23 @@ func recordScatterValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *
 }
 
 func recordScatterReduceSource(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "scatter", self, index, source); err != nil {
+	r, err := begin(c, "scatter", "NotImplemented", out, self, index, source)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).ScatterReduceSource(out, self, dim, index, source, reduce)
+	result, err = r.c.ScatterReduceSource(out, self, dim, index, source, reduce)
+	r.undifferentiable("scatter", err, result)
+	return
 }
 
 func recordScatterReduceValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "scatter", self, index); err != nil {
+	r, err := begin(c, "scatter", "NotImplemented", out, self, index)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).ScatterReduceValue(out, self, dim, index, value, reduce)
+	result, err = r.c.ScatterReduceValue(out, self, dim, index, value, reduce)
+	r.undifferentiable("scatter", err, result)
+	return
 }
 
 func recordScatterAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -1707,6 +2388,10 @@ func recordScatterAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, so
 	}
 	index_ := r.save(index, r.wants(1))
 	sourceSizes := copied(source.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.ScatterAdd(out, self, dim, index, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1735,6 +2420,11 @@ func recordScatterReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index,
 	result, err = r.c.ScatterReduce(out, self, dim, index, source, reduce, includeSelf)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -1752,6 +2442,10 @@ func recordIndexAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sour
 		return
 	}
 	index_ := r.save(index, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexAdd(out, self, dim, index, source, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1771,6 +2465,10 @@ func recordIndexCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sou
 		return
 	}
 	index_ := r.save(index, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexCopy(out, self, dim, index, source)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1785,11 +2483,15 @@ func recordIndexCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sou
 }
 
 func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "index_fill", "IndexFillBackward0", out, self, value)
+	r, err := begin(c, "index_fill", either(value.IsWrappedNumber(), "IndexFillBackward0", "IndexFillBackward1"), out, self, value)
 	if err != nil {
 		return
 	}
 	index_ := r.save(index, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.IndexFill(out, self, dim, index, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1819,6 +2521,11 @@ func recordIndexReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, s
 	result, err = r.c.IndexReduce(out, self, dim, index, source, reduce, includeSelf)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -2105,6 +2812,10 @@ func recordLinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tens
 		return
 	}
 	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.LinalgMatrixExp(self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.matrixExpGradient(s.grad(0), s.saved(self_)) }
@@ -2132,6 +2843,11 @@ func recordLinalgCholeskyEx(c aten.Ctx, outL, outInfo, self *tensor.Tensor, uppe
 	LResult, infoResult, err = r.c.LinalgCholeskyEx(outL, outInfo, self, upper, checkErrors)
 	if r.finish(err, LResult, nil) {
 		LResult_ := r.saveResult(LResult, 0)
+		if r.err != nil {
+			err = r.undo(LResult, infoResult)
+			LResult, infoResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.choleskyGradient(s.grad(0), s.saved(LResult_), upper) }
 	}
 	return
@@ -2158,6 +2874,11 @@ func recordLinalgLuFactorEx(c aten.Ctx, outLU, outPivots, outInfo, a *tensor.Ten
 	if r.finish(err, LUResult, nil, nil) {
 		LUResult_ := r.saveResult(LUResult, 0)
 		pivotsResult_ := r.saveResult(pivotsResult, 1)
+		if r.err != nil {
+			err = r.undo(LUResult, pivotsResult, infoResult)
+			LUResult, pivotsResult, infoResult = nil, nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.luFactorGradient(s.grad(0), s.saved(LUResult_), s.saved(pivotsResult_))
 		}
@@ -2166,17 +2887,23 @@ func recordLinalgLuFactorEx(c aten.Ctx, outLU, outPivots, outInfo, a *tensor.Ten
 }
 
 func recordLinalgLdlFactorEx(c aten.Ctx, outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (LDResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
-	if err = refuse(c, "linalg.ldl_factor_ex", self); err != nil {
+	r, err := begin(c, "linalg.ldl_factor_ex", "NotImplemented", outLD, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).LinalgLdlFactorEx(outLD, outPivots, outInfo, self, hermitian, checkErrors)
+	LDResult, pivotsResult, infoResult, err = r.c.LinalgLdlFactorEx(outLD, outPivots, outInfo, self, hermitian, checkErrors)
+	r.undifferentiable("linalg.ldl_factor_ex", err, LDResult, pivotsResult, infoResult)
+	return
 }
 
 func recordGeqrf(c aten.Ctx, outA, outTau, self *tensor.Tensor) (aResult *tensor.Tensor, tauResult *tensor.Tensor, err error) {
-	if err = refuse(c, "geqrf", self); err != nil {
+	r, err := begin(c, "geqrf", "NotImplemented", outA, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Geqrf(outA, outTau, self)
+	aResult, tauResult, err = r.c.Geqrf(outA, outTau, self)
+	r.undifferentiable("geqrf", err, aResult, tauResult)
+	return
 }
 
 func recordLinalgQr(c aten.Ctx, outQ, outR, a *tensor.Tensor, mode string) (QResult *tensor.Tensor, RResult *tensor.Tensor, err error) {
@@ -2188,6 +2915,11 @@ func recordLinalgQr(c aten.Ctx, outQ, outR, a *tensor.Tensor, mode string) (QRes
 	if r.finish(err, QResult, RResult) {
 		QResult_ := r.saveResult(QResult, 0)
 		RResult_ := r.saveResult(RResult, 1)
+		if r.err != nil {
+			err = r.undo(QResult, RResult)
+			QResult, RResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.qrGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(QResult_), s.saved(RResult_), mode)
 		}
@@ -2230,6 +2962,11 @@ func recordLinalgDet(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, 
 	result, err = r.c.LinalgDet(out, a)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.detGradient(s.grad(0), s.saved(a_), s.saved(result_)) }
 	}
 	return
@@ -2248,6 +2985,11 @@ func recordLinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (signRes
 	signResult, logabsdetResult, err = r.c.LinalgSlogdet(outSign, outLog, a)
 	if r.finish(err, signResult, logabsdetResult) {
 		signResult_ := r.saveResult(signResult, 0)
+		if r.err != nil {
+			err = r.undo(signResult, logabsdetResult)
+			signResult, logabsdetResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.slogdetGradient(s.grad(0), s.grad(1), s.saved(a_), s.saved(signResult_))
 		}
@@ -2269,6 +3011,11 @@ func recordLinalgVectorNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scal
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.normGradient(s.grad(0), s.saved(self_), ord, s.saved(result_), dim, keepdim)
 		}
@@ -2324,6 +3071,46 @@ func recordLinalgCondPStr(c aten.Ctx, out, self *tensor.Tensor, p string) (resul
 	})
 }
 
+func recordLinalgMatrixRank(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixRank(out, self, atol, rtol, hermitian)
+	r.cleared(err)
+	return
+}
+
+func recordLinalgMatrixRankAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol, hermitian)
+	r.cleared(err)
+	return
+}
+
+func recordLinalgMatrixRankTol(c aten.Ctx, out, self *tensor.Tensor, tol float64, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixRankTol(out, self, tol, hermitian)
+	r.cleared(err)
+	return
+}
+
+func recordLinalgMatrixRankTolTensor(c aten.Ctx, out, self, tol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixRankTolTensor(out, self, tol, hermitian)
+	r.cleared(err)
+	return
+}
+
 func recordLinalgPinv(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
 	if err != nil {
@@ -2337,6 +3124,11 @@ func recordLinalgPinv(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64,
 	result, err = r.c.LinalgPinv(out, self, atol, rtol, hermitian)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
 		}
@@ -2357,6 +3149,11 @@ func recordLinalgPinvAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Te
 	result, err = r.c.LinalgPinvAtolRtolTensor(out, self, atol, rtol, hermitian)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
 		}
@@ -2377,6 +3174,11 @@ func recordLinalgPinvRcond(c aten.Ctx, out, self *tensor.Tensor, rcond float64, 
 	result, err = r.c.LinalgPinvRcond(out, self, rcond, hermitian)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
 		}
@@ -2397,6 +3199,11 @@ func recordLinalgPinvRcondTensor(c aten.Ctx, out, self, rcond *tensor.Tensor, he
 	result, err = r.c.LinalgPinvRcondTensor(out, self, rcond, hermitian)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
 		}
@@ -2417,6 +3224,11 @@ func recordLinalgSolveEx(c aten.Ctx, outResult, outInfo, a, b *tensor.Tensor, le
 	resultResult, infoResult, err = r.c.LinalgSolveEx(outResult, outInfo, a, b, left, checkErrors)
 	if r.finish(err, resultResult, nil) {
 		resultResult_ := r.saveResult(resultResult, 0)
+		if r.err != nil {
+			err = r.undo(resultResult, infoResult)
+			resultResult, infoResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -2442,6 +3254,11 @@ func recordLinalgInvEx(c aten.Ctx, outInverse, outInfo, a *tensor.Tensor, checkE
 	inverseResult, infoResult, err = r.c.LinalgInvEx(outInverse, outInfo, a, checkErrors)
 	if r.finish(err, inverseResult, nil) {
 		inverseResult_ := r.saveResult(inverseResult, 0)
+		if r.err != nil {
+			err = r.undo(inverseResult, infoResult)
+			inverseResult, infoResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.inverseGradient(s.grad(0), s.saved(inverseResult_)) }
 	}
 	return
@@ -2464,6 +3281,11 @@ func recordLinalgSolveTriangular(c aten.Ctx, out, self, b *tensor.Tensor, upper,
 	result, err = r.c.LinalgSolveTriangular(out, self, b, upper, left, unitriangular)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -2493,9 +3315,18 @@ func recordCholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (r
 		return
 	}
 	l_ := r.save(l, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.CholeskySolve(out, self, l, upper)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -2520,6 +3351,11 @@ func recordCholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (re
 	result, err = r.c.CholeskyInverse(out, self, upper)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.choleskyInverseGradient(s.grad(0), s.saved(self_), s.saved(result_), upper)
 		}
@@ -2528,10 +3364,13 @@ func recordCholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (re
 }
 
 func recordLinalgLdlSolve(c aten.Ctx, out, ld, pivots, b *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "linalg.ldl_solve", ld, pivots, b); err != nil {
+	r, err := begin(c, "linalg.ldl_solve", "NotImplemented", out, ld, pivots, b)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).LinalgLdlSolve(out, ld, pivots, b, hermitian)
+	result, err = r.c.LinalgLdlSolve(out, ld, pivots, b, hermitian)
+	r.undifferentiable("linalg.ldl_solve", err, result)
+	return
 }
 
 func recordLinalgLstsq(c aten.Ctx, outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (solutionResult *tensor.Tensor, residualsResult *tensor.Tensor, rankResult *tensor.Tensor, singularValuesResult *tensor.Tensor, err error) {
@@ -2548,6 +3387,11 @@ func recordLinalgLstsq(c aten.Ctx, outSolution, outResiduals, outRank, outSingul
 	solutionResult, residualsResult, rankResult, singularValuesResult, err = r.c.LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
 	if r.finish(err, solutionResult, residualsResult, nil, nil) {
 		solutionResult_ := r.saveResult(solutionResult, 0)
+		if r.err != nil {
+			err = r.undo(solutionResult, residualsResult, rankResult, singularValuesResult)
+			solutionResult, residualsResult, rankResult, singularValuesResult = nil, nil, nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -2568,6 +3412,11 @@ func recordLinalgEigh(c aten.Ctx, outValues, outVectors, self *tensor.Tensor, up
 	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
 		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0)
 		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1)
+		if r.err != nil {
+			err = r.undo(eigenvaluesResult, eigenvectorsResult)
+			eigenvaluesResult, eigenvectorsResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.eighGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
 		}
@@ -2592,6 +3441,11 @@ func recordLinalgEig(c aten.Ctx, outValues, outVectors, self *tensor.Tensor) (ei
 	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
 		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0)
 		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1)
+		if r.err != nil {
+			err = r.undo(eigenvaluesResult, eigenvectorsResult)
+			eigenvaluesResult, eigenvectorsResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.eigGradient(s.has(0), s.has(1), selfIsComplex, s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
 		}
@@ -2616,6 +3470,11 @@ func recordLinalgSvd(c aten.Ctx, outU, outS, outVh, a *tensor.Tensor, fullMatric
 		UResult_ := r.saveResult(UResult, 0)
 		SResult_ := r.saveResult(SResult, 1)
 		VhResult_ := r.saveResult(VhResult, 2)
+		if r.err != nil {
+			err = r.undo(UResult, SResult, VhResult)
+			UResult, SResult, VhResult = nil, nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.svdGradient(s.has(0), s.has(1), s.has(2), s.grad(0), s.grad(1), s.grad(2), s.saved(UResult_), s.saved(SResult_), s.saved(VhResult_))
 		}
@@ -2628,6 +3487,106 @@ func recordLinalgSvdvals(c aten.Ctx, out, a *tensor.Tensor, driver string) (resu
 		return c.Past(tensor.Gradient).LinalgSvdvals(out, a, driver)
 	}
 	return compose(c, "linalg.svdvals", out, a, func(s *steps, a *tensor.Tensor) *tensor.Tensor { return s.svdvalsOf(a) })
+}
+
+func recordLogicalAnd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logical_and", "LogicalAndBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogicalAnd(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordLogicalOr(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logical_or", "LogicalOrBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogicalOr(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordLogicalXor(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logical_xor", "LogicalXorBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogicalXor(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordLogicalNot(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "logical_not", "LogicalNotBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LogicalNot(out, self)
+	r.cleared(err)
+	return
+}
+
+func recordBitwiseAnd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bitwise_and", "BitwiseAndBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BitwiseAnd(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordBitwiseOr(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bitwise_or", "BitwiseOrBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BitwiseOr(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordBitwiseXor(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bitwise_xor", "BitwiseXorBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BitwiseXor(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordBitwiseNot(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bitwise_not", "BitwiseNotBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BitwiseNot(out, self)
+	r.cleared(err)
+	return
+}
+
+func recordBitwiseLeftShift(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bitwise_left_shift", "BitwiseLeftShiftBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BitwiseLeftShift(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordBitwiseRightShift(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bitwise_right_shift", "BitwiseRightShiftBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BitwiseRightShift(out, self, other)
+	r.cleared(err)
+	return
 }
 
 func recordMatmul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -2813,6 +3772,10 @@ func recordAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha d
 	}
 	mat1_ := r.save(mat1, r.wants(2))
 	mat2_ := r.save(mat2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addmm(out, self, mat1, mat2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2835,6 +3798,10 @@ func recordBaddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, a
 	}
 	batch1_ := r.save(batch1, r.wants(2))
 	batch2_ := r.save(batch2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Baddbmm(out, self, batch1, batch2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2857,6 +3824,10 @@ func recordAddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, al
 	}
 	batch1_ := r.save(batch1, r.wants(2))
 	batch2_ := r.save(batch2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addbmm(out, self, batch1, batch2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2879,6 +3850,10 @@ func recordAddmv(c aten.Ctx, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 	}
 	mat_ := r.save(mat, r.wants(2))
 	vec_ := r.save(vec, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addmv(out, self, mat, vec, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2901,6 +3876,10 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 	}
 	vec1_ := r.save(vec1, r.wants(2))
 	vec2_ := r.save(vec2, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Addr(out, self, vec1, vec2, beta, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2941,9 +3920,18 @@ func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (res
 	}
 	x1_ := r.save(x1, r.wants(0) || r.wants(1))
 	x2_ := r.save(x2, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Cdist(x1, x2, p, mode)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -2951,6 +3939,130 @@ func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (res
 			}
 			return s.after(2, s.cdistGradient(s.hand(s.keep(s.c.Transpose(nil, s.grad(0), -1, -2))), s.saved(x2_), s.saved(x1_), p, s.hand(s.keep(s.c.Transpose(nil, s.saved(result_), -1, -2)))))
 		}
+	}
+	return
+}
+
+func recordRand(c aten.Ctx, out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "rand", "RandBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Rand(out, size, g, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordRandn(c aten.Ctx, out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "randn", "RandnBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Randn(out, size, g, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordRandint(c aten.Ctx, out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "randint", "RandintBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Randint(out, low, high, size, g, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordRandintHigh(c aten.Ctx, out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "randint", "RandintBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.RandintHigh(out, high, size, g, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordRandperm(c aten.Ctx, out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "randperm", "RandpermBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Randperm(out, n, g, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordNormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "normal", "NormalBackward0", out, mean, std)
+	if err != nil {
+		return
+	}
+	result, err = r.c.NormalTensors(out, mean, std, g)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.zerosLike(s.grad(0))
+			}
+			return s.zerosLike(s.grad(0))
+		}
+	}
+	return
+}
+
+func recordNormalSize(c aten.Ctx, out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "normal", "NormalBackward0", out, nil)
+	if err != nil {
+		return
+	}
+	result, err = r.c.NormalSize(out, mean, std, size, g, d, layout, dev)
+	r.cleared(err)
+	return
+}
+
+func recordBernoulli(c aten.Ctx, out, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "bernoulli", "BernoulliBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Bernoulli(out, self, g)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
+}
+
+func recordBernoulliP(c aten.Ctx, self *tensor.Tensor, p float64, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "bernoulli", "BernoulliBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.BernoulliP(self, p, g)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+	return
+}
+
+func recordMultinomial(c aten.Ctx, out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "multinomial", "MultinomialBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Multinomial(out, self, samples, replacement, g)
+	r.cleared(err)
+	return
+}
+
+func recordPoisson(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "poisson", "PoissonBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Poisson(self, g)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
 	}
 	return
 }
@@ -3135,6 +4247,11 @@ func recordProd(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool,
 	result, err = r.c.Prod(out, self, dim, keepdim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.productGradient(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -3167,6 +4284,26 @@ func recordNanmean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bo
 	})
 }
 
+func recordAny(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "any", "AnyBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Any(out, self, dim, keepdim)
+	r.cleared(err)
+	return
+}
+
+func recordAll(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "all", "AllBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.All(out, self, dim, keepdim)
+	r.cleared(err)
+	return
+}
+
 func recordStdDim(c aten.Ctx, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
 	return into(c, "std", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().StdDim(c, made, self, dim, unbiased, keepdim)
@@ -3187,6 +4324,11 @@ func recordStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.varianceGradient(s.halved(s.grad(0), s.saved(result_)), s.saved(self_), dim, correction, keepdim)
 		}
@@ -3227,10 +4369,19 @@ func recordStdMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 	}
 	self_ := r.save(self, r.wants(0))
 	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	stdResult, meanResult, err = r.c.StdMeanCorrection(self, dim, correction, keepdim)
 	if r.finish(err, stdResult, meanResult) {
 		dim = copied(dim)
 		stdResult_ := r.saveResult(stdResult, 0)
+		if r.err != nil {
+			err = r.undo(stdResult, meanResult)
+			stdResult, meanResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('+', s.varianceGradient(s.halved(s.grad(0), s.saved(stdResult_)), s.saved(self_), dim, correction, keepdim), s.div(s.spread(s.grad(1), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim))), right)
 		}
@@ -3245,6 +4396,10 @@ func recordVarMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 	}
 	self_ := r.save(self, r.wants(0))
 	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	varResult, meanResult, err = r.c.VarMeanCorrection(self, dim, correction, keepdim)
 	if r.finish(err, varResult, meanResult) {
 		dim = copied(dim)
@@ -3256,7 +4411,7 @@ func recordVarMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 }
 
 func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "norm", "NormBackward0", out, self)
+	r, err := begin(c, "norm", "LinalgVectorNormBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -3269,6 +4424,11 @@ func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int6
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.normGradient(s.grad(0), s.saved(self_), p, s.saved(result_), dim, keepdim)
 		}
@@ -3297,6 +4457,11 @@ func recordAmax(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -3318,6 +4483,11 @@ func recordAmin(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -3326,7 +4496,7 @@ func recordAmin(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 }
 
 func recordMax(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "max", "MaxBackward0", out, self)
+	r, err := begin(c, "max", "MaxBackward1", out, self)
 	if err != nil {
 		return
 	}
@@ -3338,6 +4508,11 @@ func recordMax(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Max(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -3354,6 +4529,11 @@ func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.MaxDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3362,7 +4542,7 @@ func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 }
 
 func recordMin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "min", "MinBackward0", out, self)
+	r, err := begin(c, "min", "MinBackward1", out, self)
 	if err != nil {
 		return
 	}
@@ -3374,6 +4554,11 @@ func recordMin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Min(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -3390,6 +4575,11 @@ func recordMinDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.MinDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3411,10 +4601,35 @@ func recordAminmax(c aten.Ctx, outMin, outMax, self *tensor.Tensor, dim ops.Int,
 	if r.finish(err, minResult, maxResult) {
 		minResult_ := r.saveResult(minResult, 0)
 		maxResult_ := r.saveResult(maxResult, 1)
+		if r.err != nil {
+			err = r.undo(minResult, maxResult)
+			minResult, maxResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.add(s.sharedAlong(s.grad(0), s.saved(self_), s.saved(minResult_), dim, keepdim), s.sharedAlong(s.grad(1), s.saved(self_), s.saved(maxResult_), dim, keepdim))
 		}
 	}
+	return
+}
+
+func recordArgmax(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "argmax", "ArgmaxBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Argmax(out, self, dim, keepdim)
+	r.cleared(err)
+	return
+}
+
+func recordArgmin(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "argmin", "ArgminBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Argmin(out, self, dim, keepdim)
+	r.cleared(err)
 	return
 }
 
@@ -3455,7 +4670,7 @@ func recordTrunc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 }
 
 func recordRound(c aten.Ctx, out, self *tensor.Tensor, decimals int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "round", "RoundBackward0", out, self)
+	r, err := begin(c, "round", either((decimals == 0), "RoundBackward0", "RoundBackward1"), out, self)
 	if err != nil {
 		return
 	}
@@ -3479,7 +4694,7 @@ func recordFrac(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 }
 
 func recordClampTensor(c aten.Ctx, out, self, low, high *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "clamp", "ClampBackward1", out, self, low, high)
+	r, err := begin(c, "clamp", "ClampBackward0", out, self, low, high)
 	if err != nil {
 		return
 	}
@@ -3506,7 +4721,7 @@ func recordClampTensor(c aten.Ctx, out, self, low, high *tensor.Tensor) (result 
 }
 
 func recordClamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "clamp", "ClampBackward0", out, self)
+	r, err := begin(c, "clamp", "ClampBackward1", out, self)
 	if err != nil {
 		return
 	}
@@ -3523,7 +4738,7 @@ func recordClamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (
 }
 
 func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "clamp_min", "ClampMinBackward0", out, self, low)
+	r, err := begin(c, "clamp_min", either(low.IsWrappedNumber(), "ClampMinBackward0", "ClampMinBackward1"), out, self, low)
 	if err != nil {
 		return
 	}
@@ -3547,7 +4762,7 @@ func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.T
 }
 
 func recordClampMax(c aten.Ctx, out, self, high *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "clamp_max", "ClampMaxBackward0", out, self, high)
+	r, err := begin(c, "clamp_max", either(high.IsWrappedNumber(), "ClampMaxBackward0", "ClampMaxBackward1"), out, self, high)
 	if err != nil {
 		return
 	}
@@ -3674,6 +4889,11 @@ func recordRelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Relu(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.where(s.hand(s.keep(s.c.Le(nil, s.saved(result_), s.int(0)))), s.saved(result_), s.grad(0)))
 		}
@@ -3729,6 +4949,11 @@ func recordCumprod(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 	result, err = r.c.Cumprod(out, self, dim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.cumprodGradient(s.grad(0), s.saved(self_), s.saved(result_), dim)
 		}
@@ -3745,6 +4970,11 @@ func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.Cummax(outValues, outIndices, self, dim)
 	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
 		}
@@ -3761,6 +4991,11 @@ func recordCummin(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	valuesResult, indicesResult, err = r.c.Cummin(outValues, outIndices, self, dim)
 	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
 		}
@@ -3781,6 +5016,11 @@ func recordLogcumsumexp(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result
 	result, err = r.c.Logcumsumexp(out, self, dim)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.logcumsumexpGradient(s.grad(0), s.saved(self_), s.saved(result_), dim)
 		}
@@ -3802,6 +5042,11 @@ func recordLogsumexp(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim 
 	if r.finish(err, result) {
 		dim = copied(dim)
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.logsumexpGradient(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
@@ -3817,6 +5062,11 @@ func recordSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 	result, err = r.c.Softmax(out, self, dim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.saved(result_), (s.binary('-', s.grad(0), s.after(1, s.sumOver(s.hand(s.mul(s.grad(0), s.saved(result_))), dim)), right)), right)
 		}
@@ -3832,6 +5082,11 @@ func recordLogSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.D
 	result, err = r.c.LogSoftmax(out, self, dim, d)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('-', s.grad(0), s.mul(s.exp(s.saved(result_)), s.sumOver(s.grad(0), dim)), right)
 		}
@@ -3848,6 +5103,11 @@ func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	valuesResult, indicesResult, err = r.c.Sort(outValues, outIndices, self, dim, descending)
 	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
@@ -3856,7 +5116,7 @@ func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 }
 
 func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	r, err := begin(c, "sort", "SortBackward0", outValues, self)
+	r, err := begin(c, "sort", "SortBackward1", outValues, self)
 	if err != nil {
 		return
 	}
@@ -3864,6 +5124,11 @@ func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3
 	valuesResult, indicesResult, err = r.c.SortStable(outValues, outIndices, self, x3, dim, descending)
 	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
@@ -3884,6 +5149,11 @@ func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim i
 	valuesResult, indicesResult, err = r.c.Topk(outValues, outIndices, self, k, dim, largest, sorted)
 	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
@@ -3897,9 +5167,18 @@ func recordMedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err e
 		return
 	}
 	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Median(self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -3916,6 +5195,11 @@ func recordMedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim
 	valuesResult, indicesResult, err = r.c.MedianDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3929,9 +5213,18 @@ func recordNanmedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, er
 		return
 	}
 	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Nanmedian(self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
@@ -3948,6 +5241,11 @@ func recordNanmedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, 
 	valuesResult, indicesResult, err = r.c.NanmedianDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3964,6 +5262,11 @@ func recordKthvalue(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, d
 	valuesResult, indicesResult, err = r.c.Kthvalue(outValues, outIndices, self, k, dim, keepdim)
 	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3980,6 +5283,11 @@ func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	valuesResult, indicesResult, err = r.c.Mode(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, nil) {
 		indicesResult_ := r.saveResult(indicesResult, 1)
+		if r.err != nil {
+			err = r.undo(valuesResult, indicesResult)
+			valuesResult, indicesResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
@@ -3987,18 +5295,54 @@ func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	return
 }
 
-func recordUnique(c aten.Ctx, self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
-	if err = refuse(c, "unique", self); err != nil {
+func recordSearchsorted(c aten.Ctx, out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "searchsorted", "SearchsortedBackward0", out, sorted)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Unique(self, x1, returnInverse, returnCounts, dim)
+	result, err = r.c.Searchsorted(out, sorted, self, outInt32, right, side, sorter)
+	r.cleared(err)
+	return
+}
+
+func recordBucketize(c aten.Ctx, out, self, boundaries *tensor.Tensor, outInt32, right bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "bucketize", "BucketizeBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Bucketize(out, self, boundaries, outInt32, right)
+	r.cleared(err)
+	return
+}
+
+func recordUnique(c aten.Ctx, self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
+	r, err := begin(c, "unique", "NotImplemented", nil, self)
+	if err != nil {
+		return
+	}
+	outputResult, inverseIndicesResult, countsResult, err = r.c.Unique(self, x1, returnInverse, returnCounts, dim)
+	r.undifferentiable("unique", err, outputResult, inverseIndicesResult, countsResult)
+	return
 }
 
 func recordUniqueConsecutive(c aten.Ctx, self *tensor.Tensor, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
-	if err = refuse(c, "unique_consecutive", self); err != nil {
+	r, err := begin(c, "unique_consecutive", "NotImplemented", nil, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).UniqueConsecutive(self, returnInverse, returnCounts, dim)
+	outputResult, inverseIndicesResult, countsResult, err = r.c.UniqueConsecutive(self, returnInverse, returnCounts, dim)
+	r.undifferentiable("unique_consecutive", err, outputResult, inverseIndicesResult, countsResult)
+	return
+}
+
+func recordIsin(c aten.Ctx, out, elements, testElements *tensor.Tensor, x3, invert bool) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "isin", "IsinBackward0", out, elements)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Isin(out, elements, testElements, x3, invert)
+	r.cleared(err)
+	return
 }
 
 func recordErf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -4047,6 +5391,11 @@ func recordErfinv(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	result, err = r.c.Erfinv(out, self)
 	if r.finish(err, result) {
 		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.after(1, s.exp(s.hand(s.mul(s.saved(result_), s.saved(result_))))), right), s.grad(0), left)
 		}
@@ -4093,10 +5442,22 @@ func recordDigamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 }
 
 func recordI0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "i0", self); err != nil {
+	r, err := begin(c, "i0", "I0Backward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).I0(out, self)
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.I0(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), s.keep(s.c.SpecialI1(nil, s.saved(self_))), right)
+		}
+	}
+	return
 }
 
 func recordSinc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -4140,6 +5501,10 @@ func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tenso
 		return
 	}
 	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Polygamma(out, n, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -4167,12 +5532,12 @@ func recordMvlgamma(c aten.Ctx, out, self *tensor.Tensor, p int64) (result *tens
 }
 
 func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "igamma", "IgammaBackward0", out, other)
+	r, err := begin(c, "igamma", "IgammaBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0))
-	self_ := r.save(self, r.wants(0))
+	other_ := r.save(other, r.wants(1))
+	self_ := r.save(self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4180,6 +5545,10 @@ func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 	result, err = r.c.Igamma(out, self, other)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.missing("igamma: self")
+			}
 			return s.binary('*', s.grad(0), s.after(1, s.exp(s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_)), left), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right)))), right)
 		}
 	}
@@ -4187,12 +5556,12 @@ func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 }
 
 func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "igammac", "IgammacBackward0", out, other)
+	r, err := begin(c, "igammac", "IgammacBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0))
-	self_ := r.save(self, r.wants(0))
+	other_ := r.save(other, r.wants(1))
+	self_ := r.save(self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4200,6 +5569,10 @@ func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 	result, err = r.c.Igammac(out, self, other)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.missing("igammac: self")
+			}
 			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.exp(s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_)), left), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right)))), left|right)
 		}
 	}
@@ -4255,7 +5628,7 @@ func recordLogaddexp2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 }
 
 func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "xlogy", "XlogyBackward0", out, self, other)
+	r, err := begin(c, "xlogy", either(self.IsWrappedNumber(), "XlogyBackward1", either(other.IsWrappedNumber(), "XlogyBackward2", "XlogyBackward0")), out, self, other)
 	if err != nil {
 		return
 	}
@@ -4275,6 +5648,26 @@ func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			return s.binary('/', s.mul(s.grad(0), s.saved(self_)), s.saved(other_), left)
 		}
 	}
+	return
+}
+
+func recordGcd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "gcd", "GcdBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Gcd(out, self, other)
+	r.cleared(err)
+	return
+}
+
+func recordLcm(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "lcm", "LcmBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Lcm(out, self, other)
+	r.cleared(err)
 	return
 }
 
@@ -4303,10 +5696,13 @@ func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 }
 
 func recordHeaviside(c aten.Ctx, out, self, values *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "heaviside", self, values); err != nil {
+	r, err := begin(c, "heaviside", "NotImplemented", out, self, values)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Heaviside(out, self, values)
+	result, err = r.c.Heaviside(out, self, values)
+	r.undifferentiable("heaviside", err, result)
+	return
 }
 
 func recordLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -4324,6 +5720,11 @@ func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaR
 	mantissaResult, exponentResult, err = r.c.Frexp(mantissa, exponent, self)
 	if r.finish(err, mantissaResult, nil) {
 		exponentResult_ := r.saveResult(exponentResult, 1)
+		if r.err != nil {
+			err = r.undo(mantissaResult, exponentResult)
+			mantissaResult, exponentResult = nil, nil
+			return
+		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.grad(0), s.keep(s.c.Exp2(nil, s.saved(exponentResult_))), right)
 		}
@@ -4351,7 +5752,7 @@ func recordNanToNum(c aten.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *f
 }
 
 func recordDeg2rad(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "deg2rad", "Deg2radBackward0", out, self)
+	r, err := begin(c, "deg2rad", "Deg2RadBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -4363,7 +5764,7 @@ func recordDeg2rad(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 }
 
 func recordRad2deg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "rad2deg", "Rad2degBackward0", out, self)
+	r, err := begin(c, "rad2deg", "Rad2DegBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -4374,8 +5775,83 @@ func recordRad2deg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
+func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.i0e", "I0eBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialI0e(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), (s.binary('-', s.keep(s.c.SpecialI1e(nil, s.saved(self_))), s.mul(s.sgn(s.saved(self_)), s.saved(result_)), left|right)), right)
+		}
+	}
+	return
+}
+
+func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.i1", "I1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialI1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.besselOneGradient(s.grad(0), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.I0(nil, s.saved(self_))))))
+		}
+	}
+	return
+}
+
+func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.i1e", "I1eBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialI1e(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.besselI1eGradient(s.grad(0), s.saved(self_), s.saved(result_))
+		}
+	}
+	return
+}
+
 func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.xlog1py", "Xlog1pyBackward0", out, self, other)
+	r, err := begin(c, "special.xlog1py", "SpecialXlog1PyBackward0", out, self, other)
 	if err != nil {
 		return
 	}
@@ -4399,12 +5875,12 @@ func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *
 }
 
 func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.zeta", "ZetaBackward0", out, other)
+	r, err := begin(c, "special.zeta", "ZetaBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0))
-	self_ := r.save(self, r.wants(0))
+	other_ := r.save(other, r.wants(1))
+	self_ := r.save(self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4412,9 +5888,437 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 	result, err = r.c.SpecialZeta(out, self, other)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.missing("special.zeta: self")
+			}
 			return s.binary('*', s.binary('*', s.neg(s.grad(0)), s.saved(self_), left), s.after(1, s.keep(s.c.SpecialZeta(nil, s.hand(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
 		}
 	}
+	return
+}
+
+func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.entr", "EntrBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialEntr(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), (s.sub(s.int(-1), s.log(s.saved(self_)))), right)
+		}
+	}
+	return
+}
+
+func recordSpecialErfcx(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.erfcx", "ErfcxBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialErfcx(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), (s.binary('-', s.binary('*', s.mul(s.int(2), s.saved(self_)), s.saved(result_), left), s.float(1.1283791670955126), left)), right)
+		}
+	}
+	return
+}
+
+func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.ndtr", "NdtrBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialNdtr(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.after(1, s.exp(s.hand(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left)))), right), s.grad(0), left)
+		}
+	}
+	return
+}
+
+func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.log_ndtr", "LogNdtrBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialLogNdtr(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('/', s.mul(s.float(0.7978845608028654), s.grad(0)), s.after(1, s.keep(s.c.SpecialErfcx(nil, s.hand(s.mul(s.float(-0.7071067811865476), s.saved(self_)))))), left|right)
+		}
+	}
+	return
+}
+
+func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.ndtri", "NdtriBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialNdtri(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.after(1, s.exp(s.hand(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left)))), right), s.grad(0), left)
+		}
+	}
+	return
+}
+
+func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.bessel_j0", "BesselJ0Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialBesselJ0(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialBesselJ1(nil, s.saved(self_))), left|right)
+		}
+	}
+	return
+}
+
+func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.bessel_j1", "BesselJ1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialBesselJ1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.besselOneGradient(s.grad(0), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.SpecialBesselJ0(nil, s.saved(self_))))))
+		}
+	}
+	return
+}
+
+func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.bessel_y0", "BesselY0Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialBesselY0(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialBesselY1(nil, s.saved(self_))), left|right)
+		}
+	}
+	return
+}
+
+func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.bessel_y1", "BesselY1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialBesselY1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), (s.binary('-', s.keep(s.c.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), right)
+		}
+	}
+	return
+}
+
+func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.modified_bessel_k0", "ModifiedBesselK0Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialModifiedBesselK0(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialModifiedBesselK1(nil, s.saved(self_))), left|right)
+		}
+	}
+	return
+}
+
+func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.modified_bessel_k1", "ModifiedBesselK1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialModifiedBesselK1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.neg(s.grad(0)), (s.binary('+', s.keep(s.c.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
+		}
+	}
+	return
+}
+
+func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.scaled_modified_bessel_k0", "ScaledModifiedBesselK0Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialScaledModifiedBesselK0(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), (s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK1(nil, s.saved(self_))), right)), right)
+		}
+	}
+	return
+}
+
+func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.scaled_modified_bessel_k1", "ScaledModifiedBesselK1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialScaledModifiedBesselK1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.grad(0), (s.binary('-', s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK0(nil, s.saved(self_))), right), s.div(s.saved(result_), s.saved(self_)), left|right)), right)
+		}
+	}
+	return
+}
+
+func recordSpecialSphericalBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.spherical_bessel_j0", "NotImplemented", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialSphericalBesselJ0(out, self)
+	r.undifferentiable("special.spherical_bessel_j0", err, result)
+	return
+}
+
+func recordSpecialAiryAi(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.airy_ai", "NotImplemented", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialAiryAi(out, self)
+	r.undifferentiable("special.airy_ai", err, result)
+	return
+}
+
+func recordSpecialChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.chebyshev_polynomial_t", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialChebyshevPolynomialT(out, x, n)
+	r.undifferentiable("special.chebyshev_polynomial_t", err, result)
+	return
+}
+
+func recordSpecialChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.chebyshev_polynomial_u", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialChebyshevPolynomialU(out, x, n)
+	r.undifferentiable("special.chebyshev_polynomial_u", err, result)
+	return
+}
+
+func recordSpecialChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.chebyshev_polynomial_v", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialChebyshevPolynomialV(out, x, n)
+	r.undifferentiable("special.chebyshev_polynomial_v", err, result)
+	return
+}
+
+func recordSpecialChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.chebyshev_polynomial_w", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialChebyshevPolynomialW(out, x, n)
+	r.undifferentiable("special.chebyshev_polynomial_w", err, result)
+	return
+}
+
+func recordSpecialHermitePolynomialH(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.hermite_polynomial_h", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialHermitePolynomialH(out, x, n)
+	r.undifferentiable("special.hermite_polynomial_h", err, result)
+	return
+}
+
+func recordSpecialHermitePolynomialHe(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.hermite_polynomial_he", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialHermitePolynomialHe(out, x, n)
+	r.undifferentiable("special.hermite_polynomial_he", err, result)
+	return
+}
+
+func recordSpecialLaguerrePolynomialL(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.laguerre_polynomial_l", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialLaguerrePolynomialL(out, x, n)
+	r.undifferentiable("special.laguerre_polynomial_l", err, result)
+	return
+}
+
+func recordSpecialLegendrePolynomialP(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.legendre_polynomial_p", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialLegendrePolynomialP(out, x, n)
+	r.undifferentiable("special.legendre_polynomial_p", err, result)
+	return
+}
+
+func recordSpecialShiftedChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.shifted_chebyshev_polynomial_t", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialShiftedChebyshevPolynomialT(out, x, n)
+	r.undifferentiable("special.shifted_chebyshev_polynomial_t", err, result)
+	return
+}
+
+func recordSpecialShiftedChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.shifted_chebyshev_polynomial_u", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialShiftedChebyshevPolynomialU(out, x, n)
+	r.undifferentiable("special.shifted_chebyshev_polynomial_u", err, result)
+	return
+}
+
+func recordSpecialShiftedChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.shifted_chebyshev_polynomial_v", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialShiftedChebyshevPolynomialV(out, x, n)
+	r.undifferentiable("special.shifted_chebyshev_polynomial_v", err, result)
+	return
+}
+
+func recordSpecialShiftedChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.shifted_chebyshev_polynomial_w", "NotImplemented", out, x, n)
+	if err != nil {
+		return
+	}
+	result, err = r.c.SpecialShiftedChebyshevPolynomialW(out, x, n)
+	r.undifferentiable("special.shifted_chebyshev_polynomial_w", err, result)
 	return
 }
 
@@ -4431,45 +6335,63 @@ func recordCross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (resu
 }
 
 func recordBincount(c aten.Ctx, self, weights *tensor.Tensor, minlength int64) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "bincount", self, weights); err != nil {
+	r, err := begin(c, "bincount", "NotImplemented", nil, self, weights)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Bincount(self, weights, minlength)
+	result, err = r.c.Bincount(self, weights, minlength)
+	r.undifferentiable("bincount", err, result)
+	return
 }
 
 func recordHistc(c aten.Ctx, out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
-	if err = refuse(c, "histc", self); err != nil {
+	r, err := overwrites(c, "histc", "HistcBackward0", out, self)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Histc(out, self, bins, low, high)
+	result, err = r.c.Histc(out, self, bins, low, high)
+	r.cleared(err)
+	return
 }
 
 func recordHistogram(c aten.Ctx, outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (histResult *tensor.Tensor, binEdgesResult *tensor.Tensor, err error) {
-	if err = refuse(c, "histogram", self, weight); err != nil {
+	r, err := begin(c, "histogram", "NotImplemented", outHist, self, weight)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Histogram(outHist, outEdges, self, bins, ranges, weight, density)
+	histResult, binEdgesResult, err = r.c.Histogram(outHist, outEdges, self, bins, ranges, weight, density)
+	r.undifferentiable("histogram", err, histResult, binEdgesResult)
+	return
 }
 
 func recordHistogramEdges(c aten.Ctx, outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (histResult *tensor.Tensor, binEdgesResult *tensor.Tensor, err error) {
-	if err = refuse(c, "histogram", self, bins, weight); err != nil {
+	r, err := begin(c, "histogram", "NotImplemented", outHist, self, bins, weight)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).HistogramEdges(outHist, outEdges, self, bins, weight, density)
+	histResult, binEdgesResult, err = r.c.HistogramEdges(outHist, outEdges, self, bins, weight, density)
+	r.undifferentiable("histogram", err, histResult, binEdgesResult)
+	return
 }
 
 func recordHistogramdd(c aten.Ctx, self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) (result []*tensor.Tensor, err error) {
-	if err = refuse(c, "histogramdd", self, weight); err != nil {
+	r, err := begin(c, "histogramdd", "NotImplemented", nil, self, weight)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Histogramdd(self, bins, ranges, weight, density)
+	result, err = r.c.Histogramdd(self, bins, ranges, weight, density)
+	r.undifferentiable("histogramdd", err, result...)
+	return
 }
 
 func recordHistogramddEdges(c aten.Ctx, self *tensor.Tensor, bins []*tensor.Tensor, x2 []float64, weight *tensor.Tensor, density bool) (result []*tensor.Tensor, err error) {
-	if err = refuse(c, "histogramdd", bins...); err != nil {
+	r, err := begin(c, "histogramdd", "NotImplemented", nil, append([]*tensor.Tensor{self, weight}, bins...)...)
+	if err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).HistogramddEdges(self, bins, x2, weight, density)
+	result, err = r.c.HistogramddEdges(self, bins, x2, weight, density)
+	r.undifferentiable("histogramdd", err, result...)
+	return
 }
 
 func recordQuantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
@@ -4488,13 +6410,6 @@ func recordRenorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int6
 	return into(c, "renorm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Renorm(c, made, self, p, dim, maxnorm)
 	})
-}
-
-func recordShareMemory(c aten.Ctx, self *tensor.Tensor) (err error) {
-	if err = refuse(c, "share_memory_", self); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).ShareMemory(self)
 }
 
 func recordView(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
@@ -4531,8 +6446,7 @@ func recordViewAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tensor
 	}
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.ViewAs(self, other)
-	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAs(base, other)) }, result)
+	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
 	}
 	return
@@ -4652,7 +6566,7 @@ func recordPermute(c aten.Ctx, self *tensor.Tensor, dims []int64) (result *tenso
 }
 
 func recordMovedim(c aten.Ctx, self *tensor.Tensor, source, destination int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "movedim", "MovedimBackward0", nil, self)
+	r, err := begin(c, "movedim", "PermuteBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -4744,10 +6658,7 @@ func recordExpandAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tens
 		return
 	}
 	result, err = r.c.ExpandAs(self, other)
-	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.ExpandAs(base, other))
-		}, result)
+	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
 	}
 	return
@@ -4833,7 +6744,7 @@ func recordUnsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *t
 }
 
 func recordNarrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "narrow", "NarrowBackward0", nil, self)
+	r, err := begin(c, "narrow", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -4841,20 +6752,6 @@ func recordNarrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (re
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Narrow(base, dim, start, length))
-		}, result)
-	}
-	return
-}
-
-func recordNarrowTensor(c aten.Ctx, self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "narrow", "NarrowBackward0", nil, self)
-	if err != nil {
-		return
-	}
-	result, err = r.c.NarrowTensor(self, dim, start, length)
-	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.NarrowTensor(base, dim, start, length))
 		}, result)
 	}
 	return
@@ -4980,7 +6877,7 @@ func recordSplitWithSizes(c aten.Ctx, self *tensor.Tensor, sizes []int64, dim in
 }
 
 func recordChunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "chunk", "ChunkBackward0", nil, self)
+	r, err := begin(c, "chunk", "SplitBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -4992,7 +6889,7 @@ func recordChunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) (result []*
 }
 
 func recordTensorSplit(c aten.Ctx, self *tensor.Tensor, sections, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "tensor_split", "TensorSplitBackward0", nil, self)
+	r, err := begin(c, "tensor_split", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -5020,22 +6917,8 @@ func recordTensorSplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64, 
 	return
 }
 
-func recordTensorSplitTensor(c aten.Ctx, self, indicesOrSections *tensor.Tensor, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "tensor_split", "TensorSplitBackward0", nil, self)
-	if err != nil {
-		return
-	}
-	result, err = r.c.TensorSplitTensor(self, indicesOrSections, dim)
-	if r.views(err, result...) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return c.TensorSplitTensor(base, indicesOrSections, dim)
-		}, result...)
-	}
-	return
-}
-
 func recordHsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "hsplit", "HsplitBackward0", nil, self)
+	r, err := begin(c, "hsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -5060,7 +6943,7 @@ func recordHsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (resu
 }
 
 func recordVsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "vsplit", "VsplitBackward0", nil, self)
+	r, err := begin(c, "vsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -5085,7 +6968,7 @@ func recordVsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (resu
 }
 
 func recordDsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "dsplit", "DsplitBackward0", nil, self)
+	r, err := begin(c, "dsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}

@@ -22,7 +22,7 @@ type Edge struct {
 // Node is a recorded call. It is referred to by the tensors that it made and by the nodes of the calls that used them.
 type Node struct {
 	refs    atomic.Int32
-	mu      sync.Mutex // over what is saved, which a run without retain_graph frees
+	mu      sync.Mutex // over users, spent, keepers and what is attached
 	name    string
 	number  uint64 // nodes are numbered as they are made, from 1: edges lead to smaller numbers, those to leaves to 0
 	edges   []Edge // by operand
@@ -30,9 +30,12 @@ type Node struct {
 	saved   []saved
 	formula func(s *steps, i int) *tensor.Tensor // the gradient of operand i, nil for none
 	leaf    *tensor.Tensor                       // of a node that accumulates: what it adds the gradients to
-	spent   bool                                 // what was saved has been freed
+	users   int                                  // runs that are using what is saved
+	spent   bool                                 // what was saved is freed, or will be when no run uses it
 	keepers []*Variable                          // results whose gradients are kept
 	inner   *Node                                // of CopySlices: the call that wrote to a view
+
+	attached atomic.Pointer[attached]
 
 	firstEdges   [3]Edge
 	firstOutputs [1]like
@@ -51,6 +54,9 @@ func newNode(name string, operands int) *Node {
 	}
 	return n
 }
+
+// Name is part of tensor.Node.
+func (n *Node) Name() string { return n.name }
 
 func (n *Node) retain() { n.refs.Add(1) }
 
@@ -94,6 +100,11 @@ func (n *Node) dissolve(nodes []*Node) []*Node {
 		n.leaf.Release()
 	}
 	nodes = n.spend(nodes)
+	if a := n.attached.Load(); a != nil {
+		a.before.clear()
+		a.after.clear()
+		a.context.release()
+	}
 	for _, e := range n.edges {
 		if e.Node != nil {
 			nodes = append(nodes, e.Node)
@@ -106,15 +117,37 @@ func (n *Node) dissolve(nodes []*Node) []*Node {
 	return nodes
 }
 
+// begin announces a use of what the node saved, which end ends.
+func (n *Node) begin() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.unspent(); err != nil {
+		return err
+	}
+	n.users++
+	return nil
+}
+
+// end ends a use. What was saved is freed with the last one, where spend says so. The lock is not held while runs call the
+// program, nor while what the program gave is dropped.
+func (n *Node) end(spend bool) {
+	n.mu.Lock()
+	n.users--
+	n.spent = n.spent || spend
+	free := n.spent && n.users == 0
+	n.mu.Unlock()
+	if !free {
+		return
+	}
+	for _, e := range n.spend(nil) {
+		e.Release()
+	}
+}
+
 // spend releases what the node saved, but for the nodes, which it adds to a list.
 func (n *Node) spend(nodes []*Node) []*Node {
 	for i := range n.saved {
-		s := &n.saved[i]
-		s.t.Release()
-		if s.from.Node != nil {
-			nodes = append(nodes, s.from.Node)
-		}
-		*s = saved{}
+		nodes = n.saved[i].drop(nodes)
 	}
 	if n.inner != nil {
 		n.inner.spent = true
@@ -176,24 +209,6 @@ func (n *Node) results(made ...*tensor.Tensor) {
 	}
 }
 
-// saved is a tensor that a derivative needs.
-type saved struct {
-	t       *tensor.Tensor // without its history, which may be the node itself
-	version int64          // of the storage when it was saved
-	from    Edge           // of an operand
-	result  bool           // of the node, number from.Output
-}
-
-// save keeps a tensor for the derivatives and gives the place where they find it.
-func (n *Node) save(s saved) int {
-	if n.saved == nil {
-		n.saved = n.firstSaved[:0]
-	}
-	s.version = s.t.Storage().Version()
-	n.saved = append(n.saved, s)
-	return len(n.saved) - 1
-}
-
 // unspent refuses to use what has been freed.
 func (n *Node) unspent() error {
 	if n.inner != nil {
@@ -204,23 +219,6 @@ func (n *Node) unspent() error {
 			"is freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time", n.name)
 	}
 	return nil
-}
-
-// unchanged refuses a saved tensor that was written to since.
-func (n *Node) unchanged(s *saved) error {
-	now := s.t.Storage().Version()
-	if now == s.version {
-		return nil
-	}
-	origin := ""
-	switch {
-	case s.result:
-		origin = which(n, s.from.Output)
-	case s.from.Node != nil:
-		origin = which(s.from.Node, s.from.Output)
-	}
-	return status.Runtimef("one of the variables needed for gradient computation has been modified by an inplace operation: [%s %v]%s, is at version %d; expected version %d instead. "+
-		"It was saved by %s, whose gradient needs it as it was: change a clone() of it", typeName(s.t), s.t.Sizes(), origin, now, s.version, n.name)
 }
 
 // call is the name of what was called: Add in AddBackward0.

@@ -37,6 +37,7 @@ func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.
 			r.node.edges[i] = edgeTo(t)
 		}
 	}
+	r.node.recorded()
 	r.node.number = numbers.Add(1) // after nodes that the edges led to the making of
 	return r, nil
 }
@@ -54,6 +55,10 @@ func (r *call) checkOut(op string, self *tensor.Tensor) error {
 	switch {
 	case v == nil:
 		return alone(op, self)
+	case v.fixed:
+		return status.Runtimef("Output %d of %s is a view and is being modified inplace. This view was created inside a custom Function (or because an input was returned as-is) and the "+
+			"autograd logic to handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. "+
+			"You can fix this by cloning the output of the custom Function.", v.output, v.node.name)
 	case v.view == nil && v.requires && v.node == nil:
 		return status.Runtimef("%s_: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", op)
 	case v.view == nil:
@@ -86,14 +91,16 @@ func (r *call) save(t *tensor.Tensor, needed bool) int {
 	if !needed || t == nil || r.err != nil {
 		return -1
 	}
-	s := saved{from: edgeTo(t)}
+	s := saved{from: edgeTo(t), of: variableOf(t)}
 	if t != r.out {
 		s.t = t.Plain()
 	} else if s.t, r.err = r.c.Clone(t, shape.Preserve); r.err != nil {
 		release([]Edge{s.from})
 		return -1
 	}
-	return r.node.save(s)
+	at, err := r.node.save(r.c, s, t)
+	r.err = err
+	return at
 }
 
 // saveAll is save for a list.
@@ -127,9 +134,30 @@ func (r *call) saveIndex(items []ops.IndexItem, needed bool) (x indexed) {
 	return x
 }
 
-// saveResult keeps result number output.
+// saveResult keeps result number output. Hooks are shown it without its history: what they keep would keep the node.
 func (r *call) saveResult(t *tensor.Tensor, output int) int {
-	return r.node.save(saved{t: t.Plain(), from: Edge{nil, output}, result: true})
+	if r.err != nil {
+		return -1
+	}
+	plain := t.Plain()
+	at, err := r.node.save(r.c, saved{t: plain, from: Edge{nil, output}, result: true}, plain)
+	r.err = err
+	return at
+}
+
+// undo is the error of a call whose results could not be saved, which releases those.
+func (r *call) undo(results ...*tensor.Tensor) error {
+	for _, t := range results {
+		if r.out == nil {
+			t.Release()
+		}
+	}
+	err := r.err
+	r.node.formula = func(s *steps, _ int) *tensor.Tensor { // of what was written in place
+		s.check(err)
+		return nil
+	}
+	return err
 }
 
 // drop gives the node up: the call has failed, or made nothing that has a gradient.
@@ -185,7 +213,7 @@ func (r *call) finish(err error, results ...*tensor.Tensor) bool {
 
 // mayView is finish for a call whose result is a view of self, or self itself under another handle, where that is possible.
 func (r *call) mayView(err error, self, result *tensor.Tensor) bool {
-	if err == nil && result.History() != nil {
+	if err == nil && r.out == nil && result.History() != nil {
 		r.drop()
 		return false
 	}

@@ -23,7 +23,29 @@ type steps struct {
 	given []*tensor.Tensor // the gradients of the node's results
 	// record: saved tensors are given with their history, so that what is computed with them can be differentiated again.
 	record bool
-	last   []*tensor.Tensor // operands that are handed over, for the steps that are not yet done
+	opened map[int]*tensor.Tensor // what hooks have unpacked, which no step uses up
+	all    []*tensor.Tensor       // of a formula that gives the gradients of all operands at once
+	inner  *steps                 // of CopySlices
+	last   []*tensor.Tensor       // operands that are handed over, for the steps that are not yet done
+}
+
+// Close releases the temporaries.
+func (s *steps) Close() {
+	if s.inner != nil {
+		s.inner.Close()
+	}
+	for _, t := range s.opened {
+		t.Release()
+	}
+	s.Scope.Close()
+}
+
+// once evaluates a formula of all operands for the first of them.
+func (s *steps) once(formula func() []*tensor.Tensor) []*tensor.Tensor {
+	if s.all == nil {
+		s.all = formula()
+	}
+	return s.all
 }
 
 // failure is the panic of a step.
@@ -108,15 +130,31 @@ func (s *steps) saved(at int) *tensor.Tensor {
 		return nil
 	}
 	v := &s.node.saved[at]
-	s.check(s.node.unchanged(v))
+	kept := s.opened[at]
+	switch {
+	case kept != nil:
+	case v.parcel != nil:
+		var err error
+		kept, err = v.parcel.open(s.c, s.node)
+		s.check(err)
+		if s.opened == nil {
+			s.opened = map[int]*tensor.Tensor{}
+		}
+		s.opened[at] = kept
+	case v.t == nil:
+		return nil
+	default:
+		s.check(s.node.unchanged(v))
+		kept = v.t
+	}
 	from := v.from
 	if v.result {
 		from.Node = s.node
 	}
 	if !s.record || from.Node == nil {
-		return v.t
+		return kept
 	}
-	t := s.Keep(v.t.Alias(), nil)
+	t := s.Keep(kept.Alias(), nil)
 	if leaf := from.Node.leaf; leaf != nil {
 		h := variableOf(leaf)
 		h.Retain()

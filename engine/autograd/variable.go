@@ -20,6 +20,8 @@ type Variable struct {
 	accumulator *Node          // of a leaf, not counted: it holds the leaf
 	view        *viewed        // of a view
 	changes     int            // how often an operator in place has given the tensor another node
+	fixed       bool           // of a function of the program's, which has made it as a view: it must not be written to
+	listeners   *listeners     // of a leaf
 }
 
 // Retain is part of tensor.History.
@@ -36,6 +38,10 @@ func (v *Variable) Release() {
 	}
 	if v.view != nil {
 		v.view.base.Release()
+	}
+	if l := v.listeners; l != nil {
+		l.before.clear()
+		l.after.clear()
 	}
 	if v.node != nil {
 		if v.retains {

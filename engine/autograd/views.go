@@ -137,7 +137,12 @@ func (w *viewed) renew(v *Variable, t *tensor.Tensor) {
 			return single(w.again.only(c, base, at))
 		}
 	}
-	n := newNode(w.name, 1)
+	name := "AsStridedBackward0"
+	if t.DType() != w.base.DType() {
+		name = w.name
+	}
+	n := newNode(name, 1)
+	n.recorded()
 	n.edges[0], n.number = edgeTo(w.base), numbers.Add(1)
 	n.results(t)
 	n.formula = func(s *steps, _ int) *tensor.Tensor {
@@ -151,6 +156,7 @@ func (w *viewed) renew(v *Variable, t *tensor.Tensor) {
 func (w *viewed) rebase(c aten.Ctx, v *Variable, t *tensor.Tensor, n *Node) {
 	base := variableOf(w.base)
 	whole := newNode("CopySlices", len(n.edges))
+	whole.recorded()
 	whole.number = numbers.Add(1)
 	whole.results(w.base)
 	whole.edges[0] = edgeTo(w.base)
@@ -171,8 +177,10 @@ func (w *viewed) rebase(c aten.Ctx, v *Variable, t *tensor.Tensor, n *Node) {
 func (s *steps) slices(n *Node, again replay, at, i int) *tensor.Tensor {
 	grad := s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))
 	part := s.keep(again.only(s.c, grad, at))
-	inner := &steps{c: s.c, node: n, given: []*tensor.Tensor{s.keep(s.c.Clone(part, shape.Contiguous))}, record: s.record}
-	defer inner.Close()
+	if s.inner == nil {
+		s.inner = &steps{c: s.c, node: n, given: []*tensor.Tensor{s.keep(s.c.Clone(part, shape.Contiguous))}, record: s.record}
+	}
+	inner := s.inner
 	if i > 0 {
 		return s.keep(inner.try(func() *tensor.Tensor { return n.formula(inner, i) }))
 	}

@@ -33,6 +33,9 @@ func Diff(c aten.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *t
 	if s.Err != nil {
 		return nil, s.Err
 	}
+	if n == 0 {
+		t = self
+	}
 	size := t.Sizes()[at]
 	n = min(n, size)
 	if n == 0 {

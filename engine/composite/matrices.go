@@ -24,7 +24,11 @@ func Kron(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		wideA, wideB, sizes = append(wideA, a[i], 1), append(wideB, 1, b[i]), append(sizes, a[i]*b[i])
 	}
 	product := s.mul(s.reshape(self, wideA...), s.reshape(other, wideB...))
-	return s.result(out, s.reshape(s.rowMajor(product), sizes...))
+	made := s.reshape(s.rowMajor(product), sizes...)
+	if s.Err != nil || out == nil {
+		return s.Give(made)
+	}
+	return ops.DeliverCast(s.Op, out, made)
 }
 
 // Vander is the matrix of powers of the vector x, from the (n-1)-th down to the 0-th, or up to it where increasing is set.

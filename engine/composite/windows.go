@@ -78,11 +78,14 @@ func BlackmanWindow(c aten.Ctx, length int64, periodic bool, d dtype.DType, layo
 // KaiserWindow is the window I0(beta sqrt(1 - (2i/(n-1) - 1)²)) / I0(beta).
 func KaiserWindow(c aten.Ctx, length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return window(c, "kaiser_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
-		top := s.float(beta)
-		x = s.scaled(s.Unary(c.Square, s.scaled(x, 2/(n-1), -1)), -1, 1)
-		// Rounding may carry the square of the ends beyond 1.
-		x = s.Unary(c.Sqrt, s.Binary(c.ClampMin, x, s.float(0)))
-		x, top = s.Unary(c.I0, s.mul(x, top)), s.Unary(c.I0, top)
-		return s.div(x, top)
+		return s.kaiser(s.scaled(x, 2/(n-1), -1), beta)
 	})
+}
+
+// kaiser is the Kaiser window at positions x from -1 to 1.
+func (s *scope) kaiser(x *tensor.Tensor, beta float64) *tensor.Tensor {
+	top := s.float(beta)
+	// Rounding may carry the square of the ends beyond 1.
+	x = s.Unary(s.c.Sqrt, s.Binary(s.c.ClampMin, s.scaled(s.Unary(s.c.Square, x), -1, 1), s.float(0)))
+	return s.div(s.Unary(s.c.I0, s.mul(x, top)), s.Unary(s.c.I0, top))
 }

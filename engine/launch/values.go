@@ -16,6 +16,9 @@ func view[T any](bytes []byte) []T {
 
 // Item is the value of a tensor of one element.
 func Item(op string, t *tensor.Tensor) (dtype.Scalar, error) {
+	if t.IsWrappedNumber() {
+		return t.Item(), nil
+	}
 	bytes, err := On(t).Read(op, t)
 	if err != nil {
 		return dtype.Scalar{}, err

@@ -19,7 +19,10 @@ func Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, erro
 	case shape.NoFormat:
 		f = shape.Contiguous
 	case shape.Preserve:
-		return nil, status.Runtimef("contiguous: preserve memory format is unsupported by the contiguous operator")
+		if !self.IsContiguous() {
+			return nil, status.Runtimef("contiguous: preserve memory format is unsupported by the contiguous operator")
+		}
+		f = shape.Contiguous
 	}
 	if self.IsFormat(f) {
 		return self.Alias(), nil

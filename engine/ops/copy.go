@@ -85,7 +85,7 @@ func Item(self *tensor.Tensor) (dtype.Scalar, error) {
 // IsContiguous tells whether the elements lie in memory format f without gaps.
 func IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (bool, error) {
 	if f == shape.Preserve {
-		return false, status.Runtimef("is_contiguous: preserve memory format is not a format that memory can have")
+		f = shape.Contiguous
 	}
 	return self.IsFormat(f), nil
 }

@@ -49,7 +49,7 @@ func ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.
 	if err := checkRange("arange", start, end, step); err != nil {
 		return nil, err
 	}
-	if d != dtype.None && d.IsIntegral() {
+	if d != dtype.None && d.IsIntegral() || d == dtype.None && isInt(start) && isInt(end) && isInt(step) {
 		for _, s := range []dtype.Scalar{start, end, step} {
 			if err := checkFits("arange", s, dtype.Int64); err != nil {
 				return nil, err

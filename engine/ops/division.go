@@ -76,7 +76,7 @@ func Pow(out, self, exponent *tensor.Tensor) (*tensor.Tensor, error) {
 			return copyOf("pow", out, self)
 		}
 		return fill("pow", out, self, d, false, dtype.BoolScalar(true))
-	case d.IsIntegral() && exponent.IsWrappedNumber() && exponent.Item().I < 0:
+	case d.IsIntegral() && exponent.IsWrappedNumber() && exponent.Item().Float() < 0:
 		return nil, status.Runtimef("pow: integers to negative integer powers are not allowed; self has dtype %v and exponent is %v", d, exponent.Item())
 	}
 	if exponent.IsWrappedNumber() && (d.IsIntegral() || d.Compute() != d) {

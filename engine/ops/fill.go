@@ -15,6 +15,14 @@ func checkFits(op string, value dtype.Scalar, d dtype.DType) error {
 	return nil
 }
 
+// filler is the number in a tensor that self's elements are to be filled with; any where nothing is known of both.
+func filler(op string, self, value *tensor.Tensor) (dtype.Scalar, error) {
+	if !launch.Known(self) && !launch.Known(value) {
+		return dtype.BoolScalar(false), nil
+	}
+	return launch.Item(op, value)
+}
+
 // checkOne is checkFits for a number that becomes an element of a tensor first: 16-bit floats overflow to infinity.
 func checkOne(op string, value dtype.Scalar, d dtype.DType) error {
 	if d.Compute() != d && value.Im == 0 {

@@ -8,110 +8,140 @@ import (
 )
 
 var (
-	add               = &pointwise{name: "add", kernel: kernel.Get("add"), rule: promote}
-	sub               = &pointwise{name: "sub", kernel: kernel.Get("sub"), rule: promote}
-	mul               = &pointwise{name: "mul", kernel: kernel.Get("mul"), rule: promote, unrounded: true}
-	div               = &pointwise{name: "div", kernel: kernel.Get("div"), rule: promoteFloat, unrounded: true, wide: true}
-	floorDivide       = &pointwise{name: "floor_divide", kernel: kernel.Get("floor_divide"), rule: promote}
-	remainder         = &pointwise{name: "remainder", kernel: kernel.Get("remainder"), rule: promote}
-	fmod              = &pointwise{name: "fmod", kernel: kernel.Get("fmod"), rule: promote}
-	pow               = &pointwise{name: "pow", kernel: kernel.Get("pow"), rule: promote, wide: true}
-	neg               = &pointwise{name: "neg", kernel: kernel.Get("neg"), rule: promote, exact: true}
-	reciprocal        = &pointwise{name: "reciprocal", kernel: kernel.Get("reciprocal"), rule: promoteFloat}
-	abs               = &pointwise{name: "abs", kernel: kernel.Get("abs"), rule: realOf}
-	sign              = &pointwise{name: "sign", kernel: kernel.Get("sign"), rule: promote, exact: true}
-	sgn               = &pointwise{name: "sgn", kernel: kernel.Get("direction"), rule: promote, exact: true}
-	copysign          = &pointwise{name: "copysign", kernel: kernel.Get("copysign"), rule: promoteFloat}
-	addcmul           = &pointwise{name: "addcmul", kernel: kernel.Get("addcmul"), rule: promote}
-	addcdiv           = &pointwise{name: "addcdiv", kernel: kernel.Get("addcdiv"), rule: promote}
-	lerp              = &pointwise{name: "lerp", kernel: kernel.Get("lerp"), rule: promote, unrounded: true}
-	eq                = &pointwise{name: "eq", kernel: kernel.Get("eq"), rule: compare}
-	ne                = &pointwise{name: "ne", kernel: kernel.Get("ne"), rule: compare}
-	lt                = &pointwise{name: "lt", kernel: kernel.Get("lt"), rule: compare}
-	le                = &pointwise{name: "le", kernel: kernel.Get("le"), rule: compare}
-	gt                = &pointwise{name: "gt", kernel: kernel.Get("lt"), rule: compare, swapped: true}
-	ge                = &pointwise{name: "ge", kernel: kernel.Get("le"), rule: compare, swapped: true}
-	isclose           = &pointwise{name: "isclose", kernel: kernel.Get("isclose"), rule: compare}
-	isnan             = &pointwise{name: "isnan", kernel: kernel.Get("isnan"), rule: compare}
-	isinf             = &pointwise{name: "isinf", kernel: kernel.Get("isinf"), rule: compare}
-	isfinite          = &pointwise{name: "isfinite", kernel: kernel.Get("isfinite"), rule: compare}
-	isreal            = &pointwise{name: "isreal", kernel: kernel.Get("isreal"), rule: compare}
-	isposinf          = &pointwise{name: "isposinf", kernel: kernel.Get("isposinf"), rule: compare, exact: true}
-	isneginf          = &pointwise{name: "isneginf", kernel: kernel.Get("isneginf"), rule: compare, exact: true}
-	signbit           = &pointwise{name: "signbit", kernel: kernel.Get("signbit"), rule: compare, exact: true}
-	complexParts      = &pointwise{name: "complex", kernel: kernel.Get("complex"), rule: complexOf}
-	polar             = &pointwise{name: "polar", kernel: kernel.Get("polar"), rule: complexOf}
-	conjPhysical      = &pointwise{name: "conj_physical", kernel: kernel.Get("conj_physical"), rule: promote, exact: true}
-	sqrt              = &pointwise{name: "sqrt", kernel: kernel.Get("sqrt"), rule: promoteFloat}
-	rsqrt             = &pointwise{name: "rsqrt", kernel: kernel.Get("rsqrt"), rule: promoteFloat}
-	exp               = &pointwise{name: "exp", kernel: kernel.Get("exp"), rule: promoteFloat}
-	exp2              = &pointwise{name: "exp2", kernel: kernel.Get("exp2"), rule: promoteFloat}
-	expm1             = &pointwise{name: "expm1", kernel: kernel.Get("expm1"), rule: promoteFloat}
-	log               = &pointwise{name: "log", kernel: kernel.Get("log"), rule: promoteFloat}
-	log2              = &pointwise{name: "log2", kernel: kernel.Get("log2"), rule: promoteFloat}
-	log10             = &pointwise{name: "log10", kernel: kernel.Get("log10"), rule: promoteFloat}
-	log1p             = &pointwise{name: "log1p", kernel: kernel.Get("log1p"), rule: promoteFloat}
-	sin               = &pointwise{name: "sin", kernel: kernel.Get("sin"), rule: promoteFloat}
-	cos               = &pointwise{name: "cos", kernel: kernel.Get("cos"), rule: promoteFloat}
-	tan               = &pointwise{name: "tan", kernel: kernel.Get("tan"), rule: promoteFloat}
-	asin              = &pointwise{name: "asin", kernel: kernel.Get("asin"), rule: promoteFloat}
-	acos              = &pointwise{name: "acos", kernel: kernel.Get("acos"), rule: promoteFloat}
-	atan              = &pointwise{name: "atan", kernel: kernel.Get("atan"), rule: promoteFloat}
-	sinh              = &pointwise{name: "sinh", kernel: kernel.Get("sinh"), rule: promoteFloat}
-	cosh              = &pointwise{name: "cosh", kernel: kernel.Get("cosh"), rule: promoteFloat}
-	tanh              = &pointwise{name: "tanh", kernel: kernel.Get("tanh"), rule: promoteFloat}
-	asinh             = &pointwise{name: "asinh", kernel: kernel.Get("asinh"), rule: promoteFloat}
-	acosh             = &pointwise{name: "acosh", kernel: kernel.Get("acosh"), rule: promoteFloat}
-	atanh             = &pointwise{name: "atanh", kernel: kernel.Get("atanh"), rule: promoteFloat}
-	sigmoid           = &pointwise{name: "sigmoid", kernel: kernel.Get("sigmoid"), rule: promoteFloat}
-	atan2             = &pointwise{name: "atan2", kernel: kernel.Get("atan2"), rule: promoteFloat}
-	hypot             = &pointwise{name: "hypot", kernel: kernel.Get("hypot"), rule: promote}
-	logicalAnd        = &pointwise{name: "logical_and", kernel: kernel.Get("logical_and"), rule: compare}
-	logicalOr         = &pointwise{name: "logical_or", kernel: kernel.Get("logical_or"), rule: compare}
-	logicalXor        = &pointwise{name: "logical_xor", kernel: kernel.Get("logical_xor"), rule: compare}
-	logicalNot        = &pointwise{name: "logical_not", kernel: kernel.Get("logical_not"), rule: compare}
-	bitwiseAnd        = &pointwise{name: "bitwise_and", kernel: kernel.Get("bitwise_and"), rule: promote}
-	bitwiseOr         = &pointwise{name: "bitwise_or", kernel: kernel.Get("bitwise_or"), rule: promote}
-	bitwiseXor        = &pointwise{name: "bitwise_xor", kernel: kernel.Get("bitwise_xor"), rule: promote}
-	bitwiseNot        = &pointwise{name: "bitwise_not", kernel: kernel.Get("bitwise_not"), rule: promote, exact: true}
-	bitwiseLeftShift  = &pointwise{name: "bitwise_left_shift", kernel: kernel.Get("bitwise_left_shift"), rule: promote}
-	bitwiseRightShift = &pointwise{name: "bitwise_right_shift", kernel: kernel.Get("bitwise_right_shift"), rule: promote}
-	floor             = &pointwise{name: "floor", kernel: kernel.Get("floor"), rule: promote, exact: true}
-	ceil              = &pointwise{name: "ceil", kernel: kernel.Get("ceil"), rule: promote, exact: true}
-	trunc             = &pointwise{name: "trunc", kernel: kernel.Get("trunc"), rule: promote, exact: true}
-	round             = &pointwise{name: "round", kernel: kernel.Get("round"), rule: promote, exact: true}
-	frac              = &pointwise{name: "frac", kernel: kernel.Get("frac"), rule: promote, exact: true}
-	clampTensor       = &pointwise{name: "clamp", kernel: kernel.Get("clamp"), rule: promote}
-	clampMin          = &pointwise{name: "clamp_min", kernel: kernel.Get("maximum"), rule: promote}
-	clampMax          = &pointwise{name: "clamp_max", kernel: kernel.Get("minimum"), rule: promote}
-	maximum           = &pointwise{name: "maximum", kernel: kernel.Get("maximum"), rule: promote}
-	minimum           = &pointwise{name: "minimum", kernel: kernel.Get("minimum"), rule: promote}
-	fmax              = &pointwise{name: "fmax", kernel: kernel.Get("fmax"), rule: promote}
-	fmin              = &pointwise{name: "fmin", kernel: kernel.Get("fmin"), rule: promote}
-	relu              = &pointwise{name: "relu", kernel: kernel.Get("relu"), rule: promote}
-	where             = &pointwise{name: "where", kernel: kernel.Get("where"), rule: promote}
-	erf               = &pointwise{name: "erf", kernel: kernel.Get("erf"), rule: promoteFloat}
-	erfc              = &pointwise{name: "erfc", kernel: kernel.Get("erfc"), rule: promoteFloat}
-	erfinv            = &pointwise{name: "erfinv", kernel: kernel.Get("erfinv"), rule: promoteFloat}
-	lgamma            = &pointwise{name: "lgamma", kernel: kernel.Get("lgamma"), rule: promoteFloat}
-	digamma           = &pointwise{name: "digamma", kernel: kernel.Get("digamma"), rule: promoteFloat}
-	i0                = &pointwise{name: "i0", kernel: kernel.Get("i0"), rule: promoteFloat}
-	sinc              = &pointwise{name: "sinc", kernel: kernel.Get("sinc"), rule: promoteFloat}
-	logit             = &pointwise{name: "logit", kernel: kernel.Get("logit"), rule: promoteFloat}
-	polygamma         = &pointwise{name: "polygamma", kernel: kernel.Get("polygamma"), rule: promoteFloat}
-	mvlgamma          = &pointwise{name: "mvlgamma", kernel: kernel.Get("mvlgamma"), rule: promoteFloat}
-	igamma            = &pointwise{name: "igamma", kernel: kernel.Get("igamma"), rule: promote}
-	igammac           = &pointwise{name: "igammac", kernel: kernel.Get("igammac"), rule: promote}
-	logaddexp         = &pointwise{name: "logaddexp", kernel: kernel.Get("logaddexp"), rule: promote}
-	logaddexp2        = &pointwise{name: "logaddexp2", kernel: kernel.Get("logaddexp2"), rule: promote}
-	xlogy             = &pointwise{name: "xlogy", kernel: kernel.Get("xlogy"), rule: promoteFloat}
-	gcd               = &pointwise{name: "gcd", kernel: kernel.Get("gcd"), rule: promote}
-	lcm               = &pointwise{name: "lcm", kernel: kernel.Get("lcm"), rule: promote}
-	nextafter         = &pointwise{name: "nextafter", kernel: kernel.Get("nextafter"), rule: promote}
-	heaviside         = &pointwise{name: "heaviside", kernel: kernel.Get("heaviside"), rule: promote, exact: true}
-	nanToNum          = &pointwise{name: "nan_to_num", kernel: kernel.Get("nan_to_num"), rule: promote, exact: true}
-	specialXlog1py    = &pointwise{name: "special_xlog1py", kernel: kernel.Get("xlog1py"), rule: promoteFloat}
-	specialZeta       = &pointwise{name: "special_zeta", kernel: kernel.Get("zeta"), rule: promoteFloat}
+	add                                = &pointwise{name: "add", kernel: kernel.Get("add"), rule: promote}
+	sub                                = &pointwise{name: "sub", kernel: kernel.Get("sub"), rule: promote}
+	mul                                = &pointwise{name: "mul", kernel: kernel.Get("mul"), rule: promote, unrounded: true}
+	div                                = &pointwise{name: "div", kernel: kernel.Get("div"), rule: promoteFloat, unrounded: true, wide: true}
+	floorDivide                        = &pointwise{name: "floor_divide", kernel: kernel.Get("floor_divide"), rule: promote}
+	remainder                          = &pointwise{name: "remainder", kernel: kernel.Get("remainder"), rule: promote}
+	fmod                               = &pointwise{name: "fmod", kernel: kernel.Get("fmod"), rule: promote}
+	pow                                = &pointwise{name: "pow", kernel: kernel.Get("pow"), rule: promote, wide: true}
+	neg                                = &pointwise{name: "neg", kernel: kernel.Get("neg"), rule: promote, exact: true}
+	reciprocal                         = &pointwise{name: "reciprocal", kernel: kernel.Get("reciprocal"), rule: promoteFloat}
+	abs                                = &pointwise{name: "abs", kernel: kernel.Get("abs"), rule: realOf}
+	sign                               = &pointwise{name: "sign", kernel: kernel.Get("sign"), rule: promote, exact: true}
+	sgn                                = &pointwise{name: "sgn", kernel: kernel.Get("direction"), rule: promote, exact: true}
+	copysign                           = &pointwise{name: "copysign", kernel: kernel.Get("copysign"), rule: promoteFloat}
+	addcmul                            = &pointwise{name: "addcmul", kernel: kernel.Get("addcmul"), rule: promote}
+	addcdiv                            = &pointwise{name: "addcdiv", kernel: kernel.Get("addcdiv"), rule: promote}
+	lerp                               = &pointwise{name: "lerp", kernel: kernel.Get("lerp"), rule: promote, unrounded: true}
+	eq                                 = &pointwise{name: "eq", kernel: kernel.Get("eq"), rule: compare}
+	ne                                 = &pointwise{name: "ne", kernel: kernel.Get("ne"), rule: compare}
+	lt                                 = &pointwise{name: "lt", kernel: kernel.Get("lt"), rule: compare}
+	le                                 = &pointwise{name: "le", kernel: kernel.Get("le"), rule: compare}
+	gt                                 = &pointwise{name: "gt", kernel: kernel.Get("lt"), rule: compare, swapped: true}
+	ge                                 = &pointwise{name: "ge", kernel: kernel.Get("le"), rule: compare, swapped: true}
+	isclose                            = &pointwise{name: "isclose", kernel: kernel.Get("isclose"), rule: compare}
+	isnan                              = &pointwise{name: "isnan", kernel: kernel.Get("isnan"), rule: compare}
+	isinf                              = &pointwise{name: "isinf", kernel: kernel.Get("isinf"), rule: compare}
+	isfinite                           = &pointwise{name: "isfinite", kernel: kernel.Get("isfinite"), rule: compare}
+	isreal                             = &pointwise{name: "isreal", kernel: kernel.Get("isreal"), rule: compare}
+	isposinf                           = &pointwise{name: "isposinf", kernel: kernel.Get("isposinf"), rule: compare, exact: true}
+	isneginf                           = &pointwise{name: "isneginf", kernel: kernel.Get("isneginf"), rule: compare, exact: true}
+	signbit                            = &pointwise{name: "signbit", kernel: kernel.Get("signbit"), rule: compare, exact: true}
+	complexParts                       = &pointwise{name: "complex", kernel: kernel.Get("complex"), rule: complexOf}
+	polar                              = &pointwise{name: "polar", kernel: kernel.Get("polar"), rule: complexOf}
+	conjPhysical                       = &pointwise{name: "conj_physical", kernel: kernel.Get("conj_physical"), rule: promote, exact: true}
+	sqrt                               = &pointwise{name: "sqrt", kernel: kernel.Get("sqrt"), rule: promoteFloat}
+	rsqrt                              = &pointwise{name: "rsqrt", kernel: kernel.Get("rsqrt"), rule: promoteFloat}
+	exp                                = &pointwise{name: "exp", kernel: kernel.Get("exp"), rule: promoteFloat}
+	exp2                               = &pointwise{name: "exp2", kernel: kernel.Get("exp2"), rule: promoteFloat}
+	expm1                              = &pointwise{name: "expm1", kernel: kernel.Get("expm1"), rule: promoteFloat}
+	log                                = &pointwise{name: "log", kernel: kernel.Get("log"), rule: promoteFloat}
+	log2                               = &pointwise{name: "log2", kernel: kernel.Get("log2"), rule: promoteFloat}
+	log10                              = &pointwise{name: "log10", kernel: kernel.Get("log10"), rule: promoteFloat}
+	log1p                              = &pointwise{name: "log1p", kernel: kernel.Get("log1p"), rule: promoteFloat}
+	sin                                = &pointwise{name: "sin", kernel: kernel.Get("sin"), rule: promoteFloat}
+	cos                                = &pointwise{name: "cos", kernel: kernel.Get("cos"), rule: promoteFloat}
+	tan                                = &pointwise{name: "tan", kernel: kernel.Get("tan"), rule: promoteFloat}
+	asin                               = &pointwise{name: "asin", kernel: kernel.Get("asin"), rule: promoteFloat}
+	acos                               = &pointwise{name: "acos", kernel: kernel.Get("acos"), rule: promoteFloat}
+	atan                               = &pointwise{name: "atan", kernel: kernel.Get("atan"), rule: promoteFloat}
+	sinh                               = &pointwise{name: "sinh", kernel: kernel.Get("sinh"), rule: promoteFloat}
+	cosh                               = &pointwise{name: "cosh", kernel: kernel.Get("cosh"), rule: promoteFloat}
+	tanh                               = &pointwise{name: "tanh", kernel: kernel.Get("tanh"), rule: promoteFloat}
+	asinh                              = &pointwise{name: "asinh", kernel: kernel.Get("asinh"), rule: promoteFloat}
+	acosh                              = &pointwise{name: "acosh", kernel: kernel.Get("acosh"), rule: promoteFloat}
+	atanh                              = &pointwise{name: "atanh", kernel: kernel.Get("atanh"), rule: promoteFloat}
+	sigmoid                            = &pointwise{name: "sigmoid", kernel: kernel.Get("sigmoid"), rule: promoteFloat}
+	atan2                              = &pointwise{name: "atan2", kernel: kernel.Get("atan2"), rule: promoteFloat}
+	hypot                              = &pointwise{name: "hypot", kernel: kernel.Get("hypot"), rule: promote}
+	logicalAnd                         = &pointwise{name: "logical_and", kernel: kernel.Get("logical_and"), rule: compare}
+	logicalOr                          = &pointwise{name: "logical_or", kernel: kernel.Get("logical_or"), rule: compare}
+	logicalXor                         = &pointwise{name: "logical_xor", kernel: kernel.Get("logical_xor"), rule: compare}
+	logicalNot                         = &pointwise{name: "logical_not", kernel: kernel.Get("logical_not"), rule: compare}
+	bitwiseAnd                         = &pointwise{name: "bitwise_and", kernel: kernel.Get("bitwise_and"), rule: promote}
+	bitwiseOr                          = &pointwise{name: "bitwise_or", kernel: kernel.Get("bitwise_or"), rule: promote}
+	bitwiseXor                         = &pointwise{name: "bitwise_xor", kernel: kernel.Get("bitwise_xor"), rule: promote}
+	bitwiseNot                         = &pointwise{name: "bitwise_not", kernel: kernel.Get("bitwise_not"), rule: promote, exact: true}
+	bitwiseLeftShift                   = &pointwise{name: "bitwise_left_shift", kernel: kernel.Get("bitwise_left_shift"), rule: promote}
+	bitwiseRightShift                  = &pointwise{name: "bitwise_right_shift", kernel: kernel.Get("bitwise_right_shift"), rule: promote}
+	floor                              = &pointwise{name: "floor", kernel: kernel.Get("floor"), rule: promote, exact: true}
+	ceil                               = &pointwise{name: "ceil", kernel: kernel.Get("ceil"), rule: promote, exact: true}
+	trunc                              = &pointwise{name: "trunc", kernel: kernel.Get("trunc"), rule: promote, exact: true}
+	round                              = &pointwise{name: "round", kernel: kernel.Get("round"), rule: promote, exact: true}
+	frac                               = &pointwise{name: "frac", kernel: kernel.Get("frac"), rule: promote, exact: true}
+	clampTensor                        = &pointwise{name: "clamp", kernel: kernel.Get("clamp"), rule: promote}
+	clampMin                           = &pointwise{name: "clamp_min", kernel: kernel.Get("maximum"), rule: promote}
+	clampMax                           = &pointwise{name: "clamp_max", kernel: kernel.Get("minimum"), rule: promote}
+	maximum                            = &pointwise{name: "maximum", kernel: kernel.Get("maximum"), rule: promote}
+	minimum                            = &pointwise{name: "minimum", kernel: kernel.Get("minimum"), rule: promote}
+	fmax                               = &pointwise{name: "fmax", kernel: kernel.Get("fmax"), rule: promote}
+	fmin                               = &pointwise{name: "fmin", kernel: kernel.Get("fmin"), rule: promote}
+	relu                               = &pointwise{name: "relu", kernel: kernel.Get("relu"), rule: promote}
+	where                              = &pointwise{name: "where", kernel: kernel.Get("where"), rule: promote}
+	erf                                = &pointwise{name: "erf", kernel: kernel.Get("erf"), rule: promoteFloat}
+	erfc                               = &pointwise{name: "erfc", kernel: kernel.Get("erfc"), rule: promoteFloat}
+	erfinv                             = &pointwise{name: "erfinv", kernel: kernel.Get("erfinv"), rule: promoteFloat}
+	lgamma                             = &pointwise{name: "lgamma", kernel: kernel.Get("lgamma"), rule: promoteFloat}
+	digamma                            = &pointwise{name: "digamma", kernel: kernel.Get("digamma"), rule: promoteFloat}
+	i0                                 = &pointwise{name: "i0", kernel: kernel.Get("i0"), rule: promoteFloat}
+	sinc                               = &pointwise{name: "sinc", kernel: kernel.Get("sinc"), rule: promoteFloat}
+	logit                              = &pointwise{name: "logit", kernel: kernel.Get("logit"), rule: promoteFloat}
+	polygamma                          = &pointwise{name: "polygamma", kernel: kernel.Get("polygamma"), rule: promoteFloat}
+	mvlgamma                           = &pointwise{name: "mvlgamma", kernel: kernel.Get("mvlgamma"), rule: promoteFloat}
+	igamma                             = &pointwise{name: "igamma", kernel: kernel.Get("igamma"), rule: promote}
+	igammac                            = &pointwise{name: "igammac", kernel: kernel.Get("igammac"), rule: promote}
+	logaddexp                          = &pointwise{name: "logaddexp", kernel: kernel.Get("logaddexp"), rule: promote}
+	logaddexp2                         = &pointwise{name: "logaddexp2", kernel: kernel.Get("logaddexp2"), rule: promote}
+	xlogy                              = &pointwise{name: "xlogy", kernel: kernel.Get("xlogy"), rule: promoteFloat}
+	gcd                                = &pointwise{name: "gcd", kernel: kernel.Get("gcd"), rule: promote}
+	lcm                                = &pointwise{name: "lcm", kernel: kernel.Get("lcm"), rule: promote}
+	nextafter                          = &pointwise{name: "nextafter", kernel: kernel.Get("nextafter"), rule: promote}
+	heaviside                          = &pointwise{name: "heaviside", kernel: kernel.Get("heaviside"), rule: promote, exact: true}
+	nanToNum                           = &pointwise{name: "nan_to_num", kernel: kernel.Get("nan_to_num"), rule: promote, exact: true}
+	specialI0e                         = &pointwise{name: "special_i0e", kernel: kernel.Get("i0e"), rule: promoteFloat}
+	specialI1                          = &pointwise{name: "special_i1", kernel: kernel.Get("i1"), rule: promoteFloat}
+	specialI1e                         = &pointwise{name: "special_i1e", kernel: kernel.Get("i1e"), rule: promoteFloat}
+	specialXlog1py                     = &pointwise{name: "special_xlog1py", kernel: kernel.Get("xlog1py"), rule: promoteFloat}
+	specialZeta                        = &pointwise{name: "special_zeta", kernel: kernel.Get("zeta"), rule: promoteFloat}
+	specialEntr                        = &pointwise{name: "special_entr", kernel: kernel.Get("entr"), rule: promoteFloat}
+	specialErfcx                       = &pointwise{name: "special_erfcx", kernel: kernel.Get("erfcx"), rule: promoteFloat}
+	specialNdtr                        = &pointwise{name: "special_ndtr", kernel: kernel.Get("ndtr"), rule: promoteFloat}
+	specialLogNdtr                     = &pointwise{name: "special_log_ndtr", kernel: kernel.Get("log_ndtr"), rule: promoteFloat}
+	specialNdtri                       = &pointwise{name: "special_ndtri", kernel: kernel.Get("ndtri"), rule: promoteFloat}
+	specialBesselJ0                    = &pointwise{name: "special_bessel_j0", kernel: kernel.Get("bessel_j0"), rule: promoteFloat}
+	specialBesselJ1                    = &pointwise{name: "special_bessel_j1", kernel: kernel.Get("bessel_j1"), rule: promoteFloat}
+	specialBesselY0                    = &pointwise{name: "special_bessel_y0", kernel: kernel.Get("bessel_y0"), rule: promoteFloat}
+	specialBesselY1                    = &pointwise{name: "special_bessel_y1", kernel: kernel.Get("bessel_y1"), rule: promoteFloat}
+	specialModifiedBesselK0            = &pointwise{name: "special_modified_bessel_k0", kernel: kernel.Get("modified_bessel_k0"), rule: promoteFloat}
+	specialModifiedBesselK1            = &pointwise{name: "special_modified_bessel_k1", kernel: kernel.Get("modified_bessel_k1"), rule: promoteFloat}
+	specialScaledModifiedBesselK0      = &pointwise{name: "special_scaled_modified_bessel_k0", kernel: kernel.Get("scaled_modified_bessel_k0"), rule: promoteFloat}
+	specialScaledModifiedBesselK1      = &pointwise{name: "special_scaled_modified_bessel_k1", kernel: kernel.Get("scaled_modified_bessel_k1"), rule: promoteFloat}
+	specialSphericalBesselJ0           = &pointwise{name: "special_spherical_bessel_j0", kernel: kernel.Get("spherical_bessel_j0"), rule: promoteFloat}
+	specialAiryAi                      = &pointwise{name: "special_airy_ai", kernel: kernel.Get("airy_ai"), rule: promoteFloat}
+	specialChebyshevPolynomialT        = &pointwise{name: "special_chebyshev_polynomial_t", kernel: kernel.Get("chebyshev_polynomial_t"), rule: promoteFloat}
+	specialChebyshevPolynomialU        = &pointwise{name: "special_chebyshev_polynomial_u", kernel: kernel.Get("chebyshev_polynomial_u"), rule: promoteFloat}
+	specialChebyshevPolynomialV        = &pointwise{name: "special_chebyshev_polynomial_v", kernel: kernel.Get("chebyshev_polynomial_v"), rule: promoteFloat}
+	specialChebyshevPolynomialW        = &pointwise{name: "special_chebyshev_polynomial_w", kernel: kernel.Get("chebyshev_polynomial_w"), rule: promoteFloat}
+	specialHermitePolynomialH          = &pointwise{name: "special_hermite_polynomial_h", kernel: kernel.Get("hermite_polynomial_h"), rule: promoteFloat}
+	specialHermitePolynomialHe         = &pointwise{name: "special_hermite_polynomial_he", kernel: kernel.Get("hermite_polynomial_he"), rule: promoteFloat}
+	specialLaguerrePolynomialL         = &pointwise{name: "special_laguerre_polynomial_l", kernel: kernel.Get("laguerre_polynomial_l"), rule: promoteFloat}
+	specialLegendrePolynomialP         = &pointwise{name: "special_legendre_polynomial_p", kernel: kernel.Get("legendre_polynomial_p"), rule: promoteFloat}
+	specialShiftedChebyshevPolynomialT = &pointwise{name: "special_shifted_chebyshev_polynomial_t", kernel: kernel.Get("shifted_chebyshev_polynomial_t"), rule: promoteFloat}
+	specialShiftedChebyshevPolynomialU = &pointwise{name: "special_shifted_chebyshev_polynomial_u", kernel: kernel.Get("shifted_chebyshev_polynomial_u"), rule: promoteFloat}
+	specialShiftedChebyshevPolynomialV = &pointwise{name: "special_shifted_chebyshev_polynomial_v", kernel: kernel.Get("shifted_chebyshev_polynomial_v"), rule: promoteFloat}
+	specialShiftedChebyshevPolynomialW = &pointwise{name: "special_shifted_chebyshev_polynomial_w", kernel: kernel.Get("shifted_chebyshev_polynomial_w"), rule: promoteFloat}
 )
 
 // Mul is the operator mul.
@@ -466,7 +496,7 @@ func Digamma(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // I0 is the operator i0.
 //
-// The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+// The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
 func I0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return i0.run(out, nil, self)
 }
@@ -527,6 +557,27 @@ func Lcm(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return lcm.run(out, nil, self, other)
 }
 
+// SpecialI0e is the operator special.i0e.
+//
+// The modified Bessel function of the first kind of order 0, times exp(-|`self`|). Integers and bool count as the default dtype.
+func SpecialI0e(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialI0e.run(out, nil, self)
+}
+
+// SpecialI1 is the operator special.i1.
+//
+// The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+func SpecialI1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialI1.run(out, nil, self)
+}
+
+// SpecialI1e is the operator special.i1e.
+//
+// The modified Bessel function of the first kind of order 1, times exp(-|`self`|). Integers and bool count as the default dtype.
+func SpecialI1e(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialI1e.run(out, nil, self)
+}
+
 // SpecialXlog1py is the operator special.xlog1py.
 //
 // `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
@@ -539,4 +590,193 @@ func SpecialXlog1py(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // The Hurwitz zeta function: the sum of (`other` + k)^-`self` over k >= 0; the shapes broadcast.
 func SpecialZeta(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialZeta.run(out, nil, self, other)
+}
+
+// SpecialEntr is the operator special.entr.
+//
+// -`self` log(`self`): 0 at 0, -inf of negative numbers. Integers and bool count as the default dtype.
+func SpecialEntr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialEntr.run(out, nil, self)
+}
+
+// SpecialErfcx is the operator special.erfcx.
+//
+// exp(`self`^2) erfc(`self`), finite where erfc is 0. Integers and bool count as the default dtype.
+func SpecialErfcx(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialErfcx.run(out, nil, self)
+}
+
+// SpecialNdtr is the operator special.ndtr.
+//
+// The standard normal distribution: the probability that a number is less than `self`. Integers and bool count as the default dtype.
+func SpecialNdtr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialNdtr.run(out, nil, self)
+}
+
+// SpecialLogNdtr is the operator special.log_ndtr.
+//
+// The logarithm of the standard normal distribution, accurate where that is near 0 and 1. Integers and bool count as the default dtype.
+func SpecialLogNdtr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialLogNdtr.run(out, nil, self)
+}
+
+// SpecialNdtri is the operator special.ndtri.
+//
+// The inverse of the standard normal distribution: -inf at 0, inf at 1, NaN outside [0, 1]. Integers and bool count as the default dtype.
+func SpecialNdtri(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialNdtri.run(out, nil, self)
+}
+
+// SpecialBesselJ0 is the operator special.bessel_j0.
+//
+// The Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+func SpecialBesselJ0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialBesselJ0.run(out, nil, self)
+}
+
+// SpecialBesselJ1 is the operator special.bessel_j1.
+//
+// The Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+func SpecialBesselJ1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialBesselJ1.run(out, nil, self)
+}
+
+// SpecialBesselY0 is the operator special.bessel_y0.
+//
+// The Bessel function of the second kind of order 0; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+func SpecialBesselY0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialBesselY0.run(out, nil, self)
+}
+
+// SpecialBesselY1 is the operator special.bessel_y1.
+//
+// The Bessel function of the second kind of order 1; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+func SpecialBesselY1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialBesselY1.run(out, nil, self)
+}
+
+// SpecialModifiedBesselK0 is the operator special.modified_bessel_k0.
+//
+// The modified Bessel function of the second kind of order 0; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+func SpecialModifiedBesselK0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialModifiedBesselK0.run(out, nil, self)
+}
+
+// SpecialModifiedBesselK1 is the operator special.modified_bessel_k1.
+//
+// The modified Bessel function of the second kind of order 1; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+func SpecialModifiedBesselK1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialModifiedBesselK1.run(out, nil, self)
+}
+
+// SpecialScaledModifiedBesselK0 is the operator special.scaled_modified_bessel_k0.
+//
+// The modified Bessel function of the second kind of order 0, times exp(`self`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+func SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialScaledModifiedBesselK0.run(out, nil, self)
+}
+
+// SpecialScaledModifiedBesselK1 is the operator special.scaled_modified_bessel_k1.
+//
+// The modified Bessel function of the second kind of order 1, times exp(`self`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+func SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialScaledModifiedBesselK1.run(out, nil, self)
+}
+
+// SpecialSphericalBesselJ0 is the operator special.spherical_bessel_j0.
+//
+// The spherical Bessel function of the first kind of order 0: sin(`self`) / `self`, 1 at 0. Integers and bool count as the default dtype.
+func SpecialSphericalBesselJ0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialSphericalBesselJ0.run(out, nil, self)
+}
+
+// SpecialAiryAi is the operator special.airy_ai.
+//
+// The Airy function Ai; NaN below -2^60, where its phase is lost. Integers and bool count as the default dtype.
+func SpecialAiryAi(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialAiryAi.run(out, nil, self)
+}
+
+// SpecialChebyshevPolynomialT is the operator special.chebyshev_polynomial_t.
+//
+// The Chebyshev polynomial of the first kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+func SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialChebyshevPolynomialT.run(out, nil, x, n)
+}
+
+// SpecialChebyshevPolynomialU is the operator special.chebyshev_polynomial_u.
+//
+// The Chebyshev polynomial of the second kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+func SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialChebyshevPolynomialU.run(out, nil, x, n)
+}
+
+// SpecialChebyshevPolynomialV is the operator special.chebyshev_polynomial_v.
+//
+// The Chebyshev polynomial of the third kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+func SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialChebyshevPolynomialV.run(out, nil, x, n)
+}
+
+// SpecialChebyshevPolynomialW is the operator special.chebyshev_polynomial_w.
+//
+// The Chebyshev polynomial of the fourth kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+func SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialChebyshevPolynomialW.run(out, nil, x, n)
+}
+
+// SpecialHermitePolynomialH is the operator special.hermite_polynomial_h.
+//
+// The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+func SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialHermitePolynomialH.run(out, nil, x, n)
+}
+
+// SpecialHermitePolynomialHe is the operator special.hermite_polynomial_he.
+//
+// The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+func SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialHermitePolynomialHe.run(out, nil, x, n)
+}
+
+// SpecialLaguerrePolynomialL is the operator special.laguerre_polynomial_l.
+//
+// The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+func SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialLaguerrePolynomialL.run(out, nil, x, n)
+}
+
+// SpecialLegendrePolynomialP is the operator special.legendre_polynomial_p.
+//
+// The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+func SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialLegendrePolynomialP.run(out, nil, x, n)
+}
+
+// SpecialShiftedChebyshevPolynomialT is the operator special.shifted_chebyshev_polynomial_t.
+//
+// The Chebyshev polynomial of the first kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+func SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialShiftedChebyshevPolynomialT.run(out, nil, x, n)
+}
+
+// SpecialShiftedChebyshevPolynomialU is the operator special.shifted_chebyshev_polynomial_u.
+//
+// The Chebyshev polynomial of the second kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+func SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialShiftedChebyshevPolynomialU.run(out, nil, x, n)
+}
+
+// SpecialShiftedChebyshevPolynomialV is the operator special.shifted_chebyshev_polynomial_v.
+//
+// The Chebyshev polynomial of the third kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+func SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialShiftedChebyshevPolynomialV.run(out, nil, x, n)
+}
+
+// SpecialShiftedChebyshevPolynomialW is the operator special.shifted_chebyshev_polynomial_w.
+//
+// The Chebyshev polynomial of the fourth kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+func SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialShiftedChebyshevPolynomialW.run(out, nil, x, n)
 }

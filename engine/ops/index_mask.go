@@ -132,7 +132,7 @@ func MaskedSelect(out, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 
 // fillByMask writes the single element of value where mask, which broadcasts to self, is set.
 func (s *scope) fillByMask(self, mask, value *tensor.Tensor) {
-	if s.Err != nil || self.Numel() == 0 {
+	if s.Err != nil || self.Numel() == 0 || !launch.Known(self) {
 		return
 	}
 	to := s.raw(self, self.Sizes(), self.Strides())
@@ -159,7 +159,7 @@ func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 	if value.Dim() != 0 {
 		return nil, status.Runtimef("%s: only supports a 0-dimensional value tensor, but got tensor with %d dimension(s)", op, value.Dim())
 	}
-	v, err := launch.Item(op, value)
+	v, err := filler(op, self, value)
 	if err = cmp.Or(err, checkFits(op, v, self.DType())); err != nil {
 		return nil, err
 	}

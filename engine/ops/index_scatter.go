@@ -8,7 +8,6 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -341,7 +340,7 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 	case value.DType().IsComplex() && !self.DType().IsComplex():
 		return nil, status.Runtimef("%s: converting a complex value to non-complex type %v is not supported", op, self.DType())
 	}
-	number, err := launch.Item(op, value)
+	number, err := filler(op, self, value)
 	if err != nil {
 		return nil, err
 	}

@@ -121,6 +121,16 @@ func checkScale(op string, d dtype.DType, alpha, beta dtype.Scalar) error {
 	return nil
 }
 
+// wantBatches refuses tensors that have not the dimensions of batches of matrices, which baddbmm and addbmm look up by number.
+func wantBatches(op string, batches ...*tensor.Tensor) error {
+	for i, t := range batches {
+		if n := t.Dim(); n < 3 {
+			return status.Indexf("%s: batch%d must be a 3-D tensor; dimension %d is out of range for one of shape %v", op, i+1, n, t.Sizes())
+		}
+	}
+	return nil
+}
+
 // wantDims refuses a tensor of another number of dimensions.
 func wantDims(op, name string, t *tensor.Tensor, n int) error {
 	if t.Dim() != n {
@@ -178,6 +188,9 @@ func checkInPlace(op string, out, self *tensor.Tensor, sizes []int64) error {
 
 // Baddbmm is beta*self + alpha*(batch1 @ batch2).
 func Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	if err := wantBatches("baddbmm", batch1, batch2); err != nil {
+		return nil, err
+	}
 	if err := checkMatrices("baddbmm", "batch1", "batch2", batch1, batch2, 3); err != nil {
 		return nil, err
 	}
@@ -187,6 +200,9 @@ func Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar)
 // Addbmm is beta*self + alpha times the sum over the batch of batch1 @ batch2: one product along batch and inner dimension
 // together.
 func Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	if err := wantBatches("addbmm", batch1, batch2); err != nil {
+		return nil, err
+	}
 	if err := checkMatrices("addbmm", "batch1", "batch2", batch1, batch2, 3); err != nil {
 		return nil, err
 	}

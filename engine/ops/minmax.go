@@ -69,14 +69,28 @@ func Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, 
 	return extreme("amin", aminOf, out, self, dim, keepdim)
 }
 
+// extremeOfAll is extreme over all dimensions, to an out of any dtype that the result can be cast to.
+func extremeOfAll(op string, r reducer, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if out == nil || out.DType() == self.DType() {
+		return extreme(op, r, out, self, nil, false)
+	}
+	s := within(op)
+	defer s.Close()
+	made := s.Keep(extreme(op, r, nil, self, nil, false))
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return DeliverCast(op, out, made)
+}
+
 // Max is the largest of all elements.
 func Max(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return extreme("max", amaxOf, out, self, nil, false)
+	return extremeOfAll("max", amaxOf, out, self)
 }
 
 // Min is the smallest of all elements.
 func Min(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return extreme("min", aminOf, out, self, nil, false)
+	return extremeOfAll("min", aminOf, out, self)
 }
 
 // Aminmax is Amin and Amax over one dimension or all.

@@ -34,9 +34,6 @@ func ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth in
 
 // ScalarOperand makes a zero-dim tensor that counts as a number.
 func ScalarOperand(value dtype.Scalar) (*tensor.Tensor, error) {
-	if value.Wraps() { // what it will stand beside is not known
-		value = dtype.FloatScalar(value.F)
-	}
 	return tensor.WrappedNumber(value)
 }
 

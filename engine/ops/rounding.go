@@ -131,12 +131,14 @@ func (s *scope) bound(self, limit *tensor.Tensor, lower bool) *tensor.Tensor {
 		least, most = 0, math.MaxUint8
 	}
 	v := limit.Item()
+	above := v.Wraps() || v.I > most
+	below := !above && v.I < least
 	switch {
-	case v.I < least && lower:
+	case below && lower:
 		return s.Number(dtype.IntScalar(least))
-	case v.I > most && !lower:
+	case above && !lower:
 		return s.Number(dtype.IntScalar(most))
-	case v.I < least || v.I > most:
+	case below || above:
 		s.Err = overflow(s.Op, v, d)
 	}
 	return limit

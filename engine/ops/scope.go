@@ -29,7 +29,17 @@ func (s *scope) result(out, t *tensor.Tensor, apart ...*tensor.Tensor) (*tensor.
 
 // Deliver writes t to out, which takes its shape, has its dtype, and shares no memory with the tensors in apart.
 func Deliver(op string, out, t *tensor.Tensor, apart ...*tensor.Tensor) (*tensor.Tensor, error) {
+	return deliver(resultIn(op, out, t), t, apart)
+}
+
+// DeliverCast is Deliver to an out of a dtype that t's can be cast to.
+func DeliverCast(op string, out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	to := resultIn(op, out, t)
+	to.Exact = false
+	return deliver(to, t, nil)
+}
+
+func deliver(to iter.Output, t *tensor.Tensor, apart []*tensor.Tensor) (*tensor.Tensor, error) {
 	if err := to.Check(apart...); err != nil {
 		return nil, err
 	}

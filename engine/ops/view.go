@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -26,9 +25,6 @@ func View(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 func ViewDtype(self *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	return view.DType("view", self, d)
 }
-
-// ViewAs is View of the shape of other.
-func ViewAs(self, other *tensor.Tensor) (*tensor.Tensor, error) { return View(self, other.Sizes()) }
 
 // Detach is another tensor over the same memory.
 func Detach(self *tensor.Tensor) (*tensor.Tensor, error) { return self.Alias(), nil }
@@ -100,11 +96,6 @@ func Expand(self *tensor.Tensor, size []int64, _ bool) (*tensor.Tensor, error) {
 	return view.Expand("expand", self, size)
 }
 
-// ExpandAs is Expand to the shape of other.
-func ExpandAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return view.Expand("expand_as", self, other.Sizes())
-}
-
 // BroadcastTo is Expand under its array API name.
 func BroadcastTo(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	return view.Expand("broadcast_to", self, size)
@@ -155,18 +146,6 @@ func Slice(self *tensor.Tensor, dim int64, start, end Int, step int64) (*tensor.
 // Narrow views length positions of a dimension from start.
 func Narrow(self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
 	return view.Narrow("narrow", self, dim, start, length)
-}
-
-// NarrowTensor is Narrow from a start that a tensor holds.
-func NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (*tensor.Tensor, error) {
-	if start.Dim() != 0 || !start.DType().IsIntegral() {
-		return nil, status.Runtimef("narrow: start must be a 0-dim integral tensor, but got shape %v of %v", start.Sizes(), start.DType())
-	}
-	from, err := launch.Item("narrow", start)
-	if err != nil {
-		return nil, err
-	}
-	return Narrow(self, dim, from.I, length)
 }
 
 // NarrowCopy is a copy of Narrow's view.

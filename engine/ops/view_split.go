@@ -3,8 +3,6 @@ package ops
 import (
 	"math"
 
-	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -171,28 +169,6 @@ func TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64) ([]*ten
 		return nil, err
 	}
 	return tensorSplitIndices("tensor_split", self, indices, d)
-}
-
-// TensorSplitTensor is TensorSplit or TensorSplitIndices by a CPU int64 tensor of 0 or 1 dimensions.
-func TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
-	by := indicesOrSections
-	if by.DType() != dtype.Int64 || by.Dim() > 1 {
-		return nil, status.Runtimef("tensor_split: expected tensor_indices_or_sections to be an int64 tensor of 0 or 1 dimensions, but got %v of shape %v", by.DType(), by.Sizes())
-	}
-	s := within("tensor_split")
-	defer s.Close()
-	list := s.cast(by, dtype.Int64)
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	indices, err := launch.Ints(s.Op, list)
-	if err != nil {
-		return nil, err
-	}
-	if by.Dim() == 0 {
-		return TensorSplit(self, indices[0], dim)
-	}
-	return TensorSplitIndices(self, indices, dim)
 }
 
 // alignedSplit is hsplit, vsplit and dsplit: a cut along the dimension that stacking in that direction joins.

@@ -120,7 +120,7 @@ func parseType(text string) (t Type, alias string, mutated bool, err error) {
 		text, t.Optional = strings.CutSuffix(text, "?") // Tensor?[]: a list of tensors, some absent
 	}
 	t.Base = strings.ReplaceAll(text, "Tensor|Scalar", "Operand")
-	if t.Deleter = text == "deleter"; t.Deleter {
+	if t.Function = functionTypes[text]; t.Function != "" {
 		t.Base = "pointer"
 	}
 	if !slices.Contains(Bases, t.Base) {

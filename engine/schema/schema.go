@@ -45,6 +45,7 @@ type Words map[string][]string
 type Python struct {
 	Internal bool              `yaml:"internal"` // called by the package's own modules; users do not see it
 	Variadic bool              `yaml:"variadic"` // the list of tensors is given as separate arguments
+	Tuple    bool              `yaml:"tuple"`    // several results come in a plain tuple
 	Names    map[string]string `yaml:"names"`    // of parameters that are not called as in the signature
 	Wrapped  []string          `yaml:"wrapped"`  // the forms, function or method, that a hand-written one with its own types replaces
 	Dunder   string            `yaml:"dunder"`   // add: __add__, and __radd__ and __iadd__ where Python has them
@@ -69,10 +70,10 @@ type Arg struct {
 
 // Type of an argument.
 type Type struct {
-	Base     string // Tensor, Scalar, Operand (Tensor or Scalar), int, float, bool, str, dtype, device, layout, memory_format, Generator, Index, Storage, pointer
+	Base     string // Tensor, Scalar, Operand (Tensor or Scalar), int, float, bool, str, dtype, device, layout, memory_format, Generator, Index, Storage, Node, pointer
 	List     bool
 	Optional bool
-	Deleter  bool // a pointer to a C function void (*)(void *)
+	Function string // of a pointer to a C function: its type in C
 }
 
 func (t Type) String() string {
@@ -87,7 +88,12 @@ func (t Type) String() string {
 }
 
 // Bases are the known argument types.
-var Bases = []string{"Tensor", "Scalar", "Operand", "int", "float", "bool", "str", "dtype", "device", "layout", "memory_format", "Generator", "Index", "Storage", "pointer"}
+var Bases = []string{"Tensor", "Scalar", "Operand", "int", "float", "bool", "str", "dtype", "device", "layout", "memory_format", "Generator", "Index", "Storage", "Node", "pointer"}
+
+// functionTypes are the types of pointers to C functions, with their names in C.
+var functionTypes = map[string]string{
+	"deleter": "tensor_deleter", "callback": "tensor_callback", "pack": "tensor_pack", "unpack": "tensor_unpack", "watcher": "tensor_watcher",
+}
 
 var variants = []string{"function", "method", "inplace", "out"}
 
@@ -160,6 +166,10 @@ var Promotions = map[string]Promotion{
 		Result: func(d dtype.DType) dtype.DType { return floating(d).ToReal() },
 	},
 	"complex": {"the complex counterpart of the promoted dtype", dtype.DType.ToComplex, "complexOf", "C"},
+	"complex_float": {
+		Text:   "the complex counterpart of the promoted dtype, that of the default dtype for integers and bool",
+		Result: func(d dtype.DType) dtype.DType { return floating(d).ToComplex() },
+	},
 	"float64 or complex128": {Text: "float64, complex128 for complex operands", Result: func(d dtype.DType) dtype.DType {
 		if d.IsComplex() {
 			return dtype.Complex128

@@ -25,7 +25,8 @@ const (
 	Forked         Code = 8  // called in a forked child process
 	Internal       Code = 9  // a defect of libtensor itself
 	IO             Code = 10 // OSError: a file could not be read or written
-	Linalg         Code = 11 // LinAlgError: a matrix that a factorization or a solution does not exist for
+	Callback       Code = 11 // a function of the program has failed, which knows why
+	Linalg         Code = 12 // LinAlgError: a matrix that a factorization or a solution does not exist for
 )
 
 // Error is an error with a code.

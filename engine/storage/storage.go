@@ -225,12 +225,16 @@ var UsedElsewhere = func(*Storage) bool { return false }
 // Moving tells whether the bytes are being moved.
 func (s *Storage) Moving() bool { return s.moving.Load() != 0 }
 
-// move runs change, which gives the bytes another place, unless a call of another thread uses them.
+// move runs change, which gives the bytes another place, unless a call of another thread uses them, or one that has ended since
+// the caller looked has lent them.
 func (s *Storage) move(op string, change func() error) error {
 	s.moving.Add(1)
 	defer s.moving.Add(-1)
 	if UsedElsewhere(s) {
 		return status.Runtimef("%s: the storage of %d bytes is in use by a call on another thread and cannot move; wait for that call to end", op, s.nbytes)
+	}
+	if s.fixed.Load() {
+		return status.Runtimef("%s: the storage of %d bytes cannot move: %s", op, s.nbytes, s.holder())
 	}
 	return change()
 }

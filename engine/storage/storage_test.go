@@ -23,6 +23,33 @@ func TestFixedStorageKeepsItsBytes(t *testing.T) {
 	s.Release()
 }
 
+// A call of another thread may lend the bytes, and end, between the look at a storage and the look at the calls in progress.
+func TestBytesThatAreLentMeanwhileStay(t *testing.T) {
+	before := UsedElsewhere
+	defer func() { UsedElsewhere = before }()
+	for name, move := range map[string]func(*Storage) error{
+		"grow":  func(s *Storage) error { return s.Resize("resize_", 1<<16) },
+		"empty": func(s *Storage) error { return s.Resize("resize_", 0) },
+		"share": func(s *Storage) error { return s.Share("share_memory_") },
+		"revert": func(s *Storage) error {
+			s.Revert(32, 0)
+			return status.Runtimef("revert: says nothing; an array of the host language")
+		},
+	} {
+		s, err := New("test", 64, device.Host, true)
+		require.NoError(t, err)
+		data := s.Data()
+		UsedElsewhere = func(s *Storage) bool {
+			s.Fix()
+			return false
+		}
+		require.ErrorContains(t, move(s), "an array of the host language", name)
+		require.Equal(t, data, s.Data(), name)
+		UsedElsewhere = before
+		s.Release()
+	}
+}
+
 // Programs write and read the same few blocks again and again, which the processor's caches then hold.
 func TestTheBlockFreedLastIsTakenFirst(t *testing.T) {
 	defer EmptyCache()

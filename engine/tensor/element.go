@@ -113,4 +113,9 @@ func (t *Tensor) At(index []int64) dtype.Scalar {
 }
 
 // Item is the value of a tensor with one element.
-func (t *Tensor) Item() dtype.Scalar { return Get(t.Data(), t.dtype) }
+func (t *Tensor) Item() dtype.Scalar {
+	if t.kind.beyond {
+		return dtype.UintScalar(*(*uint64)(t.Data()))
+	}
+	return Get(t.Data(), t.dtype)
+}

@@ -38,6 +38,12 @@ type History interface {
 	Describe() (call string, wanted bool) // the recorded call that made the tensor, "" for none, and whether its gradient is wanted
 }
 
+// Node is a recorded call, which its histories, later calls and whoever asks for it refer to.
+type Node interface {
+	Release()     // gives a reference up
+	Name() string // of the call
+}
+
 // History of the tensor; nil where there is none.
 func (t *Tensor) History() History { return t.kind.history }
 
@@ -68,6 +74,7 @@ func (t *Tensor) State() any { return t.kind.state }
 type kind struct {
 	layout  Layout
 	wrapped bool // a wrapped number: stands for a plain number in promotion
+	beyond  bool // it is an integer beyond int64, whose bits are those of an unsigned one
 	keys    Keys
 	state   any
 	history History

@@ -284,7 +284,7 @@ func (t *Tensor) Set(op string, s *storage.Storage, d dtype.DType, sizes, stride
 	s.Retain()
 	t.storage.Release()
 	t.storage, t.dtype, t.offset, t.numel, t.reach = s, d, offset, numel, reach
-	t.kind.wrapped = false // a number stays one as long as nobody gives it another shape or storage
+	t.kind.wrapped, t.kind.beyond = false, false // a number stays one as long as nobody gives it another shape or storage
 	t.setGeometry(sizes, strides)
 	return nil
 }
@@ -365,7 +365,7 @@ func WrappedNumber(s dtype.Scalar) (*Tensor, error) {
 		return nil, err
 	}
 	Put(t.Data(), d, s)
-	t.kind.wrapped = true
+	t.kind.wrapped, t.kind.beyond = true, s.Wraps()
 	return t, nil
 }
 
@@ -417,6 +417,9 @@ func (t *Tensor) Numel() int64 { return t.numel }
 
 // IsWrappedNumber tells whether the tensor stands for a plain number.
 func (t *Tensor) IsWrappedNumber() bool { return t.kind.wrapped }
+
+// IsBeyondInt64 tells whether it stands for an integer that int64 cannot hold, which integers wrap around and floats can hold.
+func (t *Tensor) IsBeyondInt64() bool { return t.kind.beyond }
 
 // Rank is the tensor's weight in promotion.
 func (t *Tensor) Rank() dtype.Rank {

@@ -134,6 +134,16 @@ def elementary() -> Iterator[Case]:
             yield f"{name} {d}", case(f"t.{name}(a)", square(d), None)
 
 
+def special() -> Iterator[Case]:
+    for d in ("float32", "float64"):
+        for name in "i0 i1e bessel_j0 bessel_y1 modified_bessel_k0 airy_ai erfcx ndtr log_ndtr ndtri entr".split():
+            yield f"special.{name} {d} into out", case(f"t.special.{name}(a, out=c)", square(d) + "; c = a + 0", None)
+        yield f"special.gammainc {d}", case("t.special.gammainc(a, b)", square(d), None)
+        yield f"special.zeta {d}", case("t.special.zeta(a, b)", square(d) + "; a = a + 2", None)
+        for name in ("chebyshev_polynomial_t", "hermite_polynomial_he"):
+            yield f"special.{name} {d}", case(f"t.special.{name}(a, 5)", square(d), None)
+
+
 def reductions() -> Iterator[Case]:
     for d in ("uint8", "int64", *FLOATS, "complex64"):
         for name in ("sum", "mean", "prod", "amax", "argmax", "var", "norm"):
@@ -271,7 +281,7 @@ def neighbours() -> Iterator[Case]:
         yield f"{kind} tensor of 1000 x 100 to a list", case("a.tolist()", f"{data}; a = t.tensor(data)", None)
 
 
-FAMILIES = (small, memory, arithmetic, layouts, elementary, reductions, scans, copies, indexing, products, search, random, neighbours)
+FAMILIES = (small, memory, arithmetic, layouts, elementary, special, reductions, scans, copies, indexing, products, search, random, neighbours)
 
 
 def cases() -> Iterator[tuple[str, str, Make]]:

@@ -120,7 +120,19 @@ function viewOf(data, dtype = 'uint8') {
 const isClone = (data) => typeof data === 'object' && data !== null && isDtype(data.elements?.dtype) && memory.isTyped(data.elements.values);
 
 function make(op, data, given, share) {
-  const options = read(op, given, ['dtype', 'device', 'shape']);
+  const { requiresGrad, ...options } = read(op, given, ['dtype', 'device', 'shape', 'requiresGrad']);
+  const made = plain(op, data, options, share);
+  if (!requiresGrad) return made;
+  try {
+    native.setRequiresGrad(made, requiresGrad);
+  } catch (error) {
+    made.dispose();
+    throw error;
+  }
+  return made;
+}
+
+function plain(op, data, options, share) {
   if (memory.isUntyped(data)) data = viewOf(data, options.dtype);
   if (memory.isTyped(data)) return fromTyped(data, options, share);
   if (native.isTensor(data)) throw typeError(`${op}: the data must be a number, an array or a typed array; use clone() to copy a tensor`);

@@ -20,6 +20,7 @@ static const struct {
     [TENSOR_ERROR_FORKED] = {"TENSOR_ERROR_FORKED", napi_create_error},
     [TENSOR_ERROR_INTERNAL] = {"TENSOR_ERROR_INTERNAL", napi_create_error},
     [TENSOR_ERROR_IO] = {"TENSOR_ERROR_IO", napi_create_error},
+    [TENSOR_ERROR_CALLBACK] = {"TENSOR_ERROR_CALLBACK", napi_create_error},
     [TENSOR_ERROR_LINALG] = {"TENSOR_ERROR_LINALG", napi_create_error},
 };
 

@@ -554,6 +554,86 @@ static const lt_operator overloads_autograd_grad[] = {
     {"autogradGrad", arguments_autograd_grad, results_autograd_grad, 7, 7, 1, -1, {{call_autograd_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_remove_hook(const lt_value *a, lt_value *r) { (void)r; return tensor_remove_hook(a[0].i); }
+static const lt_argument arguments_remove_hook[] = {
+    {"hook", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_remove_hook[] = {
+    {"removeHook", arguments_remove_hook, NULL, 1, 1, 0, -1, {{call_remove_hook, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_pop_saved_tensors_hooks(const lt_value *a, lt_value *r) { (void)a; (void)r; return tensor_pop_saved_tensors_hooks(); }
+static const lt_operator overloads_pop_saved_tensors_hooks[] = {
+    {"popSavedTensorsHooks", NULL, NULL, 0, 0, 0, -1, {{call_pop_saved_tensors_hooks, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_get_version(const lt_value *a, lt_value *r) { return tensor_get_version(a[0].tensor, &r[0].i); }
+static const lt_argument arguments_get_version[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_get_version[] = {
+    {"out", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_get_version[] = {
+    {"getVersion", arguments_get_version, results_get_version, 1, 1, 1, -1, {{call_get_version, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_increment_version(const lt_value *a, lt_value *r) { (void)r; return tensor_increment_version(a[0].tensor); }
+static const lt_argument arguments_increment_version[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_increment_version[] = {
+    {"incrementVersion", arguments_increment_version, NULL, 1, 1, 0, -1, {{call_increment_version, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_set_detect_anomaly(const lt_value *a, lt_value *r) { (void)r; return tensor_set_detect_anomaly(a[0].i, a[1].i); }
+static const lt_argument arguments_set_detect_anomaly[] = {
+    {"enabled", LT_BOOL, 0, {0}},
+    {"checkNan", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_set_detect_anomaly[] = {
+    {"setDetectAnomaly", arguments_set_detect_anomaly, NULL, 2, 2, 0, -1, {{call_set_detect_anomaly, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_anomaly_enabled(const lt_value *a, lt_value *r) { (void)a; return tensor_is_anomaly_enabled(&r[0].b); }
+static const lt_argument results_is_anomaly_enabled[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_anomaly_enabled[] = {
+    {"isAnomalyEnabled", NULL, results_is_anomaly_enabled, 0, 0, 1, -1, {{call_is_anomaly_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_anomaly_check_nan_enabled(const lt_value *a, lt_value *r) { (void)a; return tensor_is_anomaly_check_nan_enabled(&r[0].b); }
+static const lt_argument results_is_anomaly_check_nan_enabled[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_anomaly_check_nan_enabled[] = {
+    {"isAnomalyCheckNanEnabled", NULL, results_is_anomaly_check_nan_enabled, 0, 0, 1, -1, {{call_is_anomaly_check_nan_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_handle(const lt_value *a, lt_value *r) { return tensor_handle(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_handle[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_handle[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_handle[] = {
+    {"handle", arguments_handle, results_handle, 1, 1, 1, -1, {{call_handle, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_grad(const lt_value *a, lt_value *r) { return tensor_is_grad(a[0].tensor, a[1].tensor, &r[0].b); }
+static const lt_argument arguments_is_grad[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_is_grad[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_grad[] = {
+    {"isGrad", arguments_is_grad, results_is_grad, 2, 2, 1, -1, {{call_is_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_eq(const lt_value *a, lt_value *r) { return tensor_eq(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_eq_scalar(const lt_value *a, lt_value *r) { return tensor_eq_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
 static tensor_status call_eq_(const lt_value *a, lt_value *r) { (void)r; return tensor_eq_(a[0].tensor, a[1].tensor); }
@@ -1758,6 +1838,415 @@ static const lt_argument results_vander[] = {
 };
 static const lt_operator overloads_vander[] = {
     {"vander", arguments_vander, results_vander, 3, 3, 1, -1, {{call_vander, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_fft_c2c(const lt_value *a, lt_value *r) { return tensor_fft_c2c(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, a[3].f, &r[0].tensor); }
+static const lt_argument arguments_fft_c2c[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST, {0}},
+    {"forward", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"scale", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1.0}},
+};
+static const lt_argument results_fft_c2c[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_c2c[] = {
+    {"fftC2c", arguments_fft_c2c, results_fft_c2c, 4, 4, 1, -1, {{call_fft_c2c, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_fft_r2c(const lt_value *a, lt_value *r) { return tensor_fft_r2c(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, a[3].f, &r[0].tensor); }
+static const lt_argument arguments_fft_r2c[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST, {0}},
+    {"onesided", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"scale", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1.0}},
+};
+static const lt_argument results_fft_r2c[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_r2c[] = {
+    {"fftR2c", arguments_fft_r2c, results_fft_r2c, 4, 4, 1, -1, {{call_fft_r2c, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_fft_c2r(const lt_value *a, lt_value *r) { return tensor_fft_c2r(a[0].tensor, a[1].i, a[2].i, a[3].f, &r[0].tensor); }
+static const lt_argument arguments_fft_c2r[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"size", LT_INT, 0, {0}},
+    {"scale", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1.0}},
+};
+static const lt_argument results_fft_c2r[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_c2r[] = {
+    {"fftC2r", arguments_fft_c2r, results_fft_c2r, 4, 4, 1, -1, {{call_fft_c2r, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_fft_fft(const lt_value *a, lt_value *r) { return tensor_fft_fft(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_fft_out(const lt_value *a, lt_value *r) { return tensor_fft_fft_out(a[0].tensor, a[1].i, a[2].i, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_fft[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_fft[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_fft[] = {
+    {"fft.fft", arguments_fft_fft, results_fft_fft, 4, 4, 1, -1, {{call_fft_fft, NULL}, {NULL, NULL}, {call_fft_fft_out, NULL}}},
+};
+
+static tensor_status call_fft_ifft(const lt_value *a, lt_value *r) { return tensor_fft_ifft(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_ifft_out(const lt_value *a, lt_value *r) { return tensor_fft_ifft_out(a[0].tensor, a[1].i, a[2].i, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_ifft[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_ifft[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_ifft[] = {
+    {"fft.ifft", arguments_fft_ifft, results_fft_ifft, 4, 4, 1, -1, {{call_fft_ifft, NULL}, {NULL, NULL}, {call_fft_ifft_out, NULL}}},
+};
+
+static tensor_status call_fft_rfft(const lt_value *a, lt_value *r) { return tensor_fft_rfft(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_rfft_out(const lt_value *a, lt_value *r) { return tensor_fft_rfft_out(a[0].tensor, a[1].i, a[2].i, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_rfft[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_rfft[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_rfft[] = {
+    {"fft.rfft", arguments_fft_rfft, results_fft_rfft, 4, 4, 1, -1, {{call_fft_rfft, NULL}, {NULL, NULL}, {call_fft_rfft_out, NULL}}},
+};
+
+static tensor_status call_fft_irfft(const lt_value *a, lt_value *r) { return tensor_fft_irfft(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_irfft_out(const lt_value *a, lt_value *r) { return tensor_fft_irfft_out(a[0].tensor, a[1].i, a[2].i, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_irfft[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_irfft[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_irfft[] = {
+    {"fft.irfft", arguments_fft_irfft, results_fft_irfft, 4, 4, 1, -1, {{call_fft_irfft, NULL}, {NULL, NULL}, {call_fft_irfft_out, NULL}}},
+};
+
+static tensor_status call_fft_hfft(const lt_value *a, lt_value *r) { return tensor_fft_hfft(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_hfft_out(const lt_value *a, lt_value *r) { return tensor_fft_hfft_out(a[0].tensor, a[1].i, a[2].i, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_hfft[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_hfft[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_hfft[] = {
+    {"fft.hfft", arguments_fft_hfft, results_fft_hfft, 4, 4, 1, -1, {{call_fft_hfft, NULL}, {NULL, NULL}, {call_fft_hfft_out, NULL}}},
+};
+
+static tensor_status call_fft_ihfft(const lt_value *a, lt_value *r) { return tensor_fft_ihfft(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_ihfft_out(const lt_value *a, lt_value *r) { return tensor_fft_ihfft_out(a[0].tensor, a[1].i, a[2].i, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_ihfft[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_ihfft[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_ihfft[] = {
+    {"fft.ihfft", arguments_fft_ihfft, results_fft_ihfft, 4, 4, 1, -1, {{call_fft_ihfft, NULL}, {NULL, NULL}, {call_fft_ihfft_out, NULL}}},
+};
+
+static tensor_status call_fft_fft2(const lt_value *a, lt_value *r) { return tensor_fft_fft2(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_fft2_out(const lt_value *a, lt_value *r) { return tensor_fft_fft2_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_fft2[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_fft2[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_fft2[] = {
+    {"fft.fft2", arguments_fft_fft2, results_fft_fft2, 4, 4, 1, -1, {{call_fft_fft2, NULL}, {NULL, NULL}, {call_fft_fft2_out, NULL}}},
+};
+
+static tensor_status call_fft_fftn(const lt_value *a, lt_value *r) { return tensor_fft_fftn(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_fftn_out(const lt_value *a, lt_value *r) { return tensor_fft_fftn_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_fftn[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_fftn[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_fftn[] = {
+    {"fft.fftn", arguments_fft_fftn, results_fft_fftn, 4, 4, 1, -1, {{call_fft_fftn, NULL}, {NULL, NULL}, {call_fft_fftn_out, NULL}}},
+};
+
+static tensor_status call_fft_ifft2(const lt_value *a, lt_value *r) { return tensor_fft_ifft2(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_ifft2_out(const lt_value *a, lt_value *r) { return tensor_fft_ifft2_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_ifft2[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_ifft2[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_ifft2[] = {
+    {"fft.ifft2", arguments_fft_ifft2, results_fft_ifft2, 4, 4, 1, -1, {{call_fft_ifft2, NULL}, {NULL, NULL}, {call_fft_ifft2_out, NULL}}},
+};
+
+static tensor_status call_fft_ifftn(const lt_value *a, lt_value *r) { return tensor_fft_ifftn(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_ifftn_out(const lt_value *a, lt_value *r) { return tensor_fft_ifftn_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_ifftn[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_ifftn[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_ifftn[] = {
+    {"fft.ifftn", arguments_fft_ifftn, results_fft_ifftn, 4, 4, 1, -1, {{call_fft_ifftn, NULL}, {NULL, NULL}, {call_fft_ifftn_out, NULL}}},
+};
+
+static tensor_status call_fft_rfft2(const lt_value *a, lt_value *r) { return tensor_fft_rfft2(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_rfft2_out(const lt_value *a, lt_value *r) { return tensor_fft_rfft2_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_rfft2[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_rfft2[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_rfft2[] = {
+    {"fft.rfft2", arguments_fft_rfft2, results_fft_rfft2, 4, 4, 1, -1, {{call_fft_rfft2, NULL}, {NULL, NULL}, {call_fft_rfft2_out, NULL}}},
+};
+
+static tensor_status call_fft_rfftn(const lt_value *a, lt_value *r) { return tensor_fft_rfftn(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_rfftn_out(const lt_value *a, lt_value *r) { return tensor_fft_rfftn_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_rfftn[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_rfftn[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_rfftn[] = {
+    {"fft.rfftn", arguments_fft_rfftn, results_fft_rfftn, 4, 4, 1, -1, {{call_fft_rfftn, NULL}, {NULL, NULL}, {call_fft_rfftn_out, NULL}}},
+};
+
+static tensor_status call_fft_irfft2(const lt_value *a, lt_value *r) { return tensor_fft_irfft2(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_irfft2_out(const lt_value *a, lt_value *r) { return tensor_fft_irfft2_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_irfft2[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_irfft2[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_irfft2[] = {
+    {"fft.irfft2", arguments_fft_irfft2, results_fft_irfft2, 4, 4, 1, -1, {{call_fft_irfft2, NULL}, {NULL, NULL}, {call_fft_irfft2_out, NULL}}},
+};
+
+static tensor_status call_fft_irfftn(const lt_value *a, lt_value *r) { return tensor_fft_irfftn(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_irfftn_out(const lt_value *a, lt_value *r) { return tensor_fft_irfftn_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_irfftn[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_irfftn[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_irfftn[] = {
+    {"fft.irfftn", arguments_fft_irfftn, results_fft_irfftn, 4, 4, 1, -1, {{call_fft_irfftn, NULL}, {NULL, NULL}, {call_fft_irfftn_out, NULL}}},
+};
+
+static tensor_status call_fft_hfft2(const lt_value *a, lt_value *r) { return tensor_fft_hfft2(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_hfft2_out(const lt_value *a, lt_value *r) { return tensor_fft_hfft2_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_hfft2[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_hfft2[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_hfft2[] = {
+    {"fft.hfft2", arguments_fft_hfft2, results_fft_hfft2, 4, 4, 1, -1, {{call_fft_hfft2, NULL}, {NULL, NULL}, {call_fft_hfft2_out, NULL}}},
+};
+
+static tensor_status call_fft_hfftn(const lt_value *a, lt_value *r) { return tensor_fft_hfftn(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_hfftn_out(const lt_value *a, lt_value *r) { return tensor_fft_hfftn_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_hfftn[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_hfftn[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_hfftn[] = {
+    {"fft.hfftn", arguments_fft_hfftn, results_fft_hfftn, 4, 4, 1, -1, {{call_fft_hfftn, NULL}, {NULL, NULL}, {call_fft_hfftn_out, NULL}}},
+};
+
+static tensor_status call_fft_ihfft2(const lt_value *a, lt_value *r) { return tensor_fft_ihfft2(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_ihfft2_out(const lt_value *a, lt_value *r) { return tensor_fft_ihfft2_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_ihfft2[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_ihfft2[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_ihfft2[] = {
+    {"fft.ihfft2", arguments_fft_ihfft2, results_fft_ihfft2, 4, 4, 1, -1, {{call_fft_ihfft2, NULL}, {NULL, NULL}, {call_fft_ihfft2_out, NULL}}},
+};
+
+static tensor_status call_fft_ihfftn(const lt_value *a, lt_value *r) { return tensor_fft_ihfftn(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
+static tensor_status call_fft_ihfftn_out(const lt_value *a, lt_value *r) { return tensor_fft_ihfftn_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
+static const lt_argument arguments_fft_ihfftn[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_ihfftn[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_ihfftn[] = {
+    {"fft.ihfftn", arguments_fft_ihfftn, results_fft_ihfftn, 4, 4, 1, -1, {{call_fft_ihfftn, NULL}, {NULL, NULL}, {call_fft_ihfftn_out, NULL}}},
+};
+
+static tensor_status call_fft_fftshift(const lt_value *a, lt_value *r) { return tensor_fft_fftshift(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_fft_fftshift[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_fftshift[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_fftshift[] = {
+    {"fft.fftshift", arguments_fft_fftshift, results_fft_fftshift, 2, 2, 1, -1, {{call_fft_fftshift, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_fft_ifftshift(const lt_value *a, lt_value *r) { return tensor_fft_ifftshift(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_fft_ifftshift[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_fft_ifftshift[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_ifftshift[] = {
+    {"fft.ifftshift", arguments_fft_ifftshift, results_fft_ifftshift, 2, 2, 1, -1, {{call_fft_ifftshift, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_fft_fftfreq(const lt_value *a, lt_value *r) { return tensor_fft_fftfreq(a[0].i, a[1].f, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static tensor_status call_fft_fftfreq_out(const lt_value *a, lt_value *r) { return tensor_fft_fftfreq_out(a[0].i, a[1].f, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, r[0].tensor); }
+static const lt_argument arguments_fft_fftfreq[] = {
+    {"n", LT_INT, 0, {0}},
+    {"d", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1.0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_fft_fftfreq[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_fftfreq[] = {
+    {"fft.fftfreq", arguments_fft_fftfreq, results_fft_fftfreq, 5, 2, 1, -1, {{call_fft_fftfreq, NULL}, {NULL, NULL}, {call_fft_fftfreq_out, NULL}}},
+};
+
+static tensor_status call_fft_rfftfreq(const lt_value *a, lt_value *r) { return tensor_fft_rfftfreq(a[0].i, a[1].f, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static tensor_status call_fft_rfftfreq_out(const lt_value *a, lt_value *r) { return tensor_fft_rfftfreq_out(a[0].i, a[1].f, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, r[0].tensor); }
+static const lt_argument arguments_fft_rfftfreq[] = {
+    {"n", LT_INT, 0, {0}},
+    {"d", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1.0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_fft_rfftfreq[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_fft_rfftfreq[] = {
+    {"fft.rfftfreq", arguments_fft_rfftfreq, results_fft_rfftfreq, 5, 2, 1, -1, {{call_fft_rfftfreq, NULL}, {NULL, NULL}, {call_fft_rfftfreq_out, NULL}}},
+};
+
+static tensor_status call_stft(const lt_value *a, lt_value *r) { return tensor_stft(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].tensor, a[5].i, a[6].text, a[7].i, (int32_t)a[8].i, (int32_t)a[9].i, (int32_t)a[10].i, &r[0].tensor); }
+static const lt_argument arguments_stft[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"nFft", LT_INT, 0, {0}},
+    {"hopLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"winLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"window", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"center", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"padMode", LT_STR, LT_HAS_DEFAULT, {.text = "reflect"}},
+    {"normalized", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"onesided", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+    {"returnComplex", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+    {"alignToWindow", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_stft[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_stft[] = {
+    {"stft", arguments_stft, results_stft, 11, 11, 1, -1, {{call_stft, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_istft(const lt_value *a, lt_value *r) { return tensor_istft(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].tensor, a[5].i, a[6].i, (int32_t)a[7].i, a[8].i, a[9].i, &r[0].tensor); }
+static const lt_argument arguments_istft[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"nFft", LT_INT, 0, {0}},
+    {"hopLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"winLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"window", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"center", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"normalized", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"onesided", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+    {"length", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"returnComplex", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_istft[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_istft[] = {
+    {"istft", arguments_istft, results_istft, 10, 10, 1, -1, {{call_istft, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_save(const lt_value *a, lt_value *r) { (void)r; return tensor_save(a[0].text, a[1].text, a[2].list.data, a[2].list.length, a[3].i); }
@@ -6112,6 +6601,177 @@ static const lt_operator overloads_log_softmax[] = {
     {"logSoftmax", arguments_log_softmax, results_log_softmax, 3, 3, 1, -1, {{call_log_softmax, NULL}, {NULL, NULL}, {call_log_softmax_out, NULL}}},
 };
 
+static tensor_status call_signal_windows_bartlett(const lt_value *a, lt_value *r) { return tensor_signal_windows_bartlett(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_bartlett[] = {
+    {"M", LT_INT, 0, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_bartlett[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_bartlett[] = {
+    {"signal.windows.bartlett", arguments_signal_windows_bartlett, results_signal_windows_bartlett, 5, 1, 1, -1, {{call_signal_windows_bartlett, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_blackman(const lt_value *a, lt_value *r) { return tensor_signal_windows_blackman(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_blackman[] = {
+    {"M", LT_INT, 0, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_blackman[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_blackman[] = {
+    {"signal.windows.blackman", arguments_signal_windows_blackman, results_signal_windows_blackman, 5, 1, 1, -1, {{call_signal_windows_blackman, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_cosine(const lt_value *a, lt_value *r) { return tensor_signal_windows_cosine(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_cosine[] = {
+    {"M", LT_INT, 0, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_cosine[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_cosine[] = {
+    {"signal.windows.cosine", arguments_signal_windows_cosine, results_signal_windows_cosine, 5, 1, 1, -1, {{call_signal_windows_cosine, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_exponential(const lt_value *a, lt_value *r) { return tensor_signal_windows_exponential(a[0].i, a[1].number, a[2].f, a[3].i, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_exponential[] = {
+    {"M", LT_INT, 0, {0}},
+    {"center", LT_FLOAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"tau", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.f = 1.0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_exponential[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_exponential[] = {
+    {"signal.windows.exponential", arguments_signal_windows_exponential, results_signal_windows_exponential, 7, 1, 1, -1, {{call_signal_windows_exponential, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_gaussian(const lt_value *a, lt_value *r) { return tensor_signal_windows_gaussian(a[0].i, a[1].f, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_gaussian[] = {
+    {"M", LT_INT, 0, {0}},
+    {"std", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.f = 1.0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_gaussian[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_gaussian[] = {
+    {"signal.windows.gaussian", arguments_signal_windows_gaussian, results_signal_windows_gaussian, 6, 1, 1, -1, {{call_signal_windows_gaussian, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_general_cosine(const lt_value *a, lt_value *r) { return tensor_signal_windows_general_cosine(a[0].i, a[1].list.data, a[1].list.length, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_general_cosine[] = {
+    {"M", LT_INT, 0, {0}},
+    {"coefficients", LT_FLOAT, LT_IS_LIST | LT_IS_KEYWORD, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_general_cosine[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_general_cosine[] = {
+    {"signal.windows.generalCosine", arguments_signal_windows_general_cosine, results_signal_windows_general_cosine, 6, 1, 1, -1, {{call_signal_windows_general_cosine, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_general_hamming(const lt_value *a, lt_value *r) { return tensor_signal_windows_general_hamming(a[0].i, a[1].f, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_general_hamming[] = {
+    {"M", LT_INT, 0, {0}},
+    {"alpha", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.f = 0.54}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_general_hamming[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_general_hamming[] = {
+    {"signal.windows.generalHamming", arguments_signal_windows_general_hamming, results_signal_windows_general_hamming, 6, 1, 1, -1, {{call_signal_windows_general_hamming, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_hamming(const lt_value *a, lt_value *r) { return tensor_signal_windows_hamming(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_hamming[] = {
+    {"M", LT_INT, 0, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_hamming[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_hamming[] = {
+    {"signal.windows.hamming", arguments_signal_windows_hamming, results_signal_windows_hamming, 5, 1, 1, -1, {{call_signal_windows_hamming, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_hann(const lt_value *a, lt_value *r) { return tensor_signal_windows_hann(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_hann[] = {
+    {"M", LT_INT, 0, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_hann[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_hann[] = {
+    {"signal.windows.hann", arguments_signal_windows_hann, results_signal_windows_hann, 5, 1, 1, -1, {{call_signal_windows_hann, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_kaiser(const lt_value *a, lt_value *r) { return tensor_signal_windows_kaiser(a[0].i, a[1].f, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_kaiser[] = {
+    {"M", LT_INT, 0, {0}},
+    {"beta", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.f = 12.0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_kaiser[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_kaiser[] = {
+    {"signal.windows.kaiser", arguments_signal_windows_kaiser, results_signal_windows_kaiser, 6, 1, 1, -1, {{call_signal_windows_kaiser, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_signal_windows_nuttall(const lt_value *a, lt_value *r) { return tensor_signal_windows_nuttall(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
+static const lt_argument arguments_signal_windows_nuttall[] = {
+    {"M", LT_INT, 0, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_signal_windows_nuttall[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_windows_nuttall[] = {
+    {"signal.windows.nuttall", arguments_signal_windows_nuttall, results_signal_windows_nuttall, 5, 1, 1, -1, {{call_signal_windows_nuttall, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_sort(const lt_value *a, lt_value *r) { return tensor_sort(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_sort_out(const lt_value *a, lt_value *r) { return tensor_sort_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_sort[] = {
@@ -6921,6 +7581,42 @@ static const lt_operator overloads_special_xlogy[] = {
     {"special.xlogy", arguments_special_xlogy, results_special_xlogy, 2, 2, 1, 1, {{call_special_xlogy, call_special_xlogy_scalar}, {NULL, NULL}, {call_special_xlogy_out, call_special_xlogy_scalar_out}}},
 };
 
+static tensor_status call_special_i0e(const lt_value *a, lt_value *r) { return tensor_special_i0e(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_i0e_out(const lt_value *a, lt_value *r) { return tensor_special_i0e_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_i0e[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_i0e[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_i0e[] = {
+    {"special.i0e", arguments_special_i0e, results_special_i0e, 1, 1, 1, -1, {{call_special_i0e, NULL}, {NULL, NULL}, {call_special_i0e_out, NULL}}},
+};
+
+static tensor_status call_special_i1(const lt_value *a, lt_value *r) { return tensor_special_i1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_i1_out(const lt_value *a, lt_value *r) { return tensor_special_i1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_i1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_i1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_i1[] = {
+    {"special.i1", arguments_special_i1, results_special_i1, 1, 1, 1, -1, {{call_special_i1, NULL}, {NULL, NULL}, {call_special_i1_out, NULL}}},
+};
+
+static tensor_status call_special_i1e(const lt_value *a, lt_value *r) { return tensor_special_i1e(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_i1e_out(const lt_value *a, lt_value *r) { return tensor_special_i1e_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_i1e[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_i1e[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_i1e[] = {
+    {"special.i1e", arguments_special_i1e, results_special_i1e, 1, 1, 1, -1, {{call_special_i1e, NULL}, {NULL, NULL}, {call_special_i1e_out, NULL}}},
+};
+
 static tensor_status call_special_xlog1py(const lt_value *a, lt_value *r) { return tensor_special_xlog1py(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_special_xlog1py_scalar(const lt_value *a, lt_value *r) { return tensor_special_xlog1py_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
 static tensor_status call_special_xlog1py_out(const lt_value *a, lt_value *r) { return tensor_special_xlog1py_out(a[0].tensor, a[1].tensor, r[0].tensor); }
@@ -6949,6 +7645,432 @@ static const lt_argument results_special_zeta[] = {
 };
 static const lt_operator overloads_special_zeta[] = {
     {"special.zeta", arguments_special_zeta, results_special_zeta, 2, 2, 1, 1, {{call_special_zeta, call_special_zeta_scalar}, {NULL, NULL}, {call_special_zeta_out, call_special_zeta_scalar_out}}},
+};
+
+static tensor_status call_special_softmax(const lt_value *a, lt_value *r) { return tensor_special_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static tensor_status call_special_softmax_out(const lt_value *a, lt_value *r) { return tensor_special_softmax_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
+static const lt_argument arguments_special_softmax[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_special_softmax[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_softmax[] = {
+    {"special.softmax", arguments_special_softmax, results_special_softmax, 3, 3, 1, -1, {{call_special_softmax, NULL}, {NULL, NULL}, {call_special_softmax_out, NULL}}},
+};
+
+static tensor_status call_special_log_softmax(const lt_value *a, lt_value *r) { return tensor_special_log_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static tensor_status call_special_log_softmax_out(const lt_value *a, lt_value *r) { return tensor_special_log_softmax_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
+static const lt_argument arguments_special_log_softmax[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_special_log_softmax[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_log_softmax[] = {
+    {"special.logSoftmax", arguments_special_log_softmax, results_special_log_softmax, 3, 3, 1, -1, {{call_special_log_softmax, NULL}, {NULL, NULL}, {call_special_log_softmax_out, NULL}}},
+};
+
+static tensor_status call_special_logsumexp(const lt_value *a, lt_value *r) { return tensor_special_logsumexp(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
+static tensor_status call_special_logsumexp_out(const lt_value *a, lt_value *r) { return tensor_special_logsumexp_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, r[0].tensor); }
+static const lt_argument arguments_special_logsumexp[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_special_logsumexp[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_logsumexp[] = {
+    {"special.logsumexp", arguments_special_logsumexp, results_special_logsumexp, 3, 3, 1, -1, {{call_special_logsumexp, NULL}, {NULL, NULL}, {call_special_logsumexp_out, NULL}}},
+};
+
+static tensor_status call_special_entr(const lt_value *a, lt_value *r) { return tensor_special_entr(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_entr_out(const lt_value *a, lt_value *r) { return tensor_special_entr_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_entr[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_entr[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_entr[] = {
+    {"special.entr", arguments_special_entr, results_special_entr, 1, 1, 1, -1, {{call_special_entr, NULL}, {NULL, NULL}, {call_special_entr_out, NULL}}},
+};
+
+static tensor_status call_special_erfcx(const lt_value *a, lt_value *r) { return tensor_special_erfcx(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_erfcx_out(const lt_value *a, lt_value *r) { return tensor_special_erfcx_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_erfcx[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_erfcx[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_erfcx[] = {
+    {"special.erfcx", arguments_special_erfcx, results_special_erfcx, 1, 1, 1, -1, {{call_special_erfcx, NULL}, {NULL, NULL}, {call_special_erfcx_out, NULL}}},
+};
+
+static tensor_status call_special_ndtr(const lt_value *a, lt_value *r) { return tensor_special_ndtr(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_ndtr_out(const lt_value *a, lt_value *r) { return tensor_special_ndtr_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_ndtr[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_ndtr[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_ndtr[] = {
+    {"special.ndtr", arguments_special_ndtr, results_special_ndtr, 1, 1, 1, -1, {{call_special_ndtr, NULL}, {NULL, NULL}, {call_special_ndtr_out, NULL}}},
+};
+
+static tensor_status call_special_log_ndtr(const lt_value *a, lt_value *r) { return tensor_special_log_ndtr(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_log_ndtr_out(const lt_value *a, lt_value *r) { return tensor_special_log_ndtr_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_log_ndtr[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_log_ndtr[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_log_ndtr[] = {
+    {"special.logNdtr", arguments_special_log_ndtr, results_special_log_ndtr, 1, 1, 1, -1, {{call_special_log_ndtr, NULL}, {NULL, NULL}, {call_special_log_ndtr_out, NULL}}},
+};
+
+static tensor_status call_special_ndtri(const lt_value *a, lt_value *r) { return tensor_special_ndtri(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_ndtri_out(const lt_value *a, lt_value *r) { return tensor_special_ndtri_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_ndtri[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_ndtri[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_ndtri[] = {
+    {"special.ndtri", arguments_special_ndtri, results_special_ndtri, 1, 1, 1, -1, {{call_special_ndtri, NULL}, {NULL, NULL}, {call_special_ndtri_out, NULL}}},
+};
+
+static tensor_status call_special_bessel_j0(const lt_value *a, lt_value *r) { return tensor_special_bessel_j0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_bessel_j0_out(const lt_value *a, lt_value *r) { return tensor_special_bessel_j0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_bessel_j0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_bessel_j0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_bessel_j0[] = {
+    {"special.besselJ0", arguments_special_bessel_j0, results_special_bessel_j0, 1, 1, 1, -1, {{call_special_bessel_j0, NULL}, {NULL, NULL}, {call_special_bessel_j0_out, NULL}}},
+};
+
+static tensor_status call_special_bessel_j1(const lt_value *a, lt_value *r) { return tensor_special_bessel_j1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_bessel_j1_out(const lt_value *a, lt_value *r) { return tensor_special_bessel_j1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_bessel_j1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_bessel_j1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_bessel_j1[] = {
+    {"special.besselJ1", arguments_special_bessel_j1, results_special_bessel_j1, 1, 1, 1, -1, {{call_special_bessel_j1, NULL}, {NULL, NULL}, {call_special_bessel_j1_out, NULL}}},
+};
+
+static tensor_status call_special_bessel_y0(const lt_value *a, lt_value *r) { return tensor_special_bessel_y0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_bessel_y0_out(const lt_value *a, lt_value *r) { return tensor_special_bessel_y0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_bessel_y0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_bessel_y0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_bessel_y0[] = {
+    {"special.besselY0", arguments_special_bessel_y0, results_special_bessel_y0, 1, 1, 1, -1, {{call_special_bessel_y0, NULL}, {NULL, NULL}, {call_special_bessel_y0_out, NULL}}},
+};
+
+static tensor_status call_special_bessel_y1(const lt_value *a, lt_value *r) { return tensor_special_bessel_y1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_bessel_y1_out(const lt_value *a, lt_value *r) { return tensor_special_bessel_y1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_bessel_y1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_bessel_y1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_bessel_y1[] = {
+    {"special.besselY1", arguments_special_bessel_y1, results_special_bessel_y1, 1, 1, 1, -1, {{call_special_bessel_y1, NULL}, {NULL, NULL}, {call_special_bessel_y1_out, NULL}}},
+};
+
+static tensor_status call_special_modified_bessel_i0(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_i0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_modified_bessel_i0_out(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_i0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_modified_bessel_i0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_modified_bessel_i0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_modified_bessel_i0[] = {
+    {"special.modifiedBesselI0", arguments_special_modified_bessel_i0, results_special_modified_bessel_i0, 1, 1, 1, -1, {{call_special_modified_bessel_i0, NULL}, {NULL, NULL}, {call_special_modified_bessel_i0_out, NULL}}},
+};
+
+static tensor_status call_special_modified_bessel_i1(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_i1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_modified_bessel_i1_out(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_i1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_modified_bessel_i1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_modified_bessel_i1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_modified_bessel_i1[] = {
+    {"special.modifiedBesselI1", arguments_special_modified_bessel_i1, results_special_modified_bessel_i1, 1, 1, 1, -1, {{call_special_modified_bessel_i1, NULL}, {NULL, NULL}, {call_special_modified_bessel_i1_out, NULL}}},
+};
+
+static tensor_status call_special_modified_bessel_k0(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_k0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_modified_bessel_k0_out(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_k0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_modified_bessel_k0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_modified_bessel_k0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_modified_bessel_k0[] = {
+    {"special.modifiedBesselK0", arguments_special_modified_bessel_k0, results_special_modified_bessel_k0, 1, 1, 1, -1, {{call_special_modified_bessel_k0, NULL}, {NULL, NULL}, {call_special_modified_bessel_k0_out, NULL}}},
+};
+
+static tensor_status call_special_modified_bessel_k1(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_k1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_modified_bessel_k1_out(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_k1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_modified_bessel_k1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_modified_bessel_k1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_modified_bessel_k1[] = {
+    {"special.modifiedBesselK1", arguments_special_modified_bessel_k1, results_special_modified_bessel_k1, 1, 1, 1, -1, {{call_special_modified_bessel_k1, NULL}, {NULL, NULL}, {call_special_modified_bessel_k1_out, NULL}}},
+};
+
+static tensor_status call_special_scaled_modified_bessel_k0(const lt_value *a, lt_value *r) { return tensor_special_scaled_modified_bessel_k0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_scaled_modified_bessel_k0_out(const lt_value *a, lt_value *r) { return tensor_special_scaled_modified_bessel_k0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_scaled_modified_bessel_k0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_scaled_modified_bessel_k0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_scaled_modified_bessel_k0[] = {
+    {"special.scaledModifiedBesselK0", arguments_special_scaled_modified_bessel_k0, results_special_scaled_modified_bessel_k0, 1, 1, 1, -1, {{call_special_scaled_modified_bessel_k0, NULL}, {NULL, NULL}, {call_special_scaled_modified_bessel_k0_out, NULL}}},
+};
+
+static tensor_status call_special_scaled_modified_bessel_k1(const lt_value *a, lt_value *r) { return tensor_special_scaled_modified_bessel_k1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_scaled_modified_bessel_k1_out(const lt_value *a, lt_value *r) { return tensor_special_scaled_modified_bessel_k1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_scaled_modified_bessel_k1[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_scaled_modified_bessel_k1[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_scaled_modified_bessel_k1[] = {
+    {"special.scaledModifiedBesselK1", arguments_special_scaled_modified_bessel_k1, results_special_scaled_modified_bessel_k1, 1, 1, 1, -1, {{call_special_scaled_modified_bessel_k1, NULL}, {NULL, NULL}, {call_special_scaled_modified_bessel_k1_out, NULL}}},
+};
+
+static tensor_status call_special_spherical_bessel_j0(const lt_value *a, lt_value *r) { return tensor_special_spherical_bessel_j0(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_spherical_bessel_j0_out(const lt_value *a, lt_value *r) { return tensor_special_spherical_bessel_j0_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_spherical_bessel_j0[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_spherical_bessel_j0[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_spherical_bessel_j0[] = {
+    {"special.sphericalBesselJ0", arguments_special_spherical_bessel_j0, results_special_spherical_bessel_j0, 1, 1, 1, -1, {{call_special_spherical_bessel_j0, NULL}, {NULL, NULL}, {call_special_spherical_bessel_j0_out, NULL}}},
+};
+
+static tensor_status call_special_airy_ai(const lt_value *a, lt_value *r) { return tensor_special_airy_ai(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_airy_ai_out(const lt_value *a, lt_value *r) { return tensor_special_airy_ai_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_airy_ai[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_special_airy_ai[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_airy_ai[] = {
+    {"special.airyAi", arguments_special_airy_ai, results_special_airy_ai, 1, 1, 1, -1, {{call_special_airy_ai, NULL}, {NULL, NULL}, {call_special_airy_ai_out, NULL}}},
+};
+
+static tensor_status call_special_chebyshev_polynomial_t(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_t(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_t_scalar(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_t_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_t_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_t_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_t_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_t_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_chebyshev_polynomial_t[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_chebyshev_polynomial_t[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_chebyshev_polynomial_t[] = {
+    {"special.chebyshevPolynomialT", arguments_special_chebyshev_polynomial_t, results_special_chebyshev_polynomial_t, 2, 2, 1, 1, {{call_special_chebyshev_polynomial_t, call_special_chebyshev_polynomial_t_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_t_out, call_special_chebyshev_polynomial_t_scalar_out}}},
+};
+
+static tensor_status call_special_chebyshev_polynomial_u(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_u(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_u_scalar(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_u_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_u_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_u_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_u_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_u_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_chebyshev_polynomial_u[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_chebyshev_polynomial_u[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_chebyshev_polynomial_u[] = {
+    {"special.chebyshevPolynomialU", arguments_special_chebyshev_polynomial_u, results_special_chebyshev_polynomial_u, 2, 2, 1, 1, {{call_special_chebyshev_polynomial_u, call_special_chebyshev_polynomial_u_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_u_out, call_special_chebyshev_polynomial_u_scalar_out}}},
+};
+
+static tensor_status call_special_chebyshev_polynomial_v(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_v(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_v_scalar(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_v_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_v_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_v_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_v_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_v_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_chebyshev_polynomial_v[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_chebyshev_polynomial_v[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_chebyshev_polynomial_v[] = {
+    {"special.chebyshevPolynomialV", arguments_special_chebyshev_polynomial_v, results_special_chebyshev_polynomial_v, 2, 2, 1, 1, {{call_special_chebyshev_polynomial_v, call_special_chebyshev_polynomial_v_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_v_out, call_special_chebyshev_polynomial_v_scalar_out}}},
+};
+
+static tensor_status call_special_chebyshev_polynomial_w(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_w(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_w_scalar(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_w_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_w_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_w_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_chebyshev_polynomial_w_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_w_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_chebyshev_polynomial_w[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_chebyshev_polynomial_w[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_chebyshev_polynomial_w[] = {
+    {"special.chebyshevPolynomialW", arguments_special_chebyshev_polynomial_w, results_special_chebyshev_polynomial_w, 2, 2, 1, 1, {{call_special_chebyshev_polynomial_w, call_special_chebyshev_polynomial_w_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_w_out, call_special_chebyshev_polynomial_w_scalar_out}}},
+};
+
+static tensor_status call_special_hermite_polynomial_h(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_h(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_hermite_polynomial_h_scalar(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_h_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_hermite_polynomial_h_out(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_h_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_hermite_polynomial_h_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_h_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_hermite_polynomial_h[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_hermite_polynomial_h[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_hermite_polynomial_h[] = {
+    {"special.hermitePolynomialH", arguments_special_hermite_polynomial_h, results_special_hermite_polynomial_h, 2, 2, 1, 1, {{call_special_hermite_polynomial_h, call_special_hermite_polynomial_h_scalar}, {NULL, NULL}, {call_special_hermite_polynomial_h_out, call_special_hermite_polynomial_h_scalar_out}}},
+};
+
+static tensor_status call_special_hermite_polynomial_he(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_he(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_hermite_polynomial_he_scalar(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_he_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_hermite_polynomial_he_out(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_he_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_hermite_polynomial_he_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_he_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_hermite_polynomial_he[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_hermite_polynomial_he[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_hermite_polynomial_he[] = {
+    {"special.hermitePolynomialHe", arguments_special_hermite_polynomial_he, results_special_hermite_polynomial_he, 2, 2, 1, 1, {{call_special_hermite_polynomial_he, call_special_hermite_polynomial_he_scalar}, {NULL, NULL}, {call_special_hermite_polynomial_he_out, call_special_hermite_polynomial_he_scalar_out}}},
+};
+
+static tensor_status call_special_laguerre_polynomial_l(const lt_value *a, lt_value *r) { return tensor_special_laguerre_polynomial_l(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_laguerre_polynomial_l_scalar(const lt_value *a, lt_value *r) { return tensor_special_laguerre_polynomial_l_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_laguerre_polynomial_l_out(const lt_value *a, lt_value *r) { return tensor_special_laguerre_polynomial_l_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_laguerre_polynomial_l_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_laguerre_polynomial_l_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_laguerre_polynomial_l[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_laguerre_polynomial_l[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_laguerre_polynomial_l[] = {
+    {"special.laguerrePolynomialL", arguments_special_laguerre_polynomial_l, results_special_laguerre_polynomial_l, 2, 2, 1, 1, {{call_special_laguerre_polynomial_l, call_special_laguerre_polynomial_l_scalar}, {NULL, NULL}, {call_special_laguerre_polynomial_l_out, call_special_laguerre_polynomial_l_scalar_out}}},
+};
+
+static tensor_status call_special_legendre_polynomial_p(const lt_value *a, lt_value *r) { return tensor_special_legendre_polynomial_p(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_legendre_polynomial_p_scalar(const lt_value *a, lt_value *r) { return tensor_special_legendre_polynomial_p_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_legendre_polynomial_p_out(const lt_value *a, lt_value *r) { return tensor_special_legendre_polynomial_p_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_legendre_polynomial_p_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_legendre_polynomial_p_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_legendre_polynomial_p[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_legendre_polynomial_p[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_legendre_polynomial_p[] = {
+    {"special.legendrePolynomialP", arguments_special_legendre_polynomial_p, results_special_legendre_polynomial_p, 2, 2, 1, 1, {{call_special_legendre_polynomial_p, call_special_legendre_polynomial_p_scalar}, {NULL, NULL}, {call_special_legendre_polynomial_p_out, call_special_legendre_polynomial_p_scalar_out}}},
+};
+
+static tensor_status call_special_shifted_chebyshev_polynomial_t(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_t(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_t_scalar(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_t_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_t_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_t_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_t_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_t_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_shifted_chebyshev_polynomial_t[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_shifted_chebyshev_polynomial_t[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_shifted_chebyshev_polynomial_t[] = {
+    {"special.shiftedChebyshevPolynomialT", arguments_special_shifted_chebyshev_polynomial_t, results_special_shifted_chebyshev_polynomial_t, 2, 2, 1, 1, {{call_special_shifted_chebyshev_polynomial_t, call_special_shifted_chebyshev_polynomial_t_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_t_out, call_special_shifted_chebyshev_polynomial_t_scalar_out}}},
+};
+
+static tensor_status call_special_shifted_chebyshev_polynomial_u(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_u(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_u_scalar(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_u_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_u_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_u_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_u_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_u_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_shifted_chebyshev_polynomial_u[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_shifted_chebyshev_polynomial_u[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_shifted_chebyshev_polynomial_u[] = {
+    {"special.shiftedChebyshevPolynomialU", arguments_special_shifted_chebyshev_polynomial_u, results_special_shifted_chebyshev_polynomial_u, 2, 2, 1, 1, {{call_special_shifted_chebyshev_polynomial_u, call_special_shifted_chebyshev_polynomial_u_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_u_out, call_special_shifted_chebyshev_polynomial_u_scalar_out}}},
+};
+
+static tensor_status call_special_shifted_chebyshev_polynomial_v(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_v(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_v_scalar(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_v_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_v_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_v_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_v_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_v_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_shifted_chebyshev_polynomial_v[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_shifted_chebyshev_polynomial_v[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_shifted_chebyshev_polynomial_v[] = {
+    {"special.shiftedChebyshevPolynomialV", arguments_special_shifted_chebyshev_polynomial_v, results_special_shifted_chebyshev_polynomial_v, 2, 2, 1, 1, {{call_special_shifted_chebyshev_polynomial_v, call_special_shifted_chebyshev_polynomial_v_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_v_out, call_special_shifted_chebyshev_polynomial_v_scalar_out}}},
+};
+
+static tensor_status call_special_shifted_chebyshev_polynomial_w(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_w(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_w_scalar(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_w_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_w_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_w_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static tensor_status call_special_shifted_chebyshev_polynomial_w_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_w_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
+static const lt_argument arguments_special_shifted_chebyshev_polynomial_w[] = {
+    {"x", LT_OPERAND, 0, {0}},
+    {"n", LT_OPERAND, 0, {0}},
+};
+static const lt_argument results_special_shifted_chebyshev_polynomial_w[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_special_shifted_chebyshev_polynomial_w[] = {
+    {"special.shiftedChebyshevPolynomialW", arguments_special_shifted_chebyshev_polynomial_w, results_special_shifted_chebyshev_polynomial_w, 2, 2, 1, 1, {{call_special_shifted_chebyshev_polynomial_w, call_special_shifted_chebyshev_polynomial_w_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_w_out, call_special_shifted_chebyshev_polynomial_w_scalar_out}}},
 };
 
 static tensor_status call_diff(const lt_value *a, lt_value *r) { return tensor_diff(a[0].tensor, a[1].i, a[2].i, a[3].tensor, a[4].tensor, &r[0].tensor); }
@@ -8334,8 +9456,17 @@ const lt_entry lt_entries[] = {
     {"retainGrad", overloads_retain_grad, 1, LT_AS_FUNCTION},
     {"retainsGrad", overloads_retains_grad, 1, LT_AS_FUNCTION},
     {"detach_", overloads_detach_, 1, LT_AS_FUNCTION},
-    {"backward", overloads_backward, 1, LT_AS_FUNCTION},
+    {"backward", overloads_backward, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"autogradGrad", overloads_autograd_grad, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"removeHook", overloads_remove_hook, 1, LT_AS_FUNCTION},
+    {"popSavedTensorsHooks", overloads_pop_saved_tensors_hooks, 1, LT_AS_FUNCTION},
+    {"getVersion", overloads_get_version, 1, LT_AS_FUNCTION},
+    {"incrementVersion", overloads_increment_version, 1, LT_AS_FUNCTION},
+    {"setDetectAnomaly", overloads_set_detect_anomaly, 1, LT_AS_FUNCTION},
+    {"isAnomalyEnabled", overloads_is_anomaly_enabled, 1, LT_AS_FUNCTION},
+    {"isAnomalyCheckNanEnabled", overloads_is_anomaly_check_nan_enabled, 1, LT_AS_FUNCTION},
+    {"handle", overloads_handle, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"isGrad", overloads_is_grad, 1, LT_AS_FUNCTION},
     {"eq", overloads_eq, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"ne", overloads_ne, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"notEqual", overloads_not_equal, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
@@ -8411,6 +9542,33 @@ const lt_entry lt_entries[] = {
     {"blackmanWindow", overloads_blackman_window, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"kaiserWindow", overloads_kaiser_window, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"vander", overloads_vander, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fftC2c", overloads_fft_c2c, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fftR2c", overloads_fft_r2c, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fftC2r", overloads_fft_c2r, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.fft", overloads_fft_fft, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.ifft", overloads_fft_ifft, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.rfft", overloads_fft_rfft, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.irfft", overloads_fft_irfft, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.hfft", overloads_fft_hfft, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.ihfft", overloads_fft_ihfft, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.fft2", overloads_fft_fft2, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.fftn", overloads_fft_fftn, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.ifft2", overloads_fft_ifft2, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.ifftn", overloads_fft_ifftn, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.rfft2", overloads_fft_rfft2, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.rfftn", overloads_fft_rfftn, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.irfft2", overloads_fft_irfft2, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.irfftn", overloads_fft_irfftn, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.hfft2", overloads_fft_hfft2, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.hfftn", overloads_fft_hfftn, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.ihfft2", overloads_fft_ihfft2, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.ihfftn", overloads_fft_ihfftn, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.fftshift", overloads_fft_fftshift, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.ifftshift", overloads_fft_ifftshift, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.fftfreq", overloads_fft_fftfreq, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fft.rfftfreq", overloads_fft_rfftfreq, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"stft", overloads_stft, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"istft", overloads_istft, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"save", overloads_save, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"saveBytes", overloads_save_bytes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"saveDict", overloads_save_dict, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -8706,6 +9864,17 @@ const lt_entry lt_entries[] = {
     {"logsumexp", overloads_logsumexp, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"softmax", overloads_softmax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"logSoftmax", overloads_log_softmax, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"signal.windows.bartlett", overloads_signal_windows_bartlett, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.blackman", overloads_signal_windows_blackman, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.cosine", overloads_signal_windows_cosine, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.exponential", overloads_signal_windows_exponential, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.gaussian", overloads_signal_windows_gaussian, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.generalCosine", overloads_signal_windows_general_cosine, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.generalHamming", overloads_signal_windows_general_hamming, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.hamming", overloads_signal_windows_hamming, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.hann", overloads_signal_windows_hann, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.kaiser", overloads_signal_windows_kaiser, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signal.windows.nuttall", overloads_signal_windows_nuttall, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"sort", overloads_sort, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"argsort", overloads_argsort, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"msort", overloads_msort, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
@@ -8762,8 +9931,43 @@ const lt_entry lt_entries[] = {
     {"special.gammainc", overloads_special_gammainc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.gammaincc", overloads_special_gammaincc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.xlogy", overloads_special_xlogy, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.i0e", overloads_special_i0e, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.i1", overloads_special_i1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.i1e", overloads_special_i1e, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.xlog1py", overloads_special_xlog1py, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.zeta", overloads_special_zeta, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.softmax", overloads_special_softmax, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.logSoftmax", overloads_special_log_softmax, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.logsumexp", overloads_special_logsumexp, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.entr", overloads_special_entr, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.erfcx", overloads_special_erfcx, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.ndtr", overloads_special_ndtr, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.logNdtr", overloads_special_log_ndtr, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.ndtri", overloads_special_ndtri, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.besselJ0", overloads_special_bessel_j0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.besselJ1", overloads_special_bessel_j1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.besselY0", overloads_special_bessel_y0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.besselY1", overloads_special_bessel_y1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.modifiedBesselI0", overloads_special_modified_bessel_i0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.modifiedBesselI1", overloads_special_modified_bessel_i1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.modifiedBesselK0", overloads_special_modified_bessel_k0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.modifiedBesselK1", overloads_special_modified_bessel_k1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.scaledModifiedBesselK0", overloads_special_scaled_modified_bessel_k0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.scaledModifiedBesselK1", overloads_special_scaled_modified_bessel_k1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.sphericalBesselJ0", overloads_special_spherical_bessel_j0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.airyAi", overloads_special_airy_ai, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.chebyshevPolynomialT", overloads_special_chebyshev_polynomial_t, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.chebyshevPolynomialU", overloads_special_chebyshev_polynomial_u, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.chebyshevPolynomialV", overloads_special_chebyshev_polynomial_v, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.chebyshevPolynomialW", overloads_special_chebyshev_polynomial_w, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.hermitePolynomialH", overloads_special_hermite_polynomial_h, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.hermitePolynomialHe", overloads_special_hermite_polynomial_he, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.laguerrePolynomialL", overloads_special_laguerre_polynomial_l, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.legendrePolynomialP", overloads_special_legendre_polynomial_p, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.shiftedChebyshevPolynomialT", overloads_special_shifted_chebyshev_polynomial_t, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.shiftedChebyshevPolynomialU", overloads_special_shifted_chebyshev_polynomial_u, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.shiftedChebyshevPolynomialV", overloads_special_shifted_chebyshev_polynomial_v, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.shiftedChebyshevPolynomialW", overloads_special_shifted_chebyshev_polynomial_w, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"diff", overloads_diff, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"trapezoid", overloads_trapezoid, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"trapz", overloads_trapz, 2, LT_AS_FUNCTION | LT_AS_ASYNC},

@@ -279,12 +279,15 @@ static bool read_converted(char kind, PyObject *o, arguments *a, lt_value *v) {
 
 // Tells whether a value that cannot be taken as it is may be an argument of a kind. Where one of
 // several overloads is chosen, values of known classes are what they are.
-static bool is_strange(const state *s, char kind, PyObject *o) {
+static bool is_strange(const arguments *a, char kind, PyObject *o) {
+  const state *s = a->s;
   PyTypeObject *type = o->type;
   void *handle;
   if (strchr("EHNKCYMGWQX", kind)) return true;
-  if (read_tensor(s, o, &handle))
+  if (read_tensor(s, o, &handle)) {
+    if (strchr("ILV", kind)) return a->loose && (type != s->tensor_type || !library.dim(handle));
     return type != s->tensor_type || ((kind == 'S' || kind == 'F') && !library.dim(handle));
+  }
   if (type == &PyTuple_Type || type == &PyList_Type || type == s->size_type)
     return strchr("ALRVZ", kind);
   if (type == &PyLong_Type) return strchr("FILOPSV", kind);  // one beyond 64 bits
@@ -323,7 +326,7 @@ static verdict convert(const function *f, char kind, PyObject *o, PyObject *name
   bool address = kind == 'f';
   if (read(address ? kind : capital, o, a, v)) return YES;
   bool one = f->count - f->first == 1 || name == f->s->out;
-  if (!one && !is_strange(a->s, capital, o)) return NO;
+  if (!one && !is_strange(a, capital, o)) return NO;
   if (!a->asks) return ASK;
   PyObject *made = ask(f, capital, o, name, a);
   if (made && read_converted(address ? kind : capital, made, a, v)) return YES;

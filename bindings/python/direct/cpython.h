@@ -91,6 +91,7 @@ double PyLong_AsDouble(PyObject *);
 PyObject *PyObject_Str(PyObject *);
 double PyComplex_RealAsDouble(PyObject *);
 double PyComplex_ImagAsDouble(PyObject *);
+PyObject *PyBytes_FromStringAndSize(const char *, Py_ssize_t);
 int PyBytes_AsStringAndSize(PyObject *, char **, Py_ssize_t *);
 PyObject *PyUnicode_FromString(const char *);
 PyObject *PyUnicode_InternFromString(const char *);

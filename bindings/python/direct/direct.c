@@ -107,17 +107,20 @@ static PyObject *no_overload(const function *f, PyObject *const *args, Py_ssize_
 
 // The result of the first overload that fits. Where `asks`, values of unknown classes are
 // converted, and arguments that fit nothing raise an exception; otherwise the result is NULL
-// without one for them.
+// without one for them. What fits only loosely comes last: of max(a, tensor(0)), that is a
+// dimension.
 static PyObject *choose(const function *f, PyObject *const *args, Py_ssize_t n, PyObject *names,
                         bool asks) {
   PyObject *result = NULL;
   verdict fits = NO;
-  for (int i = f->first; i < f->count && fits == NO; i++) {
+  int forms = f->count - f->first;
+  for (int i = 0; i < forms << (asks && forms > 1) && fits == NO; i++) {
+    const overload *o = f->overloads + f->first + i % forms;
     arguments a;
-    a.s = f->s, a.asks = asks, a.used = 0, a.number = false, a.keeps = 0;
+    a.s = f->s, a.asks = asks, a.loose = i >= forms, a.used = 0, a.number = false, a.keeps = 0;
     a.out = NULL, a.blocks = a.operand = NULL, a.leaf = false;
-    fits = match(f, f->overloads + i, args, n, names, &a);
-    if (fits == YES) result = invoke(f, f->overloads + i, &a);
+    fits = match(f, o, args, n, names, &a);
+    if (fits == YES) result = invoke(f, o, &a);
     if (a.keeps || a.blocks || a.operand) release(&a);
   }
   if (fits == FAILED && !asks) PyErr_Clear();
@@ -178,6 +181,14 @@ static PyObject *reflects(PyObject *self, PyObject *const *args, size_t flagged,
 
 // tensor[int] and tensor[slice], by the overloads select and slice; other keys, and those that the
 // tensor does not have, by the next one, whose errors tell of an index.
+// A call for what it does: Python shows what __setitem__ gives when it is called by name.
+static PyObject *assign(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
+  PyObject *result = call(self, args, flagged, names);
+  if (!result) return NULL;
+  Py_DecRef(result);
+  return Py_IncRef(&_Py_NoneStruct), &_Py_NoneStruct;
+}
+
 static PyObject *subscript(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
   const function *f = (const function *)self;
   arguments a;
@@ -292,6 +303,8 @@ EXPORT state *direct_state(const library_functions *functions, int count) {
                {&s->aliases[1].name, "keepdim"},
                {&s->aliases[2].other, "split_size"},
                {&s->aliases[2].name, "split_size_or_sections"},
+               {&s->aliases[3].other, "from"},
+               {&s->aliases[3].name, "from_"},
                {&s->requires_grad, "requires_grad"},
                {&s->pin_memory, "pin_memory"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -375,7 +388,7 @@ static bool fill(overload *o, const char *name, bool inplace) {
 EXPORT PyObject *direct_function(state *s, PyObject *name, const char *operators, bool inplace,
                                  int how, bool overridable, PyObject *fallback, PyObject *explains,
                                  PyObject *tuple) {
-  static const vectorcall calls[] = {call,        operates,         reflects, subscript,
+  static const vectorcall calls[] = {call,        operates,         reflects, subscript, assign,
                                      make_tensor, make_of_sequence, receive,  lend};
   function *f = (function *)PyType_GenericAlloc(s->function_type, 0);
   if (!f) return nothing();
@@ -383,7 +396,7 @@ EXPORT PyObject *direct_function(state *s, PyObject *name, const char *operators
   f->first = how == SUBSCRIPTS ? 2 : 0;
   f->name = held(name), f->fallback = held(fallback);
   *(how == CALLS ? &f->explains : &f->other) = held(explains);
-  f->tuple = (PyTypeObject *)held(tuple);
+  f->tuple = (PyTypeObject *)held(tuple == &_Py_NoneStruct ? (PyObject *)&PyTuple_Type : tuple);
   if (!*operators) return (PyObject *)f;
   f->overloads = calloc(MOST_OVERLOADS, sizeof *f->overloads);
   for (const char *at = operators, *end; at && f->overloads; at = end ? end + 1 : NULL) {

@@ -30,7 +30,7 @@ enum {
   MOST_NUMBERS = 32,
   MOST_DTYPES = 32,
   MOST_KEPT = 2 * MOST_PARAMETERS,
-  ALIASES = 3
+  ALIASES = 4
 };
 
 typedef struct {
@@ -90,14 +90,16 @@ typedef struct {
   const void *from;  // and the C function that knows it
 } function;
 
-// What a getter gives: an int64_t, the dtype, the device, all elements as nested lists, the tensor
-// itself if it is contiguous, the first size, and the sizes or the strides as a Size or a tuple.
-enum { NUMBER, DTYPE, DEVICE, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES };
+// What a getter gives: an int64_t, the dtype, the device, all elements as nested lists, and as
+// bytes, the tensor itself if it is contiguous, the first size, and the sizes or the strides as a
+// Size or a tuple.
+enum { NUMBER, DTYPE, DEVICE, LIST, BYTES, CONTIGUOUS, LENGTH, SIZES, STRIDES };
 
 // How a callable is called: as a function, as the method of one operand with another, or of the
-// operand on the right, as __getitem__; as tensor(data, dtype=), and as what makes a tensor of any
-// sequence; as the functions that make a tensor of a DLPack capsule and a capsule of a tensor.
-enum { CALLS, OPERATES, REFLECTS, SUBSCRIPTS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS };
+// operand on the right, as __getitem__ and __setitem__; as tensor(data, dtype=), and as what makes
+// a tensor of any sequence; as the functions that make a tensor of a DLPack capsule and a capsule
+// of a tensor.
+enum { CALLS, OPERATES, REFLECTS, SUBSCRIPTS, ASSIGNS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS };
 
 // The arguments of one call.
 typedef struct {
@@ -106,6 +108,7 @@ typedef struct {
   int64_t numbers[MOST_NUMBERS];  // what lists and addresses among the values point to
   int used;
   bool asks;      // values of unknown classes are converted
+  bool loose;     // tensors without dimensions may be integers, which nothing fits better
   bool number;    // the operand is one
   bool leaf;      // the gradient of what is made is wanted
   void *blocks;   // for lists that are too long for `numbers`, freed after the call
@@ -128,12 +131,13 @@ typedef struct {
   tensor_status (*free_list)(void *, int64_t);
   void (*free_text)(void *);
   void (*free_texts)(void *, int64_t);
-  int64_t (*dim)(const void *);
+  int64_t (*dim)(const void *), (*numel)(const void *);
   const int64_t *(*sizes)(const void *), *(*strides)(const void *);
   tensor_dtype (*dtype)(const void *);
   int64_t (*dtype_size)(tensor_dtype);
   tensor_device (*device)(const void *);
-  tensor_status (*data)(const void *, void **);
+  tensor_status (*hold)(const void *, void **, int64_t *);
+  void (*let_go)(int64_t);
   tensor_status (*operand)(tensor_scalar, void **);
   tensor_status (*default_device)(tensor_device *);
   tensor_status (*to_dlpack)(const void *, bool, bool, void **);
@@ -180,6 +184,7 @@ static inline PyObject *wrap(const state *s, intptr_t handle) {
 PyObject *result_of(const function *f, const overload *o, arguments *a);
 
 PyObject *device_of(const state *s, tensor_device d);
+bool is_contiguous(const void *handle);
 
 // Raises what the library has told the calling thread of a refused call; NULL.
 PyObject *refuse(const state *s, intptr_t status);
@@ -198,5 +203,8 @@ PyObject *lend(PyObject *self, PyObject *const *args, size_t flagged, PyObject *
 // The elements of a tensor on the CPU as nested lists; NULL without an exception for another one
 // and for 16-bit numbers.
 PyObject *list_of(const state *s, const void *handle);
+
+// The bytes of a contiguous tensor on the CPU; NULL without an exception for another one.
+PyObject *bytes_of(const state *s, const void *handle);
 
 #endif

@@ -10,7 +10,7 @@ static PyObject *tuple_of(PyTypeObject *type, const int64_t *numbers, int64_t n)
   return made;
 }
 
-static bool is_contiguous(const void *handle) {
+bool is_contiguous(const void *handle) {
   const int64_t *sizes = library.sizes(handle), *strides = library.strides(handle);
   int64_t step = 1;
   if (!sizes || !strides) return false;
@@ -38,6 +38,8 @@ static PyObject *read(const function *f, PyObject *tensor, const void *handle, P
       break;
     case LIST:
       return list_of(s, handle);
+    case BYTES:
+      return bytes_of(s, handle);
     case DTYPE:
       n = ((tensor_dtype (*)(const void *))f->from)(handle);
       if (n >= 0) known = s->dtypes[n];

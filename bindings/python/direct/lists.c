@@ -192,14 +192,23 @@ static PyObject *lists(const layout *l, int64_t d, const char *p) {
   return made;
 }
 
-PyObject *list_of(const state *s, const void *handle) {
+// Calls `read` with a tensor and its first element while no other thread can move or reshape it.
+static PyObject *while_held(const state *s, const void *handle,
+                            PyObject *read(const void *handle, const void *data)) {
   void *data;
+  int64_t held;
+  if (library.device(handle).type != TENSOR_CPU) return NULL;
+  tensor_status status = library.hold(handle, &data, &held);
+  if (status) return refuse(s, status);
+  PyObject *made = read(handle, data);
+  library.let_go(held);
+  return made;
+}
+
+static PyObject *read_list(const void *handle, const void *data) {
   layout l = {library.sizes(handle), library.strides(handle), library.dim(handle), 0,
               library.dtype(handle)};
-  if (library.device(handle).type != TENSOR_CPU || l.dtype < 0 || l.dtype > TENSOR_COMPLEX128)
-    return NULL;
-  tensor_status status = library.data(handle, &data);
-  if (status) return refuse(s, status);
+  if (l.dtype > TENSOR_COMPLEX128) return NULL;
   l.size = library.dtype_size(l.dtype);
   if (!l.dim) return numbers(NULL, 1, data, 0, l.dtype);
   // Every few hundred new lists would make the garbage collector look through all of them.
@@ -208,3 +217,12 @@ PyObject *list_of(const state *s, const void *handle) {
   if (collects) PyGC_Enable();
   return made;
 }
+
+static PyObject *read_bytes(const void *handle, const void *data) {
+  Py_ssize_t n = library.numel(handle) * library.dtype_size(library.dtype(handle));
+  return is_contiguous(handle) ? PyBytes_FromStringAndSize(n ? data : "", n) : NULL;
+}
+
+PyObject *list_of(const state *s, const void *handle) { return while_held(s, handle, read_list); }
+
+PyObject *bytes_of(const state *s, const void *handle) { return while_held(s, handle, read_bytes); }

@@ -3,11 +3,12 @@
 import math as _math
 import sys as _sys
 
-from . import _grad, _methods, gen_operators  # for the methods that they give Tensor
+from . import _grad, _hooks, _methods, gen_operators  # for the methods that they give Tensor
 from . import gen_functions as _functions
+from ._anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from ._arrow import from_arrow
 from ._cast import METHODS as _METHODS
-from ._compose import einsum, histogramdd, lu, nonzero, tensordot, typename, unique, unique_consecutive
+from ._compose import einsum, histogramdd, lu, nonzero, positive, tensordot, typename, unique, unique_consecutive
 from ._create import LEGACY as _LEGACY
 from ._create import (
     as_tensor,
@@ -73,8 +74,8 @@ newaxis = None
 
 _SUBMODULES = frozenset(
     (
-        *("accelerator", "autograd", "backends", "cpu", "cuda", "distributed", "fft", "hdf5", "linalg", "mps", "multiprocessing", "nn"),
-        *("overrides", "random", "return_types", "safetensors", "special", "storage", "testing", "utils", "version", "xpu", "_C"),
+        *("accelerator", "autograd", "backends", "cpu", "cuda", "distributed", "fft", "func", "hdf5", "linalg", "mps", "multiprocessing", "nn"),
+        *("overrides", "random", "return_types", "safetensors", "signal", "special", "storage", "testing", "utils", "version", "xpu", "_C"),
     )
 )
 

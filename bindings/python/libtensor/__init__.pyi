@@ -10,6 +10,7 @@ from . import cpu as cpu
 from . import cuda as cuda
 from . import distributed as distributed
 from . import fft as fft
+from . import func as func
 from . import hdf5 as hdf5
 from . import linalg as linalg
 from . import mps as mps
@@ -19,12 +20,15 @@ from . import overrides as overrides
 from . import random as random
 from . import return_types as return_types
 from . import safetensors as safetensors
+from . import signal as signal
 from . import special as special
 from . import storage as storage
 from . import testing as testing
 from . import utils as utils
 from . import version as version
 from . import xpu as xpu
+from ._anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from ._anomaly import is_anomaly_enabled as is_anomaly_enabled
 from ._device import device as device
 from ._dtypes import dtype as dtype
 from ._dtypes import finfo as finfo
@@ -167,6 +171,7 @@ def is_inference(input: Tensor) -> builtins.bool: ...
 def is_signed(input: Tensor) -> builtins.bool: ...
 def is_complex(input: Tensor) -> builtins.bool: ...
 def numel(input: Tensor) -> builtins.int: ...
+def positive(input: Tensor) -> Tensor: ...
 def nonzero(input: Tensor, *, out: Tensor | None = ..., as_tuple: builtins.bool = ...) -> Any: ...
 def unique(
     input: Tensor,

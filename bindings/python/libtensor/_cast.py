@@ -9,13 +9,13 @@ from ._tensor import CPU, Tensor, checked
 SIGNATURES = (
     "(torch.dtype dtype, bool non_blocking=False, bool copy=False, *, torch.memory_format memory_format=None)",
     "(torch.device device=None, torch.dtype dtype=None, bool non_blocking=False, bool copy=False, *, torch.memory_format memory_format=None)",
-    "(Tensor other, bool non_blocking=False, bool copy=False, *, torch.memory_format memory_format=None)",
+    "(Tensor tensor, bool non_blocking=False, bool copy=False, *, torch.memory_format memory_format=None)",
 )
 # The names of the positional arguments, by what comes first.
 AFTER_DTYPE = ("dtype", "non_blocking", "copy")
 AFTER_DEVICE = ("device", "dtype", "non_blocking", "copy")
-AFTER_OTHER = ("other", "non_blocking", "copy")
-NAMES = {"dtype", "device", "other", "non_blocking", "copy", "memory_format"}
+AFTER_OTHER = ("tensor", "non_blocking", "copy")
+NAMES = {"dtype", "device", "tensor", "non_blocking", "copy", "memory_format"}
 
 
 def to(self, *args, **kwargs):
@@ -37,9 +37,9 @@ def to(self, *args, **kwargs):
         if len(args) > len(names) or given.keys() & kwargs.keys():
             raise no_overload("to", SIGNATURES, args, kwargs)
         kwargs |= given
-    if kwargs.keys() - NAMES or "other" in kwargs and kwargs.keys() & {"dtype", "device"}:
+    if kwargs.keys() - NAMES or "tensor" in kwargs and kwargs.keys() & {"dtype", "device"}:
         raise no_overload("to", SIGNATURES, args, kwargs)
-    other = kwargs.pop("other", None)
+    other = kwargs.pop("tensor", None)
     if other is not None:
         kwargs["dtype"], kwargs["device"] = other.dtype, other.device
     if "memory_format" in kwargs and kwargs["memory_format"] is None:

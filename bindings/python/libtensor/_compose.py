@@ -24,6 +24,18 @@ def nonzero(input, *, out=None, as_tuple=False):
     return _f.unbind(_f.nonzero(input if input.dim() else _f.unsqueeze(input, 0)), 1)
 
 
+@open_to_overrides
+def positive(input):
+    """`input` itself; bool is refused.
+
+    >>> x = torch.tensor([1., -2.])
+    >>> torch.positive(x) is x
+    True
+    """
+    _f.positive(input)
+    return input
+
+
 def typename(obj):
     """The name of an object's type, a tensor's in its legacy form.
 
@@ -159,6 +171,7 @@ def _polygamma_(self, n):
 
 
 Tensor.nonzero = nonzero
+Tensor.positive = Tensor.__pos__ = positive
 Tensor.unique = unique
 Tensor.unique_consecutive = unique_consecutive
 Tensor.lu = lu

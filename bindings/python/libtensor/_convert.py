@@ -120,6 +120,14 @@ def ints(value, function, argument):
         raise TypeError(str(error)) from None
 
 
+def sizes(value, function, argument):
+    """A tuple of integers, of which one may stand alone."""
+    try:
+        return ints(value, function, argument)
+    except ValueError as error:  # as from a list
+        raise TypeError(str(error)) from None
+
+
 def floats(value, function, argument):
     """The bytes of a list of floats."""
     if isinstance(value, (int, float)):
@@ -241,7 +249,8 @@ CONVERTERS = {
     "B": flag,
     "U": text,
     "K": texts,
-    "LV": ints,
+    "L": ints,
+    "V": sizes,
     "E": floats,
     "H": bools,
     "N": numbers,

@@ -11,13 +11,26 @@ from . import _overrides
 from ._errors import failure
 from ._library import folders, library, path
 
-NUMBER, DTYPE, DEVICE, LIST, CONTIGUOUS, LENGTH, SIZES, STRIDES = range(8)
-CALLS, OPERATES, REFLECTS, SUBSCRIPTS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS = range(8)
+NUMBER, DTYPE, DEVICE, LIST, BYTES, CONTIGUOUS, LENGTH, SIZES, STRIDES = range(9)
+CALLS, OPERATES, REFLECTS, SUBSCRIPTS, ASSIGNS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS = range(9)
 
 # The library's functions that direct.h lists.
 FUNCTIONS = (
-    *("operator", "free", "list_free", "string_free", "string_list_free", "dim", "sizes", "strides", "get_dtype", "dtype_size", "get_device"),
-    *("data_ptr", "scalar_operand", "get_default_device", "to_dlpack", "from_dlpack", "dlpack_free", "last_error"),
+    *(
+        "operator",
+        "free",
+        "list_free",
+        "string_free",
+        "string_list_free",
+        "dim",
+        "numel",
+        "sizes",
+        "strides",
+        "get_dtype",
+        "dtype_size",
+        "get_device",
+    ),
+    *("hold", "let_go", "scalar_operand", "get_default_device", "to_dlpack", "from_dlpack", "dlpack_free", "last_error"),
     *("list_begin", "list_open", "list_number", "list_beyond", "list_end"),
 )
 

@@ -1,5 +1,7 @@
 """Turns a tensor_status into the exception that PyTorch raises."""
 
+from threading import local
+
 from ._library import last_errno, last_error
 
 
@@ -24,12 +26,30 @@ KINDS = {
     8: ForkedError,
     9: RuntimeError,  # internal
     10: OSError,
-    11: LinAlgError,
+    12: LinAlgError,
 }
+
+
+CALLBACK = 11
+
+
+class Raised(local):
+    """The exception that ended a function which the library called on this thread, until the library's own call has ended."""
+
+    error = None
+
+    def take(self):
+        error, self.error = self.error, None
+        return error
+
+
+raised = Raised()
 
 
 def failure(status):
     """The exception for a failed call of this thread."""
+    if status == CALLBACK and raised.error:
+        return raised.take()
     kind, message, number = KINDS.get(status, RuntimeError), last_error().decode("utf-8", "replace"), last_errno()
     return kind(number, message) if number else kind(message)  # with its number, an OSError is a FileNotFoundError and so on
 

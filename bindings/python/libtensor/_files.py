@@ -1,7 +1,6 @@
 """save and load: PyTorch's files; .npy and .npz, NumPy's."""
 
 import contextlib
-import ctypes
 import io
 import os
 import pickle
@@ -156,10 +155,6 @@ def from_bytes(data):
     if view.nbytes:
         buffer(made, 0)[:] = view.cast("B")
     return made
-
-
-def to_bytes(data):
-    return ctypes.string_at(data.data_ptr(), data.numel()) if data.numel() else b""
 
 
 def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True, *, compact=False):

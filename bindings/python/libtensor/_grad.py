@@ -6,22 +6,12 @@ from . import gen_functions as _f
 from ._errors import failure
 from ._extend import extends
 from ._library import Cell, bind, cells
+from ._nodes import leaf, node_of
 from ._results import wrap
 from ._tensor import Tensor
 
 c_grad = bind("tensor_grad", c_void_p, c_void_p)
-
-
-class Node:
-    """The recorded call that made a tensor, as grad_fn gives it."""
-
-    __slots__ = ("_name", "_made")
-
-    def name(self):
-        return self._name
-
-    def __repr__(self):
-        return f"<{self._name} object at {id(self):#x}>"
+c_is_grad = bind("tensor_is_grad", c_void_p, c_void_p, c_void_p)
 
 
 def as_list(tensors):
@@ -40,7 +30,7 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, wanted):
-        _f.set_requires_grad(self, wanted)
+        _f.set_requires_grad(leaf(self), wanted)
 
     def requires_grad_(self, requires_grad=True):
         """Says whether operations on the tensor are recorded, for gradients, and returns it.
@@ -48,7 +38,7 @@ class Tensor:
         >>> torch.ones(2).requires_grad_()
         tensor([1., 1.], requires_grad=True)
         """
-        _f.set_requires_grad(self, requires_grad)
+        _f.set_requires_grad(leaf(self), requires_grad)
         return self
 
     @property
@@ -59,6 +49,10 @@ class Tensor:
     @property
     def output_nr(self):
         return _f.output_nr(self)
+
+    @property
+    def _version(self):
+        return _f.get_version(self)
 
     @property
     def retains_grad(self):
@@ -72,32 +66,36 @@ class Tensor:
     def grad(self):
         """The gradient that backward() has summed up, None where there is none."""
         cell = cells.pop() if cells else Cell()
+        known = getattr(self, "_grad", None)
+        if known is not None:
+            status = c_is_grad(self._h, known._h, cell.address)
+            if not status and cell.b:
+                cells.append(cell)
+                return known
         status = c_grad(self._h, cell.address)
         if status:
             raise failure(status)
         handle = cell.p
         cells.append(cell)
-        return wrap(handle) if handle else None
+        self._grad = wrap(handle) if handle else None
+        return self._grad
 
     @grad.setter
     def grad(self, value):
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
         _f.set_grad(self, value)
+        self._grad = value
 
     @grad.deleter
     def grad(self):
         _f.set_grad(self, None)
+        self._grad = None
 
     @property
     def grad_fn(self):
         """The recorded operation that made the tensor, None for a leaf."""
-        name = _f.grad_fn_name(self)
-        if not name:
-            return None
-        node = Node()
-        node._name, node._made = name, self
-        return node
+        return node_of(_f.grad_fn(self))
 
     def detach_(self):
         """Takes the tensor out of the graph, and returns it: it is a leaf from then on."""

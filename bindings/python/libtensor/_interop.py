@@ -4,7 +4,7 @@ import ctypes
 import sys
 from ctypes import PYFUNCTYPE, c_int, c_ssize_t, c_void_p, py_object
 
-from . import _dtypes
+from . import _direct, _dtypes
 from . import gen_functions as _f
 from ._library import SUBINTERPRETER
 
@@ -162,40 +162,47 @@ def reachable(tensor, what):
 
 
 def lend(tensor):
-    """What the array needs that uses the tensor's memory from now on: the address, and whether it must not be written."""
-    lent = _f.lend(tensor)
-    return lent.data, lent.read_only
-
-
-def array_interface(tensor):
+    """What an array needs that uses a tensor's memory from now on: a tensor that holds it whatever becomes of this one, and its
+    array interface."""
     try:
         reachable(tensor, "numpy")
     except TypeError as error:
         raise AttributeError(str(error)) from None
-    item = tensor.itemsize
-    return {
-        "shape": tuple(tensor.shape),
-        "strides": tuple(s * item for s in tensor.stride()),
-        "typestr": TYPES[tensor.dtype][0],
-        "data": lend(tensor),
+    held, address, read_only = _f.lend(tensor)
+    item = held.itemsize
+    return held, {
+        "shape": tuple(held.shape),
+        "strides": tuple(s * item for s in held.stride()),
+        "typestr": TYPES[held.dtype][0],
+        "data": (address, read_only),
         "version": 3,
     }
+
+
+def array_interface(tensor):
+    """The array interface, for libraries that keep the tensor: it keeps what it has lent."""
+    held, interface = lend(tensor)
+    try:
+        kept = tensor._lent
+    except AttributeError:
+        kept = tensor._lent = {}
+    kept[interface["data"]] = held
+    return interface
 
 
 class View:
     """What NumPy keeps as the owner of a tensor's memory."""
 
-    __slots__ = ("tensor", "__array_interface__")
+    __slots__ = ("held", "__array_interface__")
 
     def __init__(self, tensor):
-        self.tensor = tensor
-        self.__array_interface__ = array_interface(tensor)
+        self.held, self.__array_interface__ = lend(tensor)
 
 
+@_direct.getter(_direct.BYTES, "tensor_hold")
 def raw_bytes(tensor):
     """The elements' bytes in row-major order."""
-    kept = tensor.cpu().contiguous()
-    return ctypes.string_at(kept.data_ptr(), kept.nbytes) if kept.numel() else b""
+    return raw_bytes(tensor.cpu().contiguous())
 
 
 def buffer(tensor, flags):
@@ -203,16 +210,16 @@ def buffer(tensor, flags):
     reachable(tensor, "a buffer")
     if tensor.is_complex() or not tensor.is_contiguous():
         raise BufferError("only contiguous tensors of real numbers export a buffer")
-    address, read_only = lend(tensor)
-    code = TYPES[tensor.dtype][1]
-    if not tensor.numel():
+    held, address, read_only = _f.lend(tensor)
+    code = TYPES[held.dtype][1]
+    if not held.numel():
         return memoryview(b"").cast(code)
-    kept = (ctypes.c_char * tensor.nbytes).from_address(address)
-    kept._owner = tensor
+    kept = (ctypes.c_char * held.nbytes).from_address(address)
+    kept._owner = held
     view = memoryview(kept).cast("B")
     if read_only:
         view = view.toreadonly()
-    return view.cast(code, tensor.shape) if tensor.dim() else view.cast(code)
+    return view.cast(code, held.shape) if held.dim() else view.cast(code)
 
 
 def storage_of_buffer(buffer, byte_order, count, offset, dtype):

@@ -130,6 +130,7 @@ def getter(name, result, *argtypes):
 # Freeing puts a handle into a queue, which takes less time than to let go of the GIL.
 free = getter("tensor_free", c_int32, c_void_p)
 storage_free = getter("tensor_storage_free", c_int32, c_void_p)
+node_free = getter("tensor_node_free", c_int32, c_void_p)
 generator_free = getter("tensor_generator_free", c_int32, c_void_p)
 last_error = getter("tensor_last_error", c_char_p)
 last_errno = getter("tensor_last_errno", c_int32)

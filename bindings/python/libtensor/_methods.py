@@ -162,7 +162,7 @@ class Tensor:
             raise TypeError(f"type(): argument 'dtype' must be a dtype, a legacy class or its name, not {type(dtype).__name__}")
         return self.to(dtype)
 
-    @_direct.getter(_direct.LIST, "tensor_data_ptr")
+    @_direct.getter(_direct.LIST, "tensor_hold")
     def tolist(self):
         """The elements as nested lists of Python numbers.
 
@@ -239,7 +239,7 @@ class Tensor:
     def __getitem__(self, key):
         """The part of the tensor that a key tells, or the elements at its indices."""
 
-    @_direct.first("index_set_ index_set_scalar_")
+    @_direct.first("index_set_ index_set_scalar_", _direct.ASSIGNS)
     def __setitem__(self, key, value):
         """Writes a tensor, a number or a sequence to the part of the tensor that a key tells, or to the elements at its indices."""
         if isinstance(value, Tensor):

@@ -2,9 +2,9 @@
 
 from . import _overrides
 from . import gen_functions as _f
-from ._convert import NUMBERS, foreign
-from ._direct import OPERATES, REFLECTS, function
-from ._dlpack import from_array
+from ._convert import NUMBERS, foreign, number
+from ._direct import OPERATES, REFLECTS, convert, function
+from ._dlpack import from_array, is_number
 from ._errors import invertible
 from ._match import is_operand
 from ._tensor import Tensor
@@ -12,18 +12,31 @@ from ._tensor import Tensor
 
 def other(value):
     """The other operand of an operator: NumPy's numbers become Python's, arrays tensors; NotImplemented for what is none of them."""
-    number = None if value.__class__ in NUMBERS or _overrides.hook(value) is not None else foreign(value)
+    number = None if value.__class__ in NUMBERS or _overrides.hook(value) is not None or is_array(value) else foreign(value)
     return other_array(value) if number is None else number
 
 
 def other_array(value):
     """The other operand of an operator that takes no numbers."""
-    if is_operand(value) or _overrides.hook(value) is not None:
+    if _overrides.hook(value) is not None or is_operand(value) and not is_array(value):
         return value
     try:
         return from_array(value) if hasattr(value, "__array_interface__") else NotImplemented
     except (TypeError, ValueError):  # an array of texts, say
         return NotImplemented
+
+
+def is_array(value):
+    """Tells whether a value is an array of NumPy's or its like, perhaps one without dimensions: it has a dtype that counts."""
+    return hasattr(value, "__array_interface__") and not isinstance(value, Tensor) and not is_number(value)
+
+
+def operand(value, function, argument):
+    """A tensor, a Python number, or the tensor of an array without dimensions."""
+    return from_array(value) if is_array(value) and foreign(value) is not None else number(value, function, argument)
+
+
+convert("OP", operand)
 
 
 def of_two(self, other):

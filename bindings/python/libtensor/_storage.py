@@ -202,7 +202,7 @@ class UntypedStorage:
         return restore, (bytes(self),)
 
     def __bytes__(self):
-        return ctypes.string_at(readable(self).data_ptr(), len(self))
+        return _interop.raw_bytes(readable(self)._tensor())
 
     def __buffer__(self, flags):
         return _interop.buffer(self._tensor(), flags)

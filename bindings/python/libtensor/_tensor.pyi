@@ -2,13 +2,15 @@ from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int
 from builtins import type as _type
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias, TypeVar, overload
 
 from ._device import device as _device
 from ._dtypes import dtype as _dtype
 from ._dtypes import layout as _layout
 from ._dtypes import memory_format as _memory_format
+from ._hooks import RemovableHandle
+from ._nodes import Node
 from ._size import Size
 from ._typed_storage import TypedStorage
 from .gen_methods import Methods
@@ -47,6 +49,10 @@ class Tensor(Methods):
     grad: Tensor | None
     requires_grad: _bool
     is_leaf: _bool
+    output_nr: _int
+    retains_grad: _bool
+    @property
+    def grad_fn(self) -> Node | None: ...
     @property
     def is_cpu(self) -> _bool: ...
     @property
@@ -99,6 +105,16 @@ class Tensor(Methods):
     def to_dense(self, dtype: Any = ..., *, masked_grad: Any = ...) -> Tensor: ...
     def dense_dim(self) -> _int: ...
     def requires_grad_(self, requires_grad: _bool = ...) -> Tensor: ...
+    def retain_grad(self) -> None: ...
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle: ...
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle: ...
+    def backward(
+        self,
+        gradient: Tensor | None = ...,
+        retain_graph: _bool | None = ...,
+        create_graph: _bool = ...,
+        inputs: Tensor | Sequence[Tensor] | None = ...,
+    ) -> None: ...
     def storage(self) -> TypedStorage: ...
     def storage_type(self) -> Any: ...
     def type(self, dtype: Any = ..., non_blocking: _bool = ...) -> Any: ...

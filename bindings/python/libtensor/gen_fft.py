@@ -3,4 +3,252 @@
 from ._call import *
 
 
-__all__ = []
+@_operator("fft.fft")
+def fft(input, n=None, dim=-1, norm=None, *, out=None):
+    """The discrete Fourier transform: Y[k] = sum over j of X[j] * exp(-2 * pi * i * j * k / n). `input` is cut off or filled up with zeros to `n` elements along `dim`.
+    `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
+    Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+
+    >>> torch.fft.fft(torch.tensor([1., 2, 3, 4]))
+    tensor([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
+    """
+
+
+@_operator("fft.ifft")
+def ifft(input, n=None, dim=-1, norm=None, *, out=None):
+    """The inverse of `fft`: X[j] = 1 / n * sum over k of Y[k] * exp(2 * pi * i * j * k / n). `input` is cut off or filled up with zeros to `n` elements along `dim`.
+    `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
+    Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+
+    >>> torch.fft.ifft(torch.tensor([10+0j, -2+2j, -2, -2-2j]))
+    tensor([1.+0.j, 2.+0.j, 3.+0.j, 4.+0.j])
+    """
+
+
+@_operator("fft.rfft")
+def rfft(input, n=None, dim=-1, norm=None, *, out=None):
+    """The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these: complex tensors are refused. `input` is
+    cut off or filled up with zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the
+    inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded
+    once.
+
+    >>> torch.fft.rfft(torch.tensor([1., 2, 3, 4]))
+    tensor([10.+0.j, -2.+2.j, -2.+0.j])
+    """
+
+
+@_operator("fft.irfft")
+def irfft(input, n=None, dim=-1, norm=None, *, out=None):
+    """The inverse of `rfft`: the real tensor whose transform begins with `input`: the imaginary parts of the first element and, where n is even, of the last one count
+    as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `input` is cut off or filled up with zeros to n // 2 + 1 elements. `norm` tells
+    which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
+    count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+
+    >>> torch.fft.irfft(torch.tensor([10+0j, -2+2j, -2]))
+    tensor([1., 2., 3., 4.])
+    """
+
+
+@_operator("fft.hfft")
+def hfft(input, n=None, dim=-1, norm=None, *, out=None):
+    """The discrete Fourier transform of a Hermitian tensor, of which `input` has the first half; it is real: the imaginary parts of the first element and, where n is
+    even, of the last one count as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `input` is cut off or filled up with zeros to n //
+    2 + 1 elements. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
+    by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+
+    >>> torch.fft.hfft(torch.tensor([1+0j, 2, 3]))
+    tensor([ 8., -2.,  0., -2.])
+    """
+
+
+@_operator("fft.ihfft")
+def ihfft(input, n=None, dim=-1, norm=None, *, out=None):
+    """The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor: complex tensors are refused. `input` is cut off or filled up with
+    zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
+    others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+
+    >>> torch.fft.ihfft(torch.tensor([8., -2, 0, -2]))
+    tensor([1.-0.j, 2.-0.j, 3.-0.j])
+    """
+
+
+@_operator("fft.fft2")
+def fft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
+    """The discrete Fourier transform, along the dimensions `dim`. `s` has the sizes along `dim`, to which `input` is cut off or filled up with zeros; -1 stands for
+    that of `input`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
+    by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+
+    >>> torch.fft.fft2(torch.tensor([[1., 2, 3, 4]]))
+    tensor([[10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j]])
+    """
+
+
+@_operator("fft.fftn")
+def fftn(input, s=None, dim=None, norm=None, *, out=None):
+    """The discrete Fourier transform, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to
+    which `input` is cut off or filled up with zeros; -1 stands for that of `input`. `norm` tells which transform is divided by the number of points: "backward" (the
+    default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32
+    and rounded once.
+
+    >>> torch.fft.fftn(torch.tensor([[1., 2, 3, 4]]))
+    tensor([[10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j]])
+    """
+
+
+@_operator("fft.ifft2")
+def ifft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
+    """The inverse of `fft`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `input` is cut off or filled up with zeros; -1 stands for that of
+    `input`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its
+    root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+
+    >>> torch.fft.ifft2(torch.tensor([[10+0j, -2+2j, -2, -2-2j]]))
+    tensor([[1.+0.j, 2.+0.j, 3.+0.j, 4.+0.j]])
+    """
+
+
+@_operator("fft.ifftn")
+def ifftn(input, s=None, dim=None, norm=None, *, out=None):
+    """The inverse of `fft`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which
+    `input` is cut off or filled up with zeros; -1 stands for that of `input`. `norm` tells which transform is divided by the number of points: "backward" (the
+    default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32
+    and rounded once.
+
+    >>> torch.fft.ifftn(torch.tensor([[10+0j, -2+2j, -2, -2-2j]]))
+    tensor([[1.+0.j, 2.+0.j, 3.+0.j, 4.+0.j]])
+    """
+
+
+@_operator("fft.rfft2")
+def rfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
+    """The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`. `s` has the
+    sizes along `dim`, to which `input` is cut off or filled up with zeros; -1 stands for that of `input`. The half that is kept is that of the last dimension. `norm`
+    tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers
+    and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+
+    >>> torch.fft.rfft2(torch.tensor([[1., 2, 3, 4]]))
+    tensor([[10.+0.j, -2.+2.j, -2.+0.j]])
+    """
+
+
+@_operator("fft.rfftn")
+def rfftn(input, s=None, dim=None, norm=None, *, out=None):
+    """The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`, all of them
+    or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `input` is cut off or filled up with zeros; -1 stands for that of
+    `input`. The half that is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the
+    inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded
+    once.
+
+    >>> torch.fft.rfftn(torch.tensor([[1., 2, 3, 4]]))
+    tensor([[10.+0.j, -2.+2.j, -2.+0.j]])
+    """
+
+
+@_operator("fft.irfft2")
+def irfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
+    """The inverse of `rfft`: the real tensor whose transform begins with `input`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `input` is cut off
+    or filled up with zeros; -1 stands for that of `input`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided
+    by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default
+    dtype; 16-bit dtypes are computed in float32 and rounded once.
+
+    >>> torch.fft.irfft2(torch.tensor([[10+0j, -2+2j, -2]]))
+    tensor([[1., 2., 3., 4.]])
+    """
+
+
+@_operator("fft.irfftn")
+def irfftn(input, s=None, dim=None, norm=None, *, out=None):
+    """The inverse of `rfft`: the real tensor whose transform begins with `input`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for
+    unless given. `s` has the sizes along `dim`, to which `input` is cut off or filled up with zeros; -1 stands for that of `input`. The last one is that of the
+    result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
+    others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+
+    >>> torch.fft.irfftn(torch.tensor([[10+0j, -2+2j, -2]]))
+    tensor([[1., 2., 3., 4.]])
+    """
+
+
+@_operator("fft.hfft2")
+def hfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
+    """The discrete Fourier transform of a Hermitian tensor, of which `input` has the first half; it is real, along the dimensions `dim`. `s` has the sizes along `dim`,
+    to which `input` is cut off or filled up with zeros; -1 stands for that of `input`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells
+    which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
+    count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+
+    >>> torch.fft.hfft2(torch.tensor([[1+0j, 2, 3]]))
+    tensor([[ 8., -2.,  0., -2.]])
+    """
+
+
+@_operator("fft.hfftn")
+def hfftn(input, s=None, dim=None, norm=None, *, out=None):
+    """The discrete Fourier transform of a Hermitian tensor, of which `input` has the first half; it is real, along the dimensions `dim`, all of them or the last ones
+    that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `input` is cut off or filled up with zeros; -1 stands for that of `input`. The last
+    one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse
+    ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+
+    >>> torch.fft.hfftn(torch.tensor([[1+0j, 2, 3]]))
+    tensor([[ 8., -2.,  0., -2.]])
+    """
+
+
+@_operator("fft.ihfft2")
+def ihfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
+    """The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`. `s` has the sizes along `dim`, to
+    which `input` is cut off or filled up with zeros; -1 stands for that of `input`. The half that is kept is that of the last dimension. `norm` tells which transform
+    is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the
+    default dtype; 16-bit dtypes are computed in float32 and rounded once.
+
+    >>> torch.fft.ihfft2(torch.tensor([[8., -2, 0, -2]]))
+    tensor([[1.-0.j, 2.-0.j, 3.-0.j]])
+    """
+
+
+@_operator("fft.ihfftn")
+def ihfftn(input, s=None, dim=None, norm=None, *, out=None):
+    """The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`, all of them or the last ones that
+    `s` has sizes for unless given. `s` has the sizes along `dim`, to which `input` is cut off or filled up with zeros; -1 stands for that of `input`. The half that
+    is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
+    others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+
+    >>> torch.fft.ihfftn(torch.tensor([[8., -2, 0, -2]]))
+    tensor([[1.-0.j, 2.-0.j, 3.-0.j]])
+    """
+
+
+@_operator("fft.fftshift")
+def fftshift(input, dim=None):
+    """`input` rolled by half of its sizes along `dim`, all dimensions unless given: the frequencies of a transform from the lowest to the highest, with zero in the middle.
+
+    >>> torch.fft.fftshift(torch.fft.fftfreq(4))
+    tensor([-0.5000, -0.2500,  0.0000,  0.2500])
+    """
+
+
+@_operator("fft.ifftshift")
+def ifftshift(input, dim=None):
+    """The inverse of `fftshift`.
+
+    >>> torch.fft.ifftshift(torch.fft.fftshift(torch.tensor([0, 1, 2])))
+    tensor([0, 1, 2])
+    """
+
+
+@_operator("fft.fftfreq")
+def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, out=None):
+    """The frequencies of the elements of `fft` of `n` samples that are `d` apart: 0, 1, ..., (`n` - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
+
+    >>> torch.fft.fftfreq(5)
+    tensor([ 0.0000,  0.2000,  0.4000, -0.4000, -0.2000])
+    """
+
+
+@_operator("fft.rfftfreq")
+def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, out=None):
+    """The frequencies of the elements of `rfft` of `n` samples that are `d` apart: 0, 1, ..., `n` // 2, divided by `n` * `d`.
+
+    >>> torch.fft.rfftfreq(5)
+    tensor([0.0000, 0.2000, 0.4000])
+    """
+
+
+__all__ = ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "fftn", "ifft2", "ifftn", "rfft2", "rfftn", "irfft2", "irfftn", "hfft2", "hfftn", "ihfft2", "ihfftn", "fftshift", "ifftshift", "fftfreq", "rfftfreq"]

@@ -593,6 +593,180 @@ def autograd_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, all
     """
 
 
+@_operator("grad_fn")
+def grad_fn(input):
+    """The recorded call that made `input`, NULL for a leaf. As long as a handle to it lives, so does what it saved, and the graph
+    behind it. Free it with tensor_node_free.
+    """
+
+
+@_operator("gradient_edge", results="node output")
+def gradient_edge(input):
+    """Where the gradient of `input`, which must be wanted, goes: to result `output` of the recorded call that made it, for a leaf to
+    result 0 of the node AccumulateGrad that adds it to `tensor_grad`. Free the node with tensor_node_free.
+    """
+
+
+@_operator("node_name")
+def node_name(input):
+    """The name of the recorded call, such as AddBackward0. Free it with tensor_string_free."""
+
+
+@_operator("node_id")
+def node_id(input):
+    """A number that no other node has as long as this one lives, whatever handle it is asked of."""
+
+
+@_operator("node_weak")
+def node_weak(input):
+    """A handle that does not keep the node: once nothing else does, it can only be freed; what is asked of it then is an error. Free
+    it with tensor_node_free.
+    """
+
+
+@_operator("node_edges")
+def node_edges(input):
+    """The number of operands of the recorded call whose gradients it may compute."""
+
+
+@_operator("node_edge", results="node output")
+def node_edge(input, i):
+    """Where the gradient of operand `i` goes: to result `output` of a node, NULL where it is not wanted. Free the node with
+    tensor_node_free.
+    """
+
+
+@_operator("node_variable")
+def node_variable(input):
+    """The leaf to whose gradient a node AccumulateGrad adds, sharing its memory and its history; NULL for other nodes."""
+
+
+@_operator("node_saved")
+def node_saved(input):
+    """What the recorded call saved, in the order in which it did: with the history that it had, so that what is computed of it can
+    be differentiated. An error where that has been freed, or changed in place. Free the list with tensor_list_free.
+    """
+
+
+@_operator("node_set_context")
+def node_set_context(input, context, deleter):
+    """Attaches something of the program's to the node, in place of what was attached: `deleter`, which may be NULL, is called once
+    with `context` when the node goes or gets another one, from whichever thread that happens on.
+    """
+
+
+@_operator("node_context")
+def node_context(input):
+    """The context of node_set_context, or of record_function; NULL for none."""
+
+
+@_operator("register_hook")
+def register_hook(input, hook, context, deleter):
+    """Has `hook` called with the gradient of `input`, which must be wanted, whenever a run has computed it, before it goes on: what
+    the hook makes, of the same shape, dtype and device, takes its place; nothing made leaves it. Hooks are called in the order of
+    their registration. One of a tensor that a recorded call made stays with that call, also when an operator in place gives the
+    tensor another one. `deleter`, which may be NULL, is called once with `context` when the hook is removed, or goes with the
+    tensor or the call; not after an error. The result is the hook's number, for remove_hook.
+    """
+
+
+@_operator("register_post_accumulate_grad_hook")
+def register_post_accumulate_grad_hook(input, hook, context, deleter):
+    """Has `hook` called with `input`, a leaf, whenever a run has added to its gradient; what it makes is ignored. See register_hook."""
+
+
+@_operator("node_register_hook")
+def node_register_hook(input, hook, context, deleter):
+    """Has `hook` called when a run has gone through the node, with the gradients of its operands, as many as it may make, and then
+    those of its results. What it makes takes the place of the gradients of operands. See register_hook.
+    """
+
+
+@_operator("node_register_prehook")
+def node_register_prehook(input, hook, context, deleter):
+    """Has `hook` called before a run goes through the node, with the gradients of its results, in whose place comes what it makes.
+    See register_hook.
+    """
+
+
+@_operator("remove_hook")
+def remove_hook(hook):
+    """Removes a hook by its number; nothing where it is gone. A run that is under way may still call it."""
+
+
+@_operator("push_saved_tensors_hooks")
+def push_saved_tensors_hooks(pack, unpack, drop, context, deleter):
+    """From now on, recorded calls of the calling thread do not save tensors: they save what `pack` makes of them, which must not
+    write to them. Where a gradient needs one, `unpack` makes a tensor again, of the same shape, dtype and device. `drop`, which
+    may be NULL, is called once with what `pack` made when the call that saved it goes or what it saved is freed, and `deleter`,
+    which may be NULL, once with `context`, which all but `drop` are given, when nothing is left that was packed and the hooks are
+    popped; both from whichever thread that happens on. After an error neither is called.
+    """
+
+
+@_operator("pop_saved_tensors_hooks")
+def pop_saved_tensors_hooks():
+    """Ends what the thread's last push_saved_tensors_hooks began."""
+
+
+@_operator("record_function")
+def record_function(name, inputs, outputs, constant, saved, materialize, backward, context, deleter):
+    """Records that `outputs` were computed of `inputs`, by steps that were not recorded themselves, as the call `name`. A run calls
+    `backward` with the gradients of the outputs, zeros for those that have none with `materialize`, NULL otherwise: it makes
+    those of the inputs, NULL for none. With create_graph it is recorded itself. Outputs that are inputs were written to in place.
+    Those whose positions are in `constant`, and integers, have no gradient. `saved` is kept for `backward`, which gets it by
+    node_saved. Where no gradient is wanted, or calls are not recorded, nothing changes and the result is NULL. `deleter`, which
+    may be NULL, is called once with `context` when the node goes, at once where there is none; not after an error. Free the node
+    with tensor_node_free.
+    """
+
+
+@_operator("get_version")
+def get_version(input):
+    """How often operators have written to the storage of `input`; what a recorded call saved must not have changed when its gradient
+    is computed.
+    """
+
+
+@_operator("increment_version")
+def increment_version(input):
+    """Counts a write to the storage of `input` that no operator made."""
+
+
+@_operator("set_detect_anomaly")
+def set_detect_anomaly(enabled, check_nan):
+    """Sets for the process whether runs look out for faults: with `check_nan` a derivative that gives NaN is an error, which names
+    the recorded call; the watcher of set_anomaly_watcher is told of calls that are recorded, and of those whose derivatives fail.
+    """
+
+
+@_operator("is_anomaly_enabled")
+def is_anomaly_enabled():
+    """Whether set_detect_anomaly has enabled it."""
+
+
+@_operator("is_anomaly_check_nan_enabled")
+def is_anomaly_check_nan_enabled():
+    """Whether NaN is an error where set_detect_anomaly is enabled."""
+
+
+@_operator("set_anomaly_watcher")
+def set_anomaly_watcher(watcher, context):
+    """Sets the function of the process that is told, while set_detect_anomaly is enabled, of each call that is recorded, from within
+    it, and of that in whose derivatives a run has failed. NULL for none.
+    """
+
+
+@_operator("handle")
+def handle(input):
+    """Another handle to `input`, which shares its memory and its history, and has the geometry that it has now."""
+
+
+@_operator("is_grad")
+def is_grad(input, other):
+    """Whether `other` is the gradient of `input` as `grad` gives it: over the same memory, and of the same geometry."""
+
+
 @_operator("eq")
 def eq(input, other, *, out=None):
     """Whether `input` equals `other`, element by element, as bool; the shapes broadcast.
@@ -1461,6 +1635,62 @@ def vander(x, N=None, increasing=False):
     >>> torch.vander(torch.tensor([2, 3]), N=3)
     tensor([[4, 2, 1],
             [9, 3, 1]])
+    """
+
+
+@_operator("fft_c2c")
+def fft_c2c(input, dim, forward=True, scale=1.0):
+    """The discrete Fourier transform of complex numbers along `dim`, forward or back, times `scale`; what `fft.fft` and its like end in. In memory, the dimensions `dim` of
+    the result are the innermost ones, by their strides in `input`. 16-bit dtypes are computed in complex64 and rounded once.
+
+    >>> torch.fft.fft(torch.tensor([1+0j, 0, 0, 0]))
+    tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+    """
+
+
+@_operator("fft_r2c")
+def fft_r2c(input, dim, onesided=True, scale=1.0):
+    """The discrete Fourier transform of real numbers along `dim`, times `scale`; along the last of `dim`, of size n, `onesided` keeps the first n // 2 + 1 elements. Both
+    halves are to be had along one dimension.
+
+    >>> torch.fft.rfft(torch.tensor([1., 0, 0, 0]))
+    tensor([1.+0.j, 1.+0.j, 1.+0.j])
+    """
+
+
+@_operator("fft_c2r")
+def fft_c2r(input, dim, size, scale=1.0):
+    """The `size` real numbers along `dim` that `size` // 2 + 1 complex ones, the first half of their Hermitian transform, are transformed back to, times `scale`.
+
+    >>> torch.fft.irfft(torch.tensor([1+0j, 1, 1]))
+    tensor([1., 0., 0., 0.])
+    """
+
+
+@_operator("stft")
+def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False, onesided=None, return_complex=None, align_to_window=None):
+    """The short-time Fourier transform of a signal, or of each row of a matrix: the transforms of pieces of `n_fft` samples that begin `hop_length` (`n_fft` // 4 unless
+    given) samples apart, times a `window` of `win_length` samples in their middle, which is ones unless given. The result has a row for each frequency, n_fft // 2 + 1 of
+    them with `onesided` (unless signal or window are complex, then `n_fft`), and a column for each piece. With `center` the signal is continued by `n_fft` // 2 samples
+    on both sides, so that piece i is around sample i * `hop_length`; `pad_mode` says how: by its reflection, by zeros (constant), by its ends (replicate) or by itself
+    (circular). `normalized` divides by the root of `n_fft`. `return_complex` must be given for real signals; False gives the real and imaginary parts in a last
+    dimension of size 2. `align_to_window`, without `center`, continues the signal so that the first window begins with it.
+
+    >>> torch.stft(torch.tensor([1., -1, 1, -1]), 2, 1, center=False, return_complex=True)
+    tensor([[0.+0.j, 0.+0.j, 0.+0.j],
+            [2.+0.j, -2.+0.j, 2.+0.j]])
+    """
+
+
+@_operator("istft")
+def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None, return_complex=False):
+    """The signal whose `stft`, with the same arguments, is nearest to `input`, a complex tensor of frequencies x pieces, or several of them: the pieces are transformed back
+    and added up where they belong, times the window, and divided by the sum of the squares of the windows, which must not be zero anywhere. `length` is that of the
+    result, which is filled up with zeros where nothing is known; `return_complex` gives a complex signal, of all frequencies.
+
+    >>> x = torch.tensor([1., 2, 3, 4, 5])
+    >>> torch.istft(torch.stft(x, 4, return_complex=True), 4)
+    tensor([1., 2., 3., 4., 5.])
     """
 
 
@@ -4069,7 +4299,7 @@ def var(input, unbiased=True, dim=None, keepdim=False, *, out=None, correction=N
     """
 
 
-@_operator("std_mean std_mean.dim std_mean.correction", results="std mean")
+@_operator("std_mean std_mean.dim std_mean.correction")
 def std_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     """std_mean(Tensor input, bool unbiased=True)
     Standard deviation and mean of all elements; `unbiased` divides by one less than their number.
@@ -4083,13 +4313,11 @@ def std_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
 
     >>> torch.std_mean(torch.tensor([1.0, 3]))
-    torch.return_types.std_mean(
-    std=tensor(1.4142),
-    mean=tensor(2.))
+    (tensor(1.4142), tensor(2.))
     """
 
 
-@_operator("var_mean var_mean.dim var_mean.correction", results="var mean")
+@_operator("var_mean var_mean.dim var_mean.correction")
 def var_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     """var_mean(Tensor input, bool unbiased=True)
     Variance and mean of all elements; `unbiased` divides by one less than their number.
@@ -4103,9 +4331,7 @@ def var_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
 
     >>> torch.var_mean(torch.tensor([1.0, 3]))
-    torch.return_types.var_mean(
-    var=tensor(2.),
-    mean=tensor(2.))
+    (tensor(2.), tensor(2.))
     """
 
 
@@ -4794,7 +5020,7 @@ def digamma_(input):
 
 @_operator("i0")
 def i0(input, *, out=None):
-    """The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+    """The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
 
     >>> torch.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
@@ -4803,7 +5029,7 @@ def i0(input, *, out=None):
 
 @_operator("i0", inplace=True)
 def i0_(input):
-    """The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+    """The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
 
     >>> torch.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
@@ -6112,5 +6338,5 @@ def dsplit(input, sections=None, indices=None, *more):
     """
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "narrow_copy", "resize_as_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "npy_length", "file_write", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "chain_matmul", "matrix_power", "matrix_exp", "cholesky", "lu_unpack", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "frobenius_norm", "nuclear_norm", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "is_nonzero", "is_conj", "is_neg", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "fail_allocation", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit"]
-_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "narrow_copy", "resize_as_", "set_", "fill_diagonal_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "matrix_power", "matrix_exp", "cholesky", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "kron", "is_nonzero", "is_conj", "is_neg", "is_same_size", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "unique", "unique_consecutive", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "quantile", "nanquantile", "renorm", "renorm_", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit",))
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "narrow_copy", "resize_as_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "stft", "istft", "npy_length", "file_write", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "chain_matmul", "matrix_power", "matrix_exp", "cholesky", "lu_unpack", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "frobenius_norm", "nuclear_norm", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "is_nonzero", "is_conj", "is_neg", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "fail_allocation", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit"]
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "narrow_copy", "resize_as_", "set_", "fill_diagonal_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "stft", "istft", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "matrix_power", "matrix_exp", "cholesky", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "kron", "is_nonzero", "is_conj", "is_neg", "is_same_size", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "unique", "unique_consecutive", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "quantile", "nanquantile", "renorm", "renorm_", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit",))

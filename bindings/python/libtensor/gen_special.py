@@ -106,7 +106,7 @@ def psi(input, *, out=None):
 @_operator("special.i0")
 def i0(input, *, out=None):
     """Another name of `i0`.
-    The modified Bessel function of the first kind of order 0; NaN of an infinity. Integers and bool count as the default dtype.
+    The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
 
     >>> torch.special.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
@@ -196,6 +196,33 @@ def xlogy(input, other, *, out=None):
     """
 
 
+@_operator("special.i0e")
+def i0e(input, *, out=None):
+    """The modified Bessel function of the first kind of order 0, times exp(-|`input`|). Integers and bool count as the default dtype.
+
+    >>> torch.special.i0e(torch.tensor([0., 1.]))
+    tensor([1.0000, 0.4658])
+    """
+
+
+@_operator("special.i1")
+def i1(input, *, out=None):
+    """The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+
+    >>> torch.special.i1(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.5652])
+    """
+
+
+@_operator("special.i1e")
+def i1e(input, *, out=None):
+    """The modified Bessel function of the first kind of order 1, times exp(-|`input`|). Integers and bool count as the default dtype.
+
+    >>> torch.special.i1e(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.2079])
+    """
+
+
 @_operator("special.xlog1py")
 def xlog1py(input, other, *, out=None):
     """`input` * log1p(`other`), 0 where `input` is 0 and `other` is not NaN; the shapes broadcast.
@@ -214,4 +241,298 @@ def zeta(input, other, *, out=None):
     """
 
 
-__all__ = ["expit", "exp2", "expm1", "log1p", "erf", "erfc", "erfinv", "gammaln", "digamma", "psi", "i0", "sinc", "round", "logit", "polygamma", "multigammaln", "gammainc", "gammaincc", "xlogy", "xlog1py", "zeta"]
+@_operator("special.softmax")
+def softmax(input, dim, dtype=None, *, out=None):
+    """Another name of `softmax`.
+    e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+
+    >>> torch.special.softmax(torch.tensor([1., 1.]), 0)
+    tensor([0.5000, 0.5000])
+    """
+
+
+@_operator("special.log_softmax")
+def log_softmax(input, dim, dtype=None, *, out=None):
+    """Another name of `log_softmax`.
+    Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+
+    >>> torch.special.log_softmax(torch.tensor([1., 1.]), 0)
+    tensor([-0.6931, -0.6931])
+    """
+
+
+@_operator("special.logsumexp")
+def logsumexp(input, dim, keepdim=False, *, out=None):
+    """Another name of `logsumexp`.
+    Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
+    `keepdim` keeps reduced dimensions with size 1.
+
+    >>> torch.special.logsumexp(torch.tensor([0., 0.]), 0)
+    tensor(0.6931)
+    """
+
+
+@_operator("special.entr")
+def entr(input, *, out=None):
+    """-`input` log(`input`): 0 at 0, -inf of negative numbers. Integers and bool count as the default dtype.
+
+    >>> torch.special.entr(torch.tensor([0.5, 5.]))
+    tensor([ 0.3466, -8.0472])
+    """
+
+
+@_operator("special.erfcx")
+def erfcx(input, *, out=None):
+    """exp(`input`^2) erfc(`input`), finite where erfc is 0. Integers and bool count as the default dtype.
+
+    >>> torch.special.erfcx(torch.tensor([0.5, 5.]))
+    tensor([0.6157, 0.1107])
+    """
+
+
+@_operator("special.ndtr")
+def ndtr(input, *, out=None):
+    """The standard normal distribution: the probability that a number is less than `input`. Integers and bool count as the default dtype.
+
+    >>> torch.special.ndtr(torch.tensor([0.5, 5.]))
+    tensor([0.6915, 1.0000])
+    """
+
+
+@_operator("special.log_ndtr")
+def log_ndtr(input, *, out=None):
+    """The logarithm of the standard normal distribution, accurate where that is near 0 and 1. Integers and bool count as the default dtype.
+
+    >>> torch.special.log_ndtr(torch.tensor([0.5, 5.]))
+    tensor([-3.6895e-01, -2.8665e-07])
+    """
+
+
+@_operator("special.ndtri")
+def ndtri(input, *, out=None):
+    """The inverse of the standard normal distribution: -inf at 0, inf at 1, NaN outside [0, 1]. Integers and bool count as the default dtype.
+
+    >>> torch.special.ndtri(torch.tensor([0.5, 0.975]))
+    tensor([0.0000, 1.9600])
+    """
+
+
+@_operator("special.bessel_j0")
+def bessel_j0(input, *, out=None):
+    """The Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+
+    >>> torch.special.bessel_j0(torch.tensor([0.5, 5.]))
+    tensor([ 0.9385, -0.1776])
+    """
+
+
+@_operator("special.bessel_j1")
+def bessel_j1(input, *, out=None):
+    """The Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+
+    >>> torch.special.bessel_j1(torch.tensor([0.5, 5.]))
+    tensor([ 0.2423, -0.3276])
+    """
+
+
+@_operator("special.bessel_y0")
+def bessel_y0(input, *, out=None):
+    """The Bessel function of the second kind of order 0; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+
+    >>> torch.special.bessel_y0(torch.tensor([0.5, 5.]))
+    tensor([-0.4445, -0.3085])
+    """
+
+
+@_operator("special.bessel_y1")
+def bessel_y1(input, *, out=None):
+    """The Bessel function of the second kind of order 1; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+
+    >>> torch.special.bessel_y1(torch.tensor([0.5, 5.]))
+    tensor([-1.4715,  0.1479])
+    """
+
+
+@_operator("special.modified_bessel_i0")
+def modified_bessel_i0(input, *, out=None):
+    """Another name of `i0`.
+    The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+
+    >>> torch.special.modified_bessel_i0(torch.tensor([0.5, 5.]))
+    tensor([ 1.0635, 27.2399])
+    """
+
+
+@_operator("special.modified_bessel_i1")
+def modified_bessel_i1(input, *, out=None):
+    """Another name of `special.i1`.
+    The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+
+    >>> torch.special.modified_bessel_i1(torch.tensor([0.5, 5.]))
+    tensor([ 0.2579, 24.3356])
+    """
+
+
+@_operator("special.modified_bessel_k0")
+def modified_bessel_k0(input, *, out=None):
+    """The modified Bessel function of the second kind of order 0; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+
+    >>> torch.special.modified_bessel_k0(torch.tensor([0.5, 5.]))
+    tensor([0.9244, 0.0037])
+    """
+
+
+@_operator("special.modified_bessel_k1")
+def modified_bessel_k1(input, *, out=None):
+    """The modified Bessel function of the second kind of order 1; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+
+    >>> torch.special.modified_bessel_k1(torch.tensor([0.5, 5.]))
+    tensor([1.6564, 0.0040])
+    """
+
+
+@_operator("special.scaled_modified_bessel_k0")
+def scaled_modified_bessel_k0(input, *, out=None):
+    """The modified Bessel function of the second kind of order 0, times exp(`input`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+
+    >>> torch.special.scaled_modified_bessel_k0(torch.tensor([0.5, 5.]))
+    tensor([1.5241, 0.5478])
+    """
+
+
+@_operator("special.scaled_modified_bessel_k1")
+def scaled_modified_bessel_k1(input, *, out=None):
+    """The modified Bessel function of the second kind of order 1, times exp(`input`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+
+    >>> torch.special.scaled_modified_bessel_k1(torch.tensor([0.5, 5.]))
+    tensor([2.7310, 0.6003])
+    """
+
+
+@_operator("special.spherical_bessel_j0")
+def spherical_bessel_j0(input, *, out=None):
+    """The spherical Bessel function of the first kind of order 0: sin(`input`) / `input`, 1 at 0. Integers and bool count as the default dtype.
+
+    >>> torch.special.spherical_bessel_j0(torch.tensor([0.5, 5.]))
+    tensor([ 0.9589, -0.1918])
+    """
+
+
+@_operator("special.airy_ai")
+def airy_ai(input, *, out=None):
+    """The Airy function Ai; NaN below -2^60, where its phase is lost. Integers and bool count as the default dtype.
+
+    >>> torch.special.airy_ai(torch.tensor([0.5, 5.]))
+    tensor([2.3169e-01, 1.0834e-04])
+    """
+
+
+@_operator("special.chebyshev_polynomial_t")
+def chebyshev_polynomial_t(x, n, *, out=None):
+    """The Chebyshev polynomial of the first kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+
+    >>> torch.special.chebyshev_polynomial_t(torch.tensor([0.5, 3.]), 2)
+    tensor([-0.5000, 17.0000])
+    """
+
+
+@_operator("special.chebyshev_polynomial_u")
+def chebyshev_polynomial_u(x, n, *, out=None):
+    """The Chebyshev polynomial of the second kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+
+    >>> torch.special.chebyshev_polynomial_u(torch.tensor([0.5, 3.]), 2)
+    tensor([ 0., 35.])
+    """
+
+
+@_operator("special.chebyshev_polynomial_v")
+def chebyshev_polynomial_v(x, n, *, out=None):
+    """The Chebyshev polynomial of the third kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+
+    >>> torch.special.chebyshev_polynomial_v(torch.tensor([0.5, 3.]), 2)
+    tensor([-1., 29.])
+    """
+
+
+@_operator("special.chebyshev_polynomial_w")
+def chebyshev_polynomial_w(x, n, *, out=None):
+    """The Chebyshev polynomial of the fourth kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+
+    >>> torch.special.chebyshev_polynomial_w(torch.tensor([0.5, 3.]), 2)
+    tensor([ 1., 41.])
+    """
+
+
+@_operator("special.hermite_polynomial_h")
+def hermite_polynomial_h(x, n, *, out=None):
+    """The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+
+    >>> torch.special.hermite_polynomial_h(torch.tensor([0.5, 3.]), 2)
+    tensor([-1., 34.])
+    """
+
+
+@_operator("special.hermite_polynomial_he")
+def hermite_polynomial_he(x, n, *, out=None):
+    """The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+
+    >>> torch.special.hermite_polynomial_he(torch.tensor([0.5, 3.]), 2)
+    tensor([-0.7500,  8.0000])
+    """
+
+
+@_operator("special.laguerre_polynomial_l")
+def laguerre_polynomial_l(x, n, *, out=None):
+    """The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+
+    >>> torch.special.laguerre_polynomial_l(torch.tensor([0.5, 3.]), 2)
+    tensor([ 0.1250, -0.5000])
+    """
+
+
+@_operator("special.legendre_polynomial_p")
+def legendre_polynomial_p(x, n, *, out=None):
+    """The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+
+    >>> torch.special.legendre_polynomial_p(torch.tensor([0.5, 3.]), 2)
+    tensor([-0.1250, 13.0000])
+    """
+
+
+@_operator("special.shifted_chebyshev_polynomial_t")
+def shifted_chebyshev_polynomial_t(x, n, *, out=None):
+    """The Chebyshev polynomial of the first kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+
+    >>> torch.special.shifted_chebyshev_polynomial_t(torch.tensor([0.5, 3.]), 2)
+    tensor([-1., 49.])
+    """
+
+
+@_operator("special.shifted_chebyshev_polynomial_u")
+def shifted_chebyshev_polynomial_u(x, n, *, out=None):
+    """The Chebyshev polynomial of the second kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+
+    >>> torch.special.shifted_chebyshev_polynomial_u(torch.tensor([0.5, 3.]), 2)
+    tensor([-1., 99.])
+    """
+
+
+@_operator("special.shifted_chebyshev_polynomial_v")
+def shifted_chebyshev_polynomial_v(x, n, *, out=None):
+    """The Chebyshev polynomial of the third kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+
+    >>> torch.special.shifted_chebyshev_polynomial_v(torch.tensor([0.5, 3.]), 2)
+    tensor([-1., 89.])
+    """
+
+
+@_operator("special.shifted_chebyshev_polynomial_w")
+def shifted_chebyshev_polynomial_w(x, n, *, out=None):
+    """The Chebyshev polynomial of the fourth kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+
+    >>> torch.special.shifted_chebyshev_polynomial_w(torch.tensor([0.5, 3.]), 2)
+    tensor([ -1., 109.])
+    """
+
+
+__all__ = ["expit", "exp2", "expm1", "log1p", "erf", "erfc", "erfinv", "gammaln", "digamma", "psi", "i0", "sinc", "round", "logit", "polygamma", "multigammaln", "gammainc", "gammaincc", "xlogy", "i0e", "i1", "i1e", "xlog1py", "zeta", "softmax", "log_softmax", "logsumexp", "entr", "erfcx", "ndtr", "log_ndtr", "ndtri", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "spherical_bessel_j0", "airy_ai", "chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w", "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p", "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w"]

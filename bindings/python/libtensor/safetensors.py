@@ -9,7 +9,8 @@ import os
 import weakref
 
 from . import gen_functions as _f
-from ._files import read, readable, to_bytes, writing
+from ._files import read, readable, writing
+from ._interop import raw_bytes
 
 __all__ = ["SafetensorError", "load", "load_file", "safe_open", "save", "save_file"]
 
@@ -60,7 +61,7 @@ def save(tensors, metadata=None):
     """The bytes of the file that save_file writes."""
     names, values = _checked(tensors)
     with _errors():
-        return to_bytes(_f.safetensors_save(names, values, metadata=_metadata(metadata)))
+        return raw_bytes(_f.safetensors_save(names, values, metadata=_metadata(metadata)))
 
 
 def load_file(filename, device="cpu", *, mmap=True):

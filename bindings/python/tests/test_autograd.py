@@ -112,7 +112,7 @@ def test_what_in_place_refuses():
     b.add_(1)
     with pytest.raises(
         RuntimeError,
-        match=r"modified by an inplace operation: \[torch.DoubleTensor \[2\]\], which is output 0 of Mul, is at version 1; expected version 0",
+        match=r"modified by an inplace operation: \[torch.DoubleTensor \[2\]\], which is output 0 of Add, is at version 1; expected version 0",
     ):
         square.sum().backward()
 
@@ -158,9 +158,44 @@ def test_what_has_no_gradient():
         torch.ones(3, dtype=torch.int64, requires_grad=True)
     a = leaf(1, 2)
     assert not a.argmax().requires_grad and not (a > 1).requires_grad and not torch.zeros_like(a).requires_grad
-    with pytest.raises(NotImplementedError, match="i0 is not differentiable"):
-        torch.i0(a)
-    assert torch.i0(a.detach()).shape == (2,)
+    for made, name in (
+        (torch.heaviside(a, a), "heaviside"),
+        (torch.unique(a), "unique"),
+        (a // a, "floor_divide"),
+        (torch.igamma(a, a), "igamma: self"),
+    ):
+        assert made.requires_grad
+        with pytest.raises(NotImplementedError, match=f"the derivative for '{name}' is not implemented"):
+            made.sum().backward()
+    assert repr(torch.heaviside(a, a)).endswith("grad_fn=<NotImplemented>)")
+    assert torch.autograd.grad(torch.igamma(a.detach(), a).sum(), a)[0].shape == (2,)
+
+
+def test_what_writes_over_ends_a_history():
+    """Nothing flows back through a comparison in place, or what draws numbers."""
+    a = leaf(1, 2)
+    b = leaf(2, 2)
+    for change in (lambda t: t.eq_(b), lambda t: t.ge_(1), lambda t: t.logical_and_(b), lambda t: t.logical_not_(), lambda t: t.bernoulli_()):
+        changed = a * 1
+        change(changed)
+        assert changed.requires_grad and close(torch.autograd.grad(changed.sum(), a)[0], [0, 0])
+    whole = a * 1
+    whole[:1].gt_(0)
+    assert close(torch.autograd.grad(whole.sum(), a)[0], [0, 1])
+    with pytest.raises(RuntimeError, match="lt_: a leaf Variable that requires grad is being used in an in-place operation"):
+        a.lt_(b)
+    with pytest.raises(RuntimeError, match=r"eq\(\): functions with out=... arguments don't support automatic differentiation"):
+        torch.eq(b, b, out=a)
+    assert a.tolist() == [1, 2] and torch.eq(a, b, out=torch.empty(2, dtype=torch.bool)).tolist() == [False, True]
+    for drawn in (torch.normal(a, b), torch.bernoulli(a / 2), torch.poisson(a)):
+        assert close(torch.autograd.grad(drawn.sum(), a)[0], [0, 0])
+    assert leaf(1, 2).share_memory_().requires_grad
+
+
+def test_conjugates_in_place():
+    z = torch.tensor([1 + 2j], requires_grad=True)
+    (z * 1).conj_physical_().imag.sum().backward()
+    assert z.grad.tolist() == [-1j]
 
 
 def test_a_long_chain_is_freed():
@@ -269,6 +304,28 @@ def test_geometry_in_place_is_freed():
         once()
     gc.collect()
     assert torch.memory_stats().in_use == before
+
+
+def test_views_made_of_what_tensors_say():
+    """The tensors may be gone, or hold other numbers, when the gradient is viewed alike."""
+    a = leaf(1, 2, 3, 4)
+    start, at = torch.tensor(1), torch.tensor([1, 3])
+    narrow, parts = torch.narrow(a, 0, start, 2), torch.tensor_split(a, at)
+    wide, shaped = a.expand_as(torch.empty(3, 4)), a.view_as(torch.empty(2, 2))
+    start.fill_(3)
+    at.fill_(0)
+    del start, at
+    held = [torch.empty(7) for _ in range(8)]
+    assert close(torch.autograd.grad((narrow * narrow).sum(), a)[0], [0, 4, 6, 0])
+    assert close(torch.autograd.grad((parts[1] * 2).sum(), a)[0], [0, 2, 2, 0])
+    assert close(torch.autograd.grad(wide.sum(), a)[0], [3, 3, 3, 3]) and close(torch.autograd.grad(shaped[1].sum(), a)[0], [0, 0, 1, 1])
+    assert len(held) == 8
+    with pytest.raises(RuntimeError, match=r"narrow: start must be a 0-dim integral tensor"):
+        torch.narrow(a, 0, torch.tensor([1]), 2)
+    with pytest.raises(RuntimeError, match=r"^expand_as: .*"):
+        a.expand_as(torch.empty(3))
+    with pytest.raises(RuntimeError, match=r"^view_as: .*"):
+        a.view_as(torch.empty(3))
 
 
 def test_backward_holds_no_more_than_its_largest_step() -> None:

@@ -18,6 +18,10 @@ SPACES = {
     "torch.linalg": torch.linalg,
     "torch.fft": torch.fft,
     "torch.nn.functional": torch.nn.functional,
+    "torch.autograd": torch.autograd,
+    "torch.autograd.functional": torch.autograd.functional,
+    "torch.func": torch.func,
+    "torch.utils.checkpoint": torch.utils.checkpoint,
     "torch.safetensors": torch.safetensors,
 }
 

@@ -34,6 +34,21 @@ def test_views_are_shared_both_ways():
     assert n.shape == (3, 2) and n.strides == (4, 12)
 
 
+@pytest.mark.parametrize("share", [np.asarray, lambda t: t.numpy(), lambda t: np.frombuffer(t.__buffer__(0), "f4"), np.from_dlpack])
+def test_an_array_keeps_the_memory_of_a_tensor_that_gets_another_storage(share):
+    t = torch.full((10000,), 7.0)
+    first = share(t)
+    t.set_(torch.full((10000,), 8.0))
+    second = share(t)
+    t.data = torch.ones(1)
+    others = [torch.full((10000,), 9.0) for _ in range(3)]
+    assert (first == 7).all() and (second == 8).all() and len(others) == 3
+    released = torch.memory_stats().in_use
+    del first, second, t
+    gc.collect()
+    assert torch.memory_stats().in_use <= released - 80000
+
+
 def test_owner_lives_as_long_as_the_tensor():
     class Owner:
         def __init__(self):

@@ -23,7 +23,10 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-LAWS = ("views", "outputs", "refusals", "allocations", "pieces", "places", "tiers", "languages", "storages", "hostile", "threads")
+LAWS = (
+    *("views", "outputs", "refusals", "allocations", "pieces", "places", "tiers", "languages", "storages", "hostile", "threads"),
+    "derivatives",
+)
 SHOWN = 3  # failures printed of one function and law
 LIMIT = 1 << 28  # bytes that the tensors of one call may take
 PATIENCE = 60  # seconds for one case

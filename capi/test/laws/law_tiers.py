@@ -20,7 +20,6 @@ LOOSE = (
     "gammaln",
     "mvlgamma",
     "multigammaln",
-    "i0",
     "zeta",
     "igamma",
     "igammac",

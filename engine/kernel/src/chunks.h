@@ -140,4 +140,14 @@ LT_INLINE void ternary_chunks(char *const *data, const int64_t *s, int64_t n, F 
 
 }  // namespace
 }  // namespace lt
+
+// A kernel of an expression in a vector a.
+#define LT_VECTOR(NAME, ...)                                                              \
+  struct NAME {                                                                           \
+    template <class T>                                                                    \
+    static void row(char *const *data, const int64_t *strides, int64_t n, const void *) { \
+      vector_unary<T>(data, strides, n, [](Vec<T> a) { return __VA_ARGS__; });            \
+    }                                                                                     \
+  };
+
 #endif

@@ -1,49 +1,102 @@
-// Gamma and related functions of one double, in plain scalar code; float kernels compute in double
-// too.
+// Gamma and related functions of one double, in double length until the end; float kernels compute
+// in double too.
 #ifndef LIBTENSOR_KERNEL_SPECIAL_H
 #define LIBTENSOR_KERNEL_SPECIAL_H
 
-#include "prelude.h"
+#include "fits.h"
+#include "vmath_erf.h"
 
 namespace lt {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr double kEpsilon = 0x1p-53;
+constexpr Pair kPiPair = {0x1.921fb54442d18p1, 0x1.1a62633145c07p-53};
+constexpr Pair kTwoPi = {0x1.921fb54442d18p2, 0x1.1a62633145c07p-52};
+
+// log x of a positive finite number, of which 2^-60 is lost near 1 and 2^-66 elsewhere.
+inline Pair log_fine(Pair x) {
+  const Split<double> s = split_any(Doubles(x.hi));
+  const double k = s.k[0], low = scaled_down(s, Doubles(x.lo))[0];
+  return Pair(k) * Pair(0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56) +
+         log_fit(Pair::ordered(1 + s.f[0], low));
+}
+
+// e^x - 1
+inline Pair expm1_pair(Pair x) {
+  if (!(__builtin_fabs(x.hi) < 0.5)) return Pair(exp_pair(x)) - Pair(1);
+  Pair sum = 1;
+  for (int k = 20; k > 1; k--) sum = Pair(1) + sum * x / Pair(k);
+  return sum * x;
+}
+
+// sin and cos of pi f for |f| <= 1/2, the other one of 1/2 - |f| where that is the nearer zero.
+struct SinCos {
+  Pair sin, cos;
+};
+inline SinCos sin_cos_pi(double f) {
+  const double m = __builtin_fabs(f);
+  const bool swap = m > 0.25;
+  const Two<double> r = Pair(swap ? 0.5 - m : m) * kPiPair;
+  const Pair s(sin_parts(r)), c(cos_parts(r));
+  const Pair sn = Pair::ordered(s.hi, s.lo), cs = Pair::ordered(c.hi, c.lo);
+  return {f < 0 ? -(swap ? cs : sn) : swap ? cs : sn, swap ? sn : cs};
+}
+
+// What Stirling's formula leaves of log Gamma(x) for x >= 10 (DLMF 5.11.1).
+inline double stirling(double x) {
+  const double z = 1 / (x * x);
+  return (1.0 / 12 -
+          z * (1.0 / 360 -
+               z * (1.0 / 1260 -
+                    z * (1.0 / 1680 -
+                         z * (1.0 / 1188 -
+                              z * (691.0 / 360360 - z * (1.0 / 156 - z * 3617.0 / 122400))))))) /
+         x;
+}
+
+// log Gamma of x > 0.
+inline Pair log_gamma_positive(Pair x) {
+  if (x.hi < 1) return log_gamma_fit(x + Pair(1)) - log_fine(x);
+  if (x.hi < 10) return log_gamma_fit(x);
+  const Pair half_log_tau = {0x1.d67f1c864beb5p-1, -0x1.65b5a1b7ff5dfp-55};
+  return (x - Pair(0.5)) * log_fine(x) - x + half_log_tau + Pair(stirling(x.hi));
+}
 
 inline double log_gamma(double x) {
   int sign;
   return lgamma_r(x, &sign);
 }
 
-// psi(x): the reflection formula for x < 0, recurrence up to 10, then the asymptotic series
-// (DLMF 5.5.4, 5.5.2, 5.11.2).
-inline double digamma(double x) {
-  if (x == 0) return __builtin_copysign(__builtin_inf(), -x);
-  double shift = 0;
-  if (x < 0) {
-    const double fraction = x - __builtin_rint(x);  // the nearer pole loses no digits
-    if (fraction == 0) return __builtin_nan("");
-    shift = -kPi / __builtin_tan(kPi * fraction);
-    x = 1 - x;
-  }
-  // The sum of 1 / (x + k): its largest term, and the others as one fraction.
-  double above = 0, below = 1, first = 0;
-  if (x < 10) {
-    first = 1 / x;
-    x += 1;
-  }
-  for (; x < 10; x += 1) {
-    above = above * x + below;
-    below *= x;
-  }
-  shift -= above / below;
-  const double z = 1 / (x * x);
+// psi(x) for x >= 1: the asymptotic series (DLMF 5.11.2) from 10 on.
+inline Pair digamma_above(Pair x) {
+  if (x.hi < 10) return digamma_fit(x);
+  const double z = 1 / (x.hi * x.hi);
   const double series =
       z * (1.0 / 12 - z * (1.0 / 120 -
                            z * (1.0 / 252 -
                                 z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
-  return shift + __builtin_log(x) - 0.5 / x - series - first;
+  return log_fine(x) - Pair(0.5) / x - Pair(series);
+}
+
+// psi(x), by the reflection formula for x < 0 and one step of the recurrence below 1 (DLMF 5.5.4,
+// 5.5.2).
+inline double digamma(double x) {
+  if (x == 0) return __builtin_copysign(__builtin_inf(), -x);
+  if (!(x < __builtin_inf())) return x;
+  if (x >= 1) return double(digamma_above(x));
+  if (__builtin_fabs(x) < 0x1p-60) return -1 / x;
+  if (x > 0) return double(digamma_above(Pair::sum(1, x)) - Pair(1) / Pair(x));
+  const double fraction = x - __builtin_rint(x);  // the nearer pole loses no digits
+  if (fraction == 0 || x == -__builtin_inf()) return __builtin_nan("");
+  const SinCos t = sin_cos_pi(fraction);
+  return double(digamma_above(Pair::sum(1, -x)) - kPiPair * t.cos / t.sin);
+}
+
+// z^-s, with what s makes of z's low part.
+inline Pair inverse_power(Pair z, double s) {
+  const double power = __builtin_pow(z.hi, -s);
+  return {power, z.lo == 0 ? 0 : power * (-s * z.lo / z.hi)};
 }
 
 // The sum of (q + k)^-s over k >= 0: some terms, then Euler and Maclaurin's formula (DLMF 25.11.5).
@@ -59,11 +112,14 @@ inline double hurwitz_zeta(double s, double q) {
     const double below = hurwitz_zeta(s, 1 - part) - hurwitz_zeta(s, 1 - q);
     return hurwitz_zeta(s, part) + (__builtin_fmod(s, 2) == 0 ? below : -below);
   }
-  double sum = 0;
-  for (int k = 0; k < 10 || q < 10; k++, q += 1) {
-    const double term = __builtin_pow(q, -s);
-    sum += term;
-    if (__builtin_fabs(term) < kEpsilon * __builtin_fabs(sum) && q > 0) return sum;
+  if (s == __builtin_inf() && q > 0) return q < 1 ? s : q == 1;
+  if (q == __builtin_inf()) return 0;
+  Pair sum = 0, z = q;
+  for (int k = 0; k < 10 || z.hi < 10; z = Pair::sum(q, ++k)) {
+    const Pair term = inverse_power(z, s);
+    if (__builtin_fabs(term.hi) == __builtin_inf()) return term.hi;
+    sum = sum + term;
+    if (__builtin_fabs(term.hi) < kEpsilon * __builtin_fabs(sum.hi) && z.hi > 0) return double(sum);
   }
   // B_2j / (2j)!
   static constexpr double bernoulli[] = {1.0 / 12,
@@ -75,15 +131,15 @@ inline double hurwitz_zeta(double s, double q) {
                                          1.0 / 74724249600.0,
                                          -3617.0 / 10670622842880000.0,
                                          43867.0 / 5109094217170944000.0};
-  const double power = __builtin_pow(q, -s);
-  sum += power * q / (s - 1) + 0.5 * power;
-  double factor = s, tail = power / q;
+  const Pair power = inverse_power(z, s);
+  double factor = s, tail = power.hi / z.hi, rest = 0.5 * power.hi;
   for (int j = 0; j < 9; j++) {
-    sum += bernoulli[j] * factor * tail;
+    rest += bernoulli[j] * factor * tail;
     factor *= (s + 2 * j + 1) * (s + 2 * j + 2);
-    tail /= q * q;
+    tail /= z.hi * z.hi;
   }
-  return sum;
+  const Pair integral = power * z / Pair::sum(s, -1);
+  return integral.hi < __builtin_inf() ? double(sum + integral + Pair(rest)) : integral.hi;
 }
 
 // The first derivative of psi. The reflection (DLMF 5.15.6) is taken in the dtype's own precision,
@@ -103,78 +159,6 @@ inline T polygamma(int64_t n, T x) {
   if (n == 1) return trigamma(x);
   const double scale = n < 171 ? __builtin_tgamma(double(n) + 1) : __builtin_inf();
   return T((n % 2 ? scale : -scale) * hurwitz_zeta(double(n) + 1, x));
-}
-
-// I0: its power series (DLMF 10.25.2), and the asymptotic one (DLMF 10.40.1) where that reaches
-// full precision. NaN for an infinity, as in PyTorch.
-inline double bessel_i0(double x) {
-  x = __builtin_fabs(x);
-  if (!(x < __builtin_inf())) return __builtin_nan("");
-  double term = 1, sum = 1;
-  if (x < 20) {
-    const double z = x * x / 4;
-    for (int k = 1; term > kEpsilon * sum; k++) sum += term *= z / (double(k) * k);
-    return sum;
-  }
-  for (int k = 1; k < 40 && term > kEpsilon; k++)
-    sum += term *= (2.0 * k - 1) * (2.0 * k - 1) / (8.0 * k * x);
-  const double half = __builtin_exp(x / 2);
-  return half * (sum / (__builtin_sqrt(2 * kPi) * __builtin_sqrt(x))) * half;
-}
-
-// x^a e^-x / Gamma(a + 1). For large a by Stirling's series, so that the large exponents cancel
-// before they are rounded.
-inline double gamma_prefix(double a, double x) {
-  if (a < 10) return __builtin_exp(a * __builtin_log(x) - x - log_gamma(a + 1));
-  // a log(x/a) - (x - a) = a (log1p(d) - d) with d = (x - a) / a
-  const double d = (x - a) / a, z = 1 / (a * a);
-  double exponent;
-  if (__builtin_fabs(d) < 0.3) {
-    double power = d, sum = 0;
-    for (int k = 2; k < 60; k++) {
-      power *= -d;
-      sum += power / k;
-      if (__builtin_fabs(power) < kEpsilon * __builtin_fabs(sum)) break;
-    }
-    exponent = a * sum;
-  } else {
-    exponent = a * (__builtin_log(x / a) - d);
-  }
-  const double stirling =
-      (1.0 / 12 - z * (1.0 / 360 - z * (1.0 / 1260 - z * (1.0 / 1680 - z / 1188)))) / a;
-  return __builtin_exp(exponent - stirling) / __builtin_sqrt(2 * kPi * a);
-}
-
-// The regularised incomplete gamma function, lower (P) or upper (Q): the power series (DLMF 8.11.4)
-// below a + 1, the continued fraction (DLMF 8.9.2, by Lentz's method) above.
-inline double incomplete_gamma(double a, double x, bool upper) {
-  if (!(a >= 0) || !(x >= 0)) return __builtin_nan("");
-  const bool infinite_a = a > 1e300, infinite_x = x > 1e300;
-  if (a == 0) return x > 0 ? (upper ? 0 : 1) : __builtin_nan("");
-  if (infinite_a) return infinite_x ? __builtin_nan("") : (upper ? 1 : 0);
-  if (x == 0) return upper ? 1 : 0;
-  if (infinite_x) return upper ? 0 : 1;
-  const double prefix = gamma_prefix(a, x);
-  constexpr int limit = 200000;
-  if (x < a + 1) {
-    double term = 1, sum = 1;
-    for (int k = 1; k < limit && term > kEpsilon * sum; k++) sum += term *= x / (a + k);
-    return upper ? 1 - prefix * sum : prefix * sum;
-  }
-  double b = x + 1 - a, c = 1e300, d = 1 / b, h = d;
-  for (int k = 1; k < limit; k++) {
-    const double an = -k * (k - a);
-    b += 2;
-    d = an * d + b;
-    d = 1 / (d == 0 ? 1e-300 : d);
-    c = b + an / c;
-    c = c == 0 ? 1e-300 : c;
-    const double step = c * d;
-    h *= step;
-    if (__builtin_fabs(step - 1) < 2 * kEpsilon) break;
-  }
-  const double q = prefix * a * h;
-  return upper ? q : 1 - q;
 }
 
 }  // namespace

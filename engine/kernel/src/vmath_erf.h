@@ -80,10 +80,11 @@ LT_INLINE Two<double> horner_step(Two<double> t, Two<double> p, Two<double> c) {
   return add(c, multiply(t, p));
 }
 
-LT_INLINE Doubles verfc(Doubles x) {
-  const Doubles m = min(Doubles(28.0), abs(x));
+// e^(m^2) erfc m for 0 <= m < 2^900.
+LT_INLINE Two<double> erfcx_parts(Two<double> m) {
   // u = 1 / (m + 2), t = 1 - 4 u
-  const Two<double> d = two_sum(m, Doubles(2.0));
+  Two<double> d = two_sum(m.hi, Doubles(2.0));
+  d.lo = d.lo + m.lo;
   const Doubles inverse = Doubles(1.0) / d.hi;
   const Doubles rest = minus_product(Doubles(1.0), inverse, d.hi) - inverse * d.lo;
   const Two<double> u = {inverse, inverse * rest};
@@ -101,9 +102,14 @@ LT_INLINE Doubles verfc(Doubles x) {
       horner_step(t, tail, Two<double>{-0x1.5fd386754eff9p-1, -0x1.d8352cbd3c619p-55});
   const Two<double> p =
       horner_step(t, p1, Two<double>{0x1.058671b52c776p0, -0x1.b3d2d489edca8p-57});
+  return multiply(u, p);
+}
+
+LT_INLINE Doubles verfc(Doubles x) {
+  const Doubles m = min(Doubles(28.0), abs(x));
   const Two<double> square = two_prod(m, m);
   const auto e = exp_parts(-square.hi, -square.lo);
-  const Two<double> y = multiply(Two<double>{e.hi, e.lo}, multiply(u, p));
+  const Two<double> y = multiply(Two<double>{e.hi, e.lo}, erfcx_parts(Two<double>{m, 0.0}));
   const Doubles r = scale(y.hi + y.lo, e.n);
   return select(x < 0.0, Doubles(2.0) - r, r);
 }

@@ -53,7 +53,7 @@ LT_INLINE Two<double> erfinv_exponent_parts(Doubles m) {
 }
 
 // For doubles P is good to 2^-59; its first two steps are taken in double length.
-LT_INLINE Doubles erfinv_small(Doubles m, Two<double> w) {
+LT_INLINE Two<double> erfinv_small(Doubles m, Two<double> w) {
   const Doubles c1 = 0x1.f91e8993f0d14p-3;
   const Two<double> t = two_sum(w.hi, Doubles(-2.5));
   const Doubles r = poly(t.hi, -0x1.11c3c302dfe40p-8, -0x1.4863cdfb61771p-10, 0x1.c9b437ed2ac46p-13,
@@ -72,7 +72,7 @@ LT_INLINE Doubles erfinv_small(Doubles m, Two<double> w) {
   const Doubles lo =
       fma(t.lo + w.lo, slope, fma(t.hi, q_lo, s.lo)) + (y.lo + -0x1.2c9cc1d8cc3f0p-54);
   const Two<double> product = two_prod(m, y.hi);
-  return product.hi + fma(m, lo, product.lo);
+  return {product.hi, fma(m, lo, product.lo)};
 }
 
 // Q, for sqrt w up to 6.13, is good to 2^-24; one of Halley's steps on erfc triples that.
@@ -93,7 +93,8 @@ LT_INLINE Doubles erfinv_large(Doubles m, Doubles w) {
 LT_INLINE Doubles verfinv(Doubles x) {
   const Doubles m = abs(x);
   const Two<double> w = erfinv_exponent_parts(m);
-  Doubles y = erfinv_small(m, w);
+  const Two<double> small = erfinv_small(m, w);
+  Doubles y = small.hi + small.lo;
   const Mask<double> large = w.hi >= 5.0;
   if (any(large)) y = select(large, erfinv_large(m, w.hi), y);
   return erfinv_special(x, y);

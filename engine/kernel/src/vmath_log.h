@@ -89,6 +89,17 @@ LT_INLINE Two<double> log1p_parts(Doubles x, Doubles x_lo) {
   return log_parts(s.k, s.f, scaled_down(s, u.lo + x_lo));
 }
 
+// The logarithms of positive finite numbers, as sums whose parts do not overlap.
+LT_INLINE Two<double> log_two(Two<double> v) {
+  const Split<double> s = split_any(v.hi);
+  const Two<double> l = log_parts(s.k, s.f, scaled_down(s, v.lo));
+  return fast_two_sum(l.hi, l.lo);
+}
+LT_INLINE Two<double> log1p_two(Doubles x, Doubles x_lo) {
+  const Two<double> l = log1p_parts(x, x_lo);
+  return fast_two_sum(l.hi, l.lo);
+}
+
 // log(1 + f) to 2^-37, for float results.
 LT_INLINE Doubles log_short(Doubles f) {
   const Doubles s = f / (f + 2.0), z = s * s;

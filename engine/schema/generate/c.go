@@ -114,6 +114,8 @@ func (f form) cParams(i int) []string {
 		return []string{"const tensor_storage_t *" + name}
 	case "Generator":
 		return []string{"tensor_generator_t *" + name}
+	case "Node":
+		return []string{"tensor_node_t *" + name}
 	case "Scalar":
 		return []string{"tensor_scalar " + name}
 	case "int":
@@ -131,8 +133,8 @@ func (f form) cParams(i int) []string {
 	case "str":
 		return []string{"const char *" + name}
 	case "pointer":
-		if a.Type.Deleter {
-			return []string{"tensor_deleter " + name}
+		if a.Type.Function != "" {
+			return []string{a.Type.Function + " " + name}
 		}
 		return []string{"void *" + name}
 	}
@@ -150,7 +152,7 @@ func cArgName(name string) string {
 
 // resultTypes maps a result's type to the C type that its out parameter points to.
 var resultTypes = map[string]string{
-	"Tensor": "tensor_t *", "Storage": "tensor_storage_t *", "Generator": "tensor_generator_t *", "Scalar": "tensor_scalar ", "int": "int64_t ",
+	"Tensor": "tensor_t *", "Storage": "tensor_storage_t *", "Generator": "tensor_generator_t *", "Node": "tensor_node_t *", "Scalar": "tensor_scalar ", "int": "int64_t ",
 	"bool": "bool ", "float": "double ", "str": "char *", "dtype": "tensor_dtype ", "device": "tensor_device ", "pointer": "void *",
 }
 
@@ -262,6 +264,8 @@ func (f form) cArgument(i int) string {
 		return handle("LT_STORAGE")
 	case "Generator":
 		return handle("LT_GENERATOR")
+	case "Node":
+		return handle("LT_NODE")
 	case "Scalar":
 		if a.Type.Optional {
 			return fmt.Sprintf("LT_SCALAR(%s, LT_MAYBE, %s); %s.scalar = %s;", name, op, slot, name)
@@ -305,7 +309,7 @@ func (f form) cResult(i int) (check, store string) {
 		check += fmt.Sprintf(" LT_RESULT(%s_len, \"%s\", \"%s_len\");", name, f.op.ID(), r.Name)
 		return check, fmt.Sprintf("*%s = (%s*)%s.list.data, *%s_len = %s.list.length;", name, resultTypes[r.Type.Base], from, name, from)
 	}
-	field := map[string]string{"Tensor": "pointer", "Storage": "pointer", "Generator": "pointer", "str": "pointer", "pointer": "pointer",
+	field := map[string]string{"Tensor": "pointer", "Storage": "pointer", "Generator": "pointer", "Node": "pointer", "str": "pointer", "pointer": "pointer",
 		"Scalar": "scalar", "float": "f", "device": "device"}[r.Type.Base]
 	if field == "" {
 		field = "i"

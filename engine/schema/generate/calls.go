@@ -16,7 +16,7 @@ func goArgument(o *schema.Operator, i int) string {
 	}
 	getter := map[string]string{
 		"Tensor": "tensor", "Operand": "operand", "Scalar": "scalar", "int": "int", "float": "float", "bool": "bool", "str": "str", "dtype": "dtype", "device": "device",
-		"layout": "layout", "memory_format": "format", "Generator": "generator", "Index": "index", "Storage": "storage", "pointer": "pointer",
+		"layout": "layout", "memory_format": "format", "Generator": "generator", "Index": "index", "Storage": "storage", "Node": "node", "pointer": "pointer",
 	}[a.Type.Base]
 	if a.Type.Base == "Tensor" && i == 0 && o.Category == "storage" && !givesMemory(o) {
 		getter = "unbacked"
@@ -76,7 +76,7 @@ func goCall(o *schema.Operator) string {
 	if o.Returns[0].Type.List {
 		return fmt.Sprintf("func(c aten.Ctx, f frame) error { r, err := %s; return f.setList(err, r) }", call)
 	}
-	setter := map[string]string{"Tensor": "setTensors", "Storage": "setStorage", "Generator": "setGenerator", "Scalar": "setScalar", "int": "setInt", "bool": "setBool",
+	setter := map[string]string{"Tensor": "setTensors", "Storage": "setStorage", "Generator": "setGenerator", "Node": "setNode", "Scalar": "setScalar", "int": "setInt", "bool": "setBool",
 		"float": "setFloat", "str": "setStr", "dtype": "setDtype", "pointer": "setPointer", "device": "setDevice"}[o.Returns[0].Type.Base]
 	var names []string
 	for i, r := range o.Returns {

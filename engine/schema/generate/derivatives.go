@@ -37,7 +37,7 @@ func generateDerivatives(out *output, ops []*schema.Operator, all []*function, i
 	var functions, table strings.Builder
 	for _, o := range ops {
 		f := byGo[o.GoName()]
-		if o.AliasOf != "" || f == nil || f.any || f.constant || f.table == "recorded" || f.keys() == "" {
+		if o.AliasOf != "" || f == nil || f.any || f.constant && len(f.written) == 0 || f.table == "recorded" || f.keys() == "" {
 			continue
 		}
 		k := &compiler{op: o, f: f, ops: byName, defaults: defaults, helpers: helpers, captured: map[string]string{}, flows: map[int]bool{}}
@@ -184,27 +184,57 @@ func (k *compiler) out() string {
 func (k *compiler) function() (string, error) {
 	d := &k.op.Derivatives
 	switch {
+	case k.f.constant:
+		return k.overwriting()
 	case d.Composed != "":
 		return k.composed()
 	case len(k.operands()) > 0:
 		return k.recorded()
 	case k.f.table == "composed":
 		return k.into(), nil
+	case k.out() == k.param(0).name:
+		return k.refusal(), nil
 	}
-	return k.refusal(), nil
+	return k.undifferentiable(), nil
 }
 
-// refusal records nothing: it refuses tensors whose gradients are wanted.
-func (k *compiler) refusal() string {
-	tensors := k.tensors()
-	for i, a := range k.op.Args {
+// overwriting records that nothing is left of the history of what a constant operator writes to.
+func (k *compiler) overwriting() (string, error) {
+	node, err := k.nodeName()
+	self, _ := k.self()
+	return k.head() + fmt.Sprintf("\tr, err := overwrites(c, %q, %s, %s, %s)\n\tif err != nil {\n\t\treturn\n\t}\n\t%s\tr.cleared(err)\n\treturn\n}\n",
+		k.op.Name, node, k.out(), self, k.made()), err
+}
+
+// undifferentiable records a call that no run can go through.
+func (k *compiler) undifferentiable() string {
+	results := strings.Join(k.results(), ", ")
+	if k.op.Returns[0].Type.List {
+		results += "..."
+	}
+	return k.head() + fmt.Sprintf("\tr, err := begin(c, %q, \"NotImplemented\", %s, %s)\n\tif err != nil {\n\t\treturn\n\t}\n\t%s\tr.undifferentiable(%q, err, %s)\n\treturn\n}\n",
+		k.op.Name, k.out(), k.allTensors(), k.made(), k.op.Name, results)
+}
+
+// allTensors is the list of all arguments that are tensors or lists of them.
+func (k *compiler) allTensors() string {
+	for i := range k.op.Args {
 		if p := k.param(i); p.typ == tensorsType {
-			return k.head() + fmt.Sprintf("\tif err = refuse(c, %q, %s...); err != nil {\n\t\treturn\n\t}\n\treturn c.Past(tensor.Gradient).%s(%s)\n}\n", k.op.Name, p.name, k.f.name, k.f.arguments())
-		} else if a.Type.Base == "Index" {
-			continue
+			return fmt.Sprintf("append([]*tensor.Tensor{%s}, %s...)...", strings.Join(k.tensors(), ", "), p.name)
 		}
 	}
-	return k.head() + fmt.Sprintf("\tif err = refuse(c, %q, %s); err != nil {\n\t\treturn\n\t}\n\treturn c.Past(tensor.Gradient).%s(%s)\n}\n", k.op.Name, strings.Join(tensors, ", "), k.f.name, k.f.arguments())
+	return strings.Join(k.tensors(), ", ")
+}
+
+// made is the call of the operator past the layer.
+func (k *compiler) made() string {
+	return fmt.Sprintf("%s = r.c.%s(%s)\n", strings.Join(append(k.results(), "err"), ", "), k.f.name, k.f.arguments())
+}
+
+// refusal records nothing: it refuses tensors whose gradients are wanted, which the operator would give another geometry.
+func (k *compiler) refusal() string {
+	return k.head() + fmt.Sprintf("\tif err = refuse(c, %q, %s); err != nil {\n\t\treturn\n\t}\n\treturn c.Past(tensor.Gradient).%s(%s)\n}\n",
+		k.op.Name, k.recordedTensors(), k.f.name, k.f.arguments())
 }
 
 // into records a composition that writes to its output: as the copy of a result.
@@ -290,6 +320,9 @@ func (k *compiler) recorded() (string, error) {
 			return "", fmt.Errorf("derivatives: %s: leave it out", a.Name)
 		}
 	}
+	if k.isView() && len(k.tensors()) > 1 {
+		return "", fmt.Errorf("a view is made again for gradients, when %s may be gone: write it in engine/composite with views of numbers", k.tensors()[1])
+	}
 	node, err := k.nodeName()
 	if err != nil {
 		return "", err
@@ -319,8 +352,7 @@ func (k *compiler) recorded() (string, error) {
 	if fails {
 		b.WriteString("\tif err = r.err; err != nil {\n\t\tr.drop()\n\t\treturn\n\t}\n")
 	}
-	writes := strings.Join(append(slices.Clone(results), "err"), ", ")
-	fmt.Fprintf(&b, "\t%s = r.c.%s(%s)\n", writes, k.f.name, k.f.arguments())
+	b.WriteString("\t" + k.made())
 	k.finish(&b, results, operands)
 	var captured []string
 	for _, name := range slices.Sorted(maps.Keys(k.captured)) {
@@ -332,10 +364,16 @@ func (k *compiler) recorded() (string, error) {
 	if k.isView() {
 		k.replay(&b, results[0])
 	}
+	var kept []string
 	for i, name := range results {
 		if _, ok := needs[name]; ok {
+			kept = append(kept, name)
 			fmt.Fprintf(&b, "\t\t%s_ := r.saveResult(%s, %d)\n", name, name, i)
 		}
+	}
+	if len(kept) > 0 {
+		nils := strings.Repeat(", nil", len(results))[2:]
+		fmt.Fprintf(&b, "\t\tif r.err != nil {\n\t\t\terr = r.undo(%s)\n\t\t\t%s = %s\n\t\t\treturn\n\t\t}\n", strings.Join(results, ", "), strings.Join(results, ", "), nils)
 	}
 	switch {
 	case len(cases) == 0:
@@ -371,7 +409,7 @@ func (k *compiler) save(b *strings.Builder, needs map[string][]int, list string,
 		i := slices.IndexFunc(k.f.params, func(p param) bool { return p.name == name })
 		save := map[string]string{tensorType: "save", tensorsType: "saveAll", "[]ops.IndexItem": "saveIndex"}[k.f.params[i].typ]
 		fmt.Fprintf(b, "\t%s_ := r.%s(%s, %s)\n", name, save, name, strings.Join(wants, "||"))
-		fails = fails || name == k.param(0).name && k.out() != "nil"
+		fails = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(k.captured)) {
 		if k.param0(name) == "" {

@@ -247,8 +247,12 @@ func (f *function) keys() string {
 	if n := len(f.results); f.any || n == 0 || f.results[n-1] != "error" {
 		return ""
 	}
+	return keysOf(f.params)
+}
+
+func keysOf(params []param) string {
 	var terms []string
-	for _, p := range f.params {
+	for _, p := range params {
 		switch p.typ {
 		case "*tensor.Tensor":
 			terms = append(terms, "keys("+p.name+")")
@@ -261,12 +265,22 @@ func (f *function) keys() string {
 	return strings.Join(terms, "|")
 }
 
-// ahead is keys, without those whose layers have nothing to do for the operator.
+// ahead is keys, without those whose layers have nothing to do for the operator: gradients stop at a constant one, which ends the
+// history of what it writes to.
 func (f *function) ahead() string {
-	if f.constant {
-		return "(" + f.keys() + ")&^tensor.Gradient"
+	if !f.constant {
+		return f.keys()
 	}
-	return f.keys()
+	isWritten := func(p param) bool { return slices.Contains(f.written, p) }
+	written := keysOf(slices.DeleteFunc(slices.Clone(f.params), func(p param) bool { return !isWritten(p) }))
+	read := keysOf(slices.DeleteFunc(slices.Clone(f.params), isWritten))
+	switch {
+	case read == "":
+		return written
+	case written == "":
+		return "(" + read + ")&^tensor.Gradient"
+	}
+	return written + "|(" + read + ")&^tensor.Gradient"
 }
 
 func facadeMethods(all []*function, imports map[string]string) string {

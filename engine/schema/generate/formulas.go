@@ -188,6 +188,7 @@ var attributes = map[string]expression{
 	"sizes":      plain("%s.Sizes()", "[]int64"),
 	"strides":    plain("%s.Strides()", "[]int64"),
 	"offset":     plain("%s.Offset()", "int64"),
+	"number":     plain("%s.IsWrappedNumber()", "bool"),
 	"dim":        plain("int64(%s.Dim())", "int64"),
 	"numel":      plain("%s.Numel()", "int64"),
 	"dtype":      plain("%s.DType()", "dtype.DType"),

@@ -35,9 +35,9 @@ func nodeArgName(name string) string {
 	return schema.Camel(strings.Trim(name, "_"), false)
 }
 
-// nodeHas tells whether an operator can be called from JavaScript: it has no addresses.
+// nodeHas tells whether an operator can be called from JavaScript: it has neither addresses nor recorded calls, which have a class of their own there.
 func nodeHas(o *schema.Operator) bool {
-	isPointer := func(a schema.Arg) bool { return a.Type.Base == "pointer" }
+	isPointer := func(a schema.Arg) bool { return a.Type.Base == "pointer" || a.Type.Base == "Node" }
 	return !slices.ContainsFunc(o.Args, isPointer) && !slices.ContainsFunc(o.Returns, isPointer)
 }
 
@@ -83,6 +83,9 @@ func (e *nodeEntry) wrapped(form string) bool {
 	return slices.Contains(e.overloads[0].Node.Wrapped, form)
 }
 
+// internal tells whether the package does not show the operator as it is, but has it in a form of its own (lib/grad.js).
+func (e *nodeEntry) internal() bool { return e.overloads[0].Category == "gradient" }
+
 func (e *nodeEntry) owner() string { return nodeOwner(e.overloads[0]) }
 
 func (e *nodeEntry) last() string { return e.path[strings.LastIndex(e.path, ".")+1:] }
@@ -91,13 +94,13 @@ func (e *nodeEntry) isFunction() bool { return e.owner() == "" && e.has("functio
 
 func (e *nodeEntry) isMethod() bool { return e.owner() != "" || e.has("method") }
 
-// isAsync tells whether the function also exists off the event loop: when it gives tensors or works on files.
+// isAsync tells whether the function also exists off the event loop: when it gives tensors, runs backward, or works on files.
 func (e *nodeEntry) isAsync() bool {
 	return e.isFunction() && slices.ContainsFunc(e.overloads, takesTime)
 }
 
 func takesTime(o *schema.Operator) bool {
-	return o.Category == "file" || slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type.Base == "Tensor" })
+	return o.Category == "file" || o.Name == "backward" || slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type.Base == "Tensor" })
 }
 
 var nodeTypes = map[string]string{
@@ -410,6 +413,20 @@ func nodeTables(entries []*nodeEntry) (string, error) {
 	return b.String(), nil
 }
 
+// nodeInternals are the names of the addon's functions that the package does not export.
+func nodeInternals(entries []*nodeEntry) string {
+	text := cBanner + "'use strict';\n\n// What lib/grad.js has in a form of its own.\nmodule.exports = {\n  internal: [\n"
+	for _, e := range entries {
+		if e.internal() {
+			text += fmt.Sprintf("    '%s',\n", e.path)
+			if e.isAsync() {
+				text += fmt.Sprintf("    '%sAsync',\n", e.path)
+			}
+		}
+	}
+	return text + "  ],\n};\n"
+}
+
 // generateNode writes the addon's tables, the ES module's exports and the type declarations.
 func generateNode(out *output, ops []*schema.Operator) error {
 	entries := nodeEntries(ops)
@@ -418,6 +435,7 @@ func generateNode(out *output, ops []*schema.Operator) error {
 		return err
 	}
 	out.write("bindings/node/src/gen_operators.c", tables)
+	out.write("bindings/node/lib/gen_internal.js", nodeInternals(entries))
 	out.write("bindings/node/gen_index.mjs", nodeModule(entries))
 	declarations, err := nodeDeclarations(entries)
 	out.write("bindings/node/gen_index.d.ts", declarations)

@@ -11,7 +11,7 @@ import (
 )
 
 // nodeExports are the values that bindings/node writes by hand, beside the operators.
-var nodeExports = []string{"Tensor", "Storage", "Generator", "tensor", "asTensor", "float", "slice", "scope", "isTensor", "liveHandles", "dtypeSize", "version", "setAsyncThreads", "getAsyncThreads"}
+var nodeExports = []string{"Tensor", "Storage", "Generator", "tensor", "asTensor", "float", "slice", "scope", "noGrad", "enableGrad", "inferenceMode", "autograd", "isTensor", "liveHandles", "dtypeSize", "version", "setAsyncThreads", "getAsyncThreads"}
 
 //go:embed index.d.ts.tmpl
 var nodeTypesTemplate string
@@ -252,6 +252,9 @@ func nodeDeclarations(entries []*nodeEntry) (string, error) {
 	methods := map[string]*strings.Builder{"": {}, "Storage": {}, "Generator": {}}
 	var renamed []string
 	for _, e := range entries {
+		if e.internal() {
+			continue
+		}
 		if e.isFunction() && !e.wrapped("function") {
 			path := strings.Split(e.path, ".")
 			space := functions.find(path[:len(path)-1])
@@ -298,7 +301,7 @@ func nodeModule(entries []*nodeEntry) string {
 		names = append(names, schema.Camel(name, false))
 	}
 	for _, e := range entries {
-		if !e.isFunction() {
+		if !e.isFunction() || e.internal() {
 			continue
 		}
 		first, _, nested := strings.Cut(e.path, ".")

@@ -17,6 +17,7 @@ var kinds = map[string]struct{ letter, field string }{
 	"Operand":       {"P", "pointer"},
 	"Generator":     {"G", "pointer"},
 	"Storage":       {"W", "pointer"},
+	"Node":          {"Q", "pointer"},
 	"Scalar":        {"S", "scalar"},
 	"int":           {"I", "i"},
 	"float":         {"F", "f"},
@@ -76,8 +77,8 @@ func (f form) packedDefinition() string {
 			pass = append(pass, cell+"scalar")
 		case field == "list":
 			pass = append(pass, cell+"list.data", cell+"list.length")
-		case a.Type.Deleter:
-			pass = append(pass, fmt.Sprintf("(tensor_deleter)(intptr_t)%spointer", cell))
+		case a.Type.Function != "":
+			pass = append(pass, fmt.Sprintf("(%s)(intptr_t)%spointer", a.Type.Function, cell))
 		case a.Type.Base == "float" && a.Type.Optional: // by address, as NULL is none
 			pass = append(pass, cell+"pointer")
 		default:

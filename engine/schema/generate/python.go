@@ -33,7 +33,7 @@ func (f *pyFunction) has(variant string) bool {
 }
 
 // pyModules are the files of public names; a name without dots is in functions.
-var pyModules = []string{"functions", "fft", "linalg", "nn_functional", "special"}
+var pyModules = []string{"functions", "fft", "linalg", "nn_functional", "signal_windows", "special"}
 
 // pyAliases are the keywords that NumPy's users know, which PyTorch takes too.
 var pyAliases = map[string]string{"dim": "axis", "keepdim": "keepdims"}
@@ -351,7 +351,7 @@ func (c *code) function(f *pyFunction) {
 	var names, results []string
 	for _, v := range f.overloads {
 		names = append(names, v.op.ID())
-		if len(v.op.Returns) > 1 {
+		if len(v.op.Returns) > 1 && !v.op.Python.Tuple {
 			results = nil
 			for _, r := range v.op.Returns {
 				results = append(results, r.Name)

@@ -103,6 +103,12 @@ func (v *pyOverload) stub(name string, method bool) string {
 	}
 	result := "None"
 	switch {
+	case v.op.Python.Tuple:
+		var types []string
+		for _, r := range v.op.Returns {
+			types = append(types, pyType(r.Type, true))
+		}
+		result = "tuple[" + strings.Join(types, ", ") + "]"
 	case len(v.op.Returns) > 1:
 		result = v.resultType()
 		if method {
@@ -118,7 +124,7 @@ func (v *pyOverload) stub(name string, method bool) string {
 
 // resultStub declares the tuple type of several results.
 func (c *code) resultStub(v *pyOverload) {
-	if len(v.op.Returns) < 2 {
+	if len(v.op.Returns) < 2 || v.op.Python.Tuple {
 		return
 	}
 	c.line("class %s(NamedTuple):", v.resultType())

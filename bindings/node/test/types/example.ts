@@ -29,6 +29,15 @@ const rounded: lt.Tensor = lt.div(x, y, { roundingMode: 'floor' });
 const threads: number = lt.getAsyncThreads();
 const fallback: lt.Tensor = lt.default.zeros(2);
 const primitive: number = x[Symbol.toPrimitive]('number');
+const leaf: lt.Tensor = lt.tensor([1.5], { requiresGrad: true }).requiresGrad_();
+leaf.backward();
+leaf.backward(null, { retainGraph: true, inputs: [leaf] });
+leaf.grad = leaf.grad ?? null;
+const named: string | undefined = leaf.gradFn?.name;
+const slopes: lt.Tensor[] = lt.autograd.grad(leaf, [leaf], { createGraph: true });
+const perhaps: (lt.Tensor | null)[] = lt.autograd.grad(leaf, leaf, { allowUnused: true });
+const done: Promise<void> = lt.autograd.backwardAsync([leaf], { retainGraph: true });
+const plain: lt.Tensor = lt.noGrad(() => lt.enableGrad(() => lt.inferenceMode(() => leaf.mul(2))));
 {
   using temporary = lt.zeros(3);
   temporary.toArray();
@@ -54,3 +63,5 @@ lt.add(x, y, { signal: null });
 const wrong: BigInt64Array = x.data<'float32'>();
 
 export { shape, total, same, later, pair, complex, shared, bytes, copy, kept, code, sizes, converted, number, anything, memory, big, rows, elements, stopped, rounded, threads, fallback, primitive, wrong };
+// @ts-expect-error: there is no such option
+leaf.backward({ retain: true });

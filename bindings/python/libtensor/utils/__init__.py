@@ -1,5 +1,5 @@
 """Helpers under the names of torch.utils."""
 
-from . import dlpack
+from . import checkpoint, dlpack, hooks
 
-__all__ = ["dlpack"]
+__all__ = ["checkpoint", "dlpack", "hooks"]

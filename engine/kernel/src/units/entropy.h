@@ -14,16 +14,6 @@ LT_INLINE Doubles log_any_short(Doubles v) {
   const Split<double> s = split(v);
   return fma(s.k, Doubles(kLn2), log_short(s.f));
 }
-LT_INLINE Two<double> log_two(Two<double> v) {
-  const Split<double> s = split_any(v.hi);
-  const Two<double> l = log_parts(s.k, s.f, scaled_down(s, v.lo));
-  return fast_two_sum(l.hi, l.lo);
-}
-LT_INLINE Two<double> log1p_two(Doubles x, Doubles x_lo) {
-  const Two<double> l = log1p_parts(x, x_lo);
-  return fast_two_sum(l.hi, l.lo);
-}
-
 // log(unit^a + unit^b) to the base of unit = m + log(1 + unit^-|a - b|) with m the larger. y is
 // what that gives; infinite and undefined operands have no difference.
 template <class T>
@@ -122,6 +112,20 @@ LT_INLINE Doubles vxlog1py(Doubles a, Doubles b) {
   return xlogy_special(a, b + 1.0, select(abs(b) < 0x1p-54, a * b, y));
 }
 
+// -a log a, 0 of 0, and -inf of what is negative.
+template <class T>
+LT_INLINE Vec<T> entropy_special(Vec<T> a, Vec<T> y) {
+  y = select((a > T(0)) & (a < Format<T>::infinity), y, T(0) - a * abs(a));
+  return select(a < T(0), Vec<T>(-Format<T>::infinity), y);
+}
+LT_INLINE Floats ventropy(Floats a) {
+  return entropy_special(a, in_double(a, [](Doubles v) { return -v * log_any_short(v); }));
+}
+LT_INLINE Doubles ventropy(Doubles a) {
+  return entropy_special(a, scaled_up(-a, log_two(Two<double>{a, 0.0})));
+}
+LT_VECTOR(Entropy, ventropy(a))
+
 LT_VECTORS(Logaddexp2, vlogaddexp2(a, b))
 LT_VECTORS(Xlogy, vxlogy(a, b))
 LT_VECTORS(Xlog1py, vxlog1py(a, b))
@@ -189,6 +193,7 @@ LT_FUNCTION(Sinc, vsinc(a), csinc(a))
 LT_UNIT(entropy){
     {"logaddexp", "T>TT", LT_FLOATING_COMPLEX(Logaddexp)},
     {"logaddexp2", "T>TT", LT_FLOATING(Logaddexp2)},
+    {"entr", "T>T", LT_FLOATING(Entropy)},
     {"xlogy", "T>TT", LT_FLOATING(Xlogy)},
     {"xlog1py", "T>TT", LT_FLOATING(Xlog1py)},
     {"logit", "T>T", LT_FLOATING(Logit)},

@@ -1,6 +1,6 @@
-// Gamma, error and Bessel functions.
+// Gamma and error functions.
 #include "../chunks.h"
-#include "../special.h"
+#include "../incomplete_gamma.h"
 #include "../vmath_erfinv.h"
 #include "../vmath_log.h"
 
@@ -49,8 +49,8 @@ LT_INLINE Doubles vlgamma(Doubles x) {
   return x;
 }
 
-// psi of positive numbers, as digamma() computes it.
-LT_INLINE Doubles digamma_positive(Doubles x) {
+// psi of positive floats: the recurrence up to 10, then the asymptotic series.
+LT_INLINE Doubles digamma_short(Doubles x) {
   const Mask<double> shifted = x < 10.0;
   const Doubles first = select(shifted, Doubles(1.0) / x, Doubles(0.0));
   x = select(shifted, x + 1.0, x);
@@ -68,30 +68,37 @@ LT_INLINE Doubles digamma_positive(Doubles x) {
 }
 LT_INLINE Floats vdigamma(Floats x) {
   return if_positive(
-      x, [](Floats v) { return in_double(v, [](Doubles d) { return digamma_positive(d); }); },
+      x, [](Floats v) { return in_double(v, [](Doubles d) { return digamma_short(d); }); },
       [](float v) { return digamma(v); });
+}
+// psi of positive doubles: a table from 1 to 10, one step of the recurrence below.
+LT_INLINE Doubles digamma_long(Doubles x) {
+  const Mask<double> low = x < 1.0, far = x >= 10.0;
+  const Two<double> near = digamma_fit(two_sum(x, select(low, Doubles(1.0), Doubles(0.0))));
+  const Two<double> step = divide(Two<double>{1.0, 0.0}, Two<double>{x, 0.0});
+  const Two<double> stepped = two_sum(near.hi, -step.hi);
+  const Doubles below = stepped.hi + (stepped.lo + (near.lo - step.lo));
+  const Doubles y = select(low, below, near.hi + near.lo);
+  if (!any(far)) return y;
+  const Doubles inverse = Doubles(1.0) / x, z = inverse * inverse;
+  const Doubles series =
+      z * poly(z, 1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12);
+  const Two<double> l = log_two(Two<double>{x, 0.0}), above = fast_two_sum(l.hi, inverse * -0.5);
+  return select(far, above.hi + (above.lo + (l.lo - series)), y);
 }
 LT_INLINE Doubles vdigamma(Doubles x) {
   return if_positive(
-      x, [](Doubles v) { return digamma_positive(v); }, [](double v) { return digamma(v); });
+      x, [](Doubles v) { return digamma_long(v); }, [](double v) { return digamma(v); });
 }
 
-#define LT_VECTOR(NAME, ...)                                                              \
-  struct NAME {                                                                           \
-    template <class T>                                                                    \
-    static void row(char *const *data, const int64_t *strides, int64_t n, const void *) { \
-      vector_unary<T>(data, strides, n, [](Vec<T> a) { return __VA_ARGS__; });            \
-    }                                                                                     \
-  };
 LT_VECTOR(Erf, verf(a))
 LT_VECTOR(Erfc, verfc(a))
 LT_VECTOR(Erfinv, verfinv(a))
 
 LT_VECTOR(Lgamma, vlgamma(a))
 LT_VECTOR(Digamma, vdigamma(a))
-LT_UNARY(I0, T(bessel_i0(a)))
-LT_BINARY(Igamma, T(incomplete_gamma(a, b, false)))
-LT_BINARY(Igammac, T(incomplete_gamma(a, b, true)))
+LT_BINARY(Igamma, T(incomplete_gamma<Wider<T>>(a, b, false)))
+LT_BINARY(Igammac, T(incomplete_gamma<Wider<T>>(a, b, true)))
 LT_BINARY(Zeta, T(hurwitz_zeta(a, b)))
 
 // The order of the derivative is the first parameter.
@@ -120,10 +127,15 @@ struct Mvlgamma {
 }  // namespace lt
 
 LT_UNIT(special){
-    {"erf", "T>T", LT_FLOATING(Erf)},           {"erfc", "T>T", LT_FLOATING(Erfc)},
-    {"erfinv", "T>T", LT_FLOATING(Erfinv)},     {"lgamma", "T>T", LT_FLOATING(Lgamma)},
-    {"digamma", "T>T", LT_FLOATING(Digamma)},   {"i0", "T>T", LT_FLOATING(I0)},
-    {"igamma", "T>TT", LT_FLOATING(Igamma)},    {"igammac", "T>TT", LT_FLOATING(Igammac)},
-    {"zeta", "T>TT", LT_FLOATING(Zeta)},        {"polygamma", "T>T", LT_FLOATING(Polygamma)},
-    {"mvlgamma", "T>T", LT_FLOATING(Mvlgamma)}, LT_END,
+    {"erf", "T>T", LT_FLOATING(Erf)},
+    {"erfc", "T>T", LT_FLOATING(Erfc)},
+    {"erfinv", "T>T", LT_FLOATING(Erfinv)},
+    {"lgamma", "T>T", LT_FLOATING(Lgamma)},
+    {"digamma", "T>T", LT_FLOATING(Digamma)},
+    {"igamma", "T>TT", LT_FLOATING(Igamma)},
+    {"igammac", "T>TT", LT_FLOATING(Igammac)},
+    {"zeta", "T>TT", LT_FLOATING(Zeta)},
+    {"polygamma", "T>T", LT_FLOATING(Polygamma)},
+    {"mvlgamma", "T>T", LT_FLOATING(Mvlgamma)},
+    LT_END,
 };

@@ -1,10 +1,19 @@
 from collections.abc import Sequence
 
-from ._modes import enable_grad as enable_grad
-from ._modes import inference_mode as inference_mode
-from ._modes import no_grad as no_grad
-from ._modes import set_grad_enabled as set_grad_enabled
-from ._tensor import Tensor
+from .._modes import enable_grad as enable_grad
+from .._modes import inference_mode as inference_mode
+from .._modes import no_grad as no_grad
+from .._modes import set_grad_enabled as set_grad_enabled
+from .._tensor import Tensor
+from . import anomaly_mode as anomaly_mode
+from . import function as function
+from . import functional as functional
+from . import graph as graph
+from .anomaly_mode import detect_anomaly as detect_anomaly
+from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
+from .function import Function as Function
+from .gradcheck import gradcheck as gradcheck
+from .gradcheck import gradgradcheck as gradgradcheck
 
 def backward(
     tensors: Tensor | Sequence[Tensor],

@@ -1,0 +1,220 @@
+"""autograd.Function: operations with a forward and a backward of the program's own."""
+
+from functools import wraps
+
+from . import gen_functions as _f
+from ._callbacks import CALL, DELETER, keep, kept
+from ._modes import is_grad_enabled, no_grad
+from ._nodes import Node, node_free, nodes
+from ._tensor import Tensor
+
+NOT_RETURNED = (
+    "Some elements marked as dirty during the forward method were not returned as output. "
+    "The inputs that are modified inplace must all be outputs of the Function."
+)
+
+
+class FunctionCtx:
+    """What a call of a Function keeps for its backward. It takes any other attribute, too."""
+
+    needs_input_grad = ()
+    materialize_grads = True
+    to_save = dirty = non_differentiable = ()
+
+    def save_for_backward(self, *tensors):
+        """Keeps tensors, which backward finds in saved_tensors. In place they must not change until then."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors):
+        """Accepted: there are no derivatives in forward mode."""
+
+    def mark_dirty(self, *args):
+        """Tells which inputs forward has written to in place; it must return them."""
+        self.dirty = args
+
+    def mark_non_differentiable(self, *args):
+        """Tells which outputs have no gradient."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value):
+        """Whether backward is given zeros for the gradients of outputs that have none, instead of None."""
+        self.materialize_grads = value
+
+
+class BackwardFunction(FunctionCtx, Node):
+    """The recorded call of a Function, and the ctx of its forward and backward."""
+
+    _h = 0  # before forward has returned, or where nothing is recorded
+
+    def __repr__(self):
+        return f"<libtensor.autograd.function.{type(self).__name__} object at {id(self):#x}>"
+
+    @property
+    def saved_tensors(self):
+        return tuple(_f.node_saved(self._h)) if self._h else ()
+
+    @property
+    def metadata(self):
+        return self.__dict__.setdefault("_metadata", {})
+
+    def name(self):
+        return type(self).__name__
+
+    def gradients(self, grads, _):
+        """The gradients of the tensors among the arguments, of those of the outputs."""
+        made = self.forward_class._backward()(self, *grads)
+        return self.checked(made if isinstance(made, tuple) else (made,))
+
+    def checked(self, made):
+        wanted, name = len(self.is_tensor), type(self).__name__
+        if len(made) < wanted or any(grad is not None for grad in made[wanted:]):
+            raise RuntimeError(f"function {name} returned an incorrect number of gradients (expected {wanted}, got {len(made)})")
+        for i, (grad, is_tensor) in enumerate(zip(made, self.is_tensor, strict=False)):
+            if grad is not None and not is_tensor:
+                raise RuntimeError(
+                    f"function {name} returned a gradient different than None at position {i + 1}, "
+                    "but the corresponding forward input was not a Variable"
+                )
+            if grad is not None and not isinstance(grad, Tensor):
+                raise RuntimeError(f"expected Variable or None (got {type(grad).__name__})")
+        return [grad for grad, is_tensor in zip(made, self.is_tensor, strict=False) if is_tensor]
+
+
+class Function:
+    """An operation with a derivative of its own. A subclass has the static methods forward(ctx, *args) and backward(ctx, *grads), or
+    forward(*args), setup_context(ctx, inputs, output) and backward, and is called by apply(*args).
+
+    >>> class Cube(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x**3
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         (x,) = ctx.saved_tensors
+    ...         return grad * 3 * x**2
+    >>> x = torch.tensor(2., requires_grad=True)
+    >>> Cube.apply(x).backward()
+    >>> x.grad
+    tensor(12.)
+    """
+
+    generate_vmap_rule = False
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls._backward_cls = type(cls.__name__ + "Backward", (BackwardFunction,), {"forward_class": cls, "__module__": cls.__module__})
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(f"a Function is not called as an object: its methods are static; use {type(self).__name__}.apply(...)")
+
+    @staticmethod
+    def forward(*args, **kwargs):
+        """The operation itself."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        """Keeps in ctx what backward needs, where forward takes no ctx."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx, *grad_outputs):
+        """The gradients of the arguments, one for each, None for those that have none."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+        )
+
+    vjp = backward
+
+    @classmethod
+    def _backward(cls):
+        return cls.vjp if cls.vjp is not Function.vjp else cls.backward
+
+    @classmethod
+    def apply(cls, *args, **kwargs):
+        """Calls forward, and records the call where an argument requires a gradient."""
+        ctx = cls._backward_cls()
+        ctx.is_tensor = [isinstance(arg, Tensor) for arg in args]
+        ctx.needs_input_grad = tuple(is_tensor and arg.requires_grad for arg, is_tensor in zip(args, ctx.is_tensor, strict=True))
+        with no_grad():
+            if cls.setup_context is Function.setup_context:
+                made = cls.forward(ctx, *args, **kwargs)
+            else:
+                made = cls.forward(*args, **kwargs)
+                cls.setup_context(ctx, args, made)
+            outputs = made if isinstance(made, tuple) else (made,)
+            outputs = tuple(presented(ctx, args, output) for output in outputs)
+        if is_grad_enabled() and any(ctx.needs_input_grad):
+            record(ctx, [arg for arg, is_tensor in zip(args, ctx.is_tensor, strict=True) if is_tensor], outputs)
+        return outputs if isinstance(made, tuple) else outputs[0]
+
+
+def among(tensor, others):
+    return any(tensor is other for other in others)
+
+
+def presented(ctx, args, output):
+    """An output as the caller gets it: an argument that was not written to, or what has a history, as a view."""
+    if not isinstance(output, Tensor) or among(output, ctx.dirty):
+        return output
+    if among(output, args) or output.requires_grad:
+        view = output.detach()
+        if among(output, ctx.non_differentiable):
+            ctx.non_differentiable = (*ctx.non_differentiable, view)
+        return view
+    return output
+
+
+def record(ctx, inputs, outputs):
+    """Makes ctx the node of the outputs."""
+    for i, tensor in enumerate(ctx.to_save):
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(tensor).__name__}")
+    if not all(among(tensor, outputs) for tensor in ctx.dirty):
+        raise RuntimeError(NOT_RETURNED)
+    tensors = [output if isinstance(output, Tensor) else None for output in outputs]
+    constant = [i for i, tensor in enumerate(tensors) if among(tensor, ctx.non_differentiable)]
+    number = keep(ctx.gradients)
+    try:
+        handle = _f.record_function(ctx.name(), inputs, tensors, constant, ctx.to_save, bool(ctx.materialize_grads), CALL, number, DELETER)
+    except BaseException:
+        kept.pop(number, None)
+        raise
+    ctx.to_save = ctx.dirty = ctx.non_differentiable = ()  # outputs among them would keep their own node
+    ctx._h = _f.node_weak(handle)  # the node keeps ctx, which does not keep the node
+    nodes[_f.node_id(handle)] = ctx
+    node_free(handle)
+
+
+def once_differentiable(backward):
+    """The decorator of a backward that cannot be differentiated itself: to try is an error."""
+
+    @wraps(backward)
+    def once(ctx, *grads):
+        with no_grad():
+            made = backward(ctx, *grads)
+        wanted = [grad for grad in grads if isinstance(grad, Tensor) and grad.requires_grad]
+        if not is_grad_enabled() or not wanted:
+            return made
+        outputs = made if isinstance(made, tuple) else (made,)
+        message = f"trying to differentiate twice a function that was marked with @once_differentiable: {type(ctx).__name__}"
+        tensors = [output for output in outputs if isinstance(output, Tensor)]
+        refusing = iter(DelayedError.apply(message, len(tensors), *tensors, *wanted) if tensors else ())
+        outputs = tuple(next(refusing) if isinstance(output, Tensor) else output for output in outputs)
+        return outputs if isinstance(made, tuple) else outputs[0]
+
+    return once
+
+
+class DelayedError(Function):
+    """Gives the first of its tensors, whose gradient is an error."""
+
+    @staticmethod
+    def forward(ctx, message, count, *tensors):
+        ctx.message = message
+        return tuple(tensor.detach() for tensor in tensors[:count])
+
+    @staticmethod
+    def backward(ctx, *grads):
+        raise RuntimeError(ctx.message)

@@ -1,0 +1,234 @@
+"""Functions that are called while gradients are computed: hooks on tensors and on nodes, and for what operations save."""
+
+from contextlib import contextmanager
+from threading import local
+from weakref import ref
+
+from . import gen_functions as _f
+from ._callbacks import CALL, DELETER, PACK, UNPACK, kept_by
+from ._extend import extends
+from ._nodes import Node
+from ._tensor import Tensor
+
+
+class RemovableHandle:
+    """Removes a hook, by remove() or as a context manager at its end."""
+
+    __slots__ = ("id", "leaf", "__weakref__")
+
+    def __init__(self, number, leaf=None):
+        self.id = number
+        self.leaf = leaf
+
+    def remove(self):
+        """Removes the hook; nothing where it is gone."""
+        _f.remove_hook(self.id)
+        leaf = self.leaf and self.leaf()
+        if leaf is not None:
+            leaf._hooks.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.remove()
+
+
+def registered(register, on, function):
+    """The handle of a function that `register` of the library has called."""
+    return RemovableHandle(kept_by(lambda number: register(on, CALL, number, DELETER), function))
+
+
+def registered_on(leaf, register, function):
+    """registered() for a leaf, which holds the function itself: a function that refers to the leaf is a cycle, which Python finds."""
+    held = ref(function)
+
+    def call(given, count):
+        function = held()
+        return function and function(given, count)
+
+    handle = registered(register, leaf, call)
+    try:
+        hooks = leaf._hooks
+    except AttributeError:
+        hooks = leaf._hooks = {}
+    hooks[handle.id] = function
+    handle.leaf = ref(leaf)
+    return handle
+
+
+def named(hook):
+    return f"hook '{getattr(hook, '__name__', type(hook).__name__)}'"
+
+
+def replacement(hook, old, new):
+    """What a hook gives in the place of a gradient: of the same kind, or None for it as it is."""
+    if new is None:
+        return None
+    if not isinstance(new, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+    if old is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if new.dtype is not old.dtype:
+        raise RuntimeError(f"{named(hook)} has changed the type of value (was {old.type()} got {new.type()})")
+    if new.shape != old.shape:
+        raise RuntimeError(f"{named(hook)} has changed the size of value")
+    return new
+
+
+def replacements(hook, olds, news):
+    """replacement() of each of several gradients, where None stands for a gradient of zeros."""
+    if news is None:
+        return None
+    if not isinstance(news, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(news).__name__}'")
+    if len(news) != len(olds):
+        raise RuntimeError(f"{named(hook)} has returned an incorrect number of values (got {len(news)}, but expected {len(olds)})")
+    zeros = (old if new is not None or old is None else _f.zeros_like(old) for old, new in zip(olds, news, strict=True))
+    return [replacement(hook, old, zero if new is None else new) for old, new, zero in zip(olds, news, zeros, strict=True)]
+
+
+@extends(Tensor)
+class Tensor:
+    def register_hook(self, hook):
+        """Has hook(grad) called when the gradient of the tensor is computed; a tensor that it gives takes its place. The result
+        removes the hook.
+
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> handle = x.register_hook(lambda grad: grad * 10)
+        >>> x.sum().backward()
+        >>> x.grad
+        tensor([10., 10.])
+        >>> handle.remove()
+        """
+
+        def came(given, _):
+            return [replacement(hook, given[0], hook(given[0]))]
+
+        if self.is_leaf:
+            return registered_on(self, _f.register_hook, came)
+        return registered(_f.register_hook, self, came)
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Has hook(tensor) called when the gradient of the tensor, a leaf, has been added to. The result removes the hook."""
+        this = ref(self)
+
+        def accumulated(given, _):
+            tensor = this()
+            replacement(hook, None, hook(given[0] if tensor is None else tensor))
+
+        return registered_on(self, _f.register_post_accumulate_grad_hook, accumulated)
+
+
+@extends(Node)
+class Node:
+    def register_hook(self, fn):
+        """Has fn(grad_inputs, grad_outputs) called when gradients have gone through the node; a tuple that it gives takes the place of
+        grad_inputs. The result removes the hook."""
+
+        def left(given, count):
+            operands, results = tuple(given[:count]), tuple(given[count:])
+            return replacements(fn, operands, fn(operands, results))
+
+        return registered(_f.node_register_hook, self._h, left)
+
+    def register_prehook(self, fn):
+        """Has fn(grad_outputs) called before gradients go through the node; a tuple that it gives takes their place. The result removes
+        the hook."""
+        return registered(_f.node_register_prehook, self._h, lambda given, _: replacements(fn, tuple(given), fn(tuple(given))))
+
+
+class Refusals(local):
+    """The texts with which a thread refuses hooks for what operations save; the innermost counts."""
+
+    text = None
+    depth = 0
+
+
+refusals = Refusals()
+
+
+class saved_tensors_hooks:
+    """A context manager under which operations do not save tensors for their gradients, but what pack_hook makes of them; unpack_hook
+    makes a tensor of that again.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.numpy().copy(), torch.from_numpy):
+    ...     y = (x.detach() * x).sum()
+    >>> y.backward()
+    """
+
+    def __init__(self, pack_hook, unpack_hook):
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self):
+        if refusals.text is not None:
+            raise RuntimeError(refusals.text)
+        hooks = (self.pack_hook, self.unpack_hook)
+        kept_by(lambda number: _f.push_saved_tensors_hooks(PACK, UNPACK, DELETER, number, DELETER), hooks)
+        refusals.depth += 1
+
+    def __exit__(self, *_):
+        refusals.depth -= 1
+        _f.pop_saved_tensors_hooks()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """A context manager under which operations save copies on the CPU of what their gradients need."""
+
+    def __init__(self, pin_memory=False, device_type="cuda"):
+        def pack(tensor):
+            return tensor.device, tensor if tensor.is_cpu else tensor.cpu()
+
+        super().__init__(pack, lambda packed: packed[1].to(packed[0]))
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message):
+    """A context manager under which saved_tensors_hooks is refused, in these words."""
+    if refusals.depth:
+        raise RuntimeError(error_message)
+    before, refusals.text = refusals.text, error_message
+    try:
+        yield
+    finally:
+        refusals.text = before
+
+
+class register_multi_grad_hook:
+    """Has fn called when the gradients of several tensors have been computed: with all of them, None for those that have none, once
+    all have come (mode="all"), or with the first (mode="any"). remove() removes the hook."""
+
+    def __new__(cls, tensors, fn, *, mode="all"):
+        if mode not in ("all", "any"):
+            raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+        return object.__new__(cls)
+
+    def __init__(self, tensors, fn, *, mode="all"):
+        self.fn, self.mode = fn, mode
+        self.came = {}
+        self.count = len(tensors)
+        self.handles = tuple(tensor.register_hook(self.hook(i)) for i, tensor in enumerate(tensors))
+
+    def hook(self, i):
+        def came(grad):
+            self.came[i] = grad
+            if self.mode == "any":
+                if len(self.came) == 1:
+                    self.fn(grad)
+            elif len(self.came) == self.count:
+                grads = [self.came[k] for k in range(self.count)]
+                self.came = {}
+                self.fn(grads)
+
+        return came
+
+    def remove(self):
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.remove()

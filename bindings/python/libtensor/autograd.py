@@ -1,6 +1,0 @@
-"""Gradients: what torch.autograd has of functions and modes."""
-
-from ._grad import backward, grad
-from ._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
-
-__all__ = ["backward", "enable_grad", "grad", "inference_mode", "no_grad", "set_grad_enabled"]

@@ -1,0 +1,259 @@
+"""Whole Jacobians and Hessians of functions of tensors, and products with them, under the names of torch.autograd.functional.
+
+A function gets a tensor or a tuple of tensors, and gives a tensor or a tuple of tensors. Inputs are taken apart from what they were
+computed of, unless create_graph is true: then the results can be differentiated again.
+"""
+
+from .. import gen_functions as _f
+from .._grad import grad
+from .._modes import enable_grad, is_grad_enabled, set_grad_enabled
+from .._tensor import Tensor
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+STRICT = "This is not allowed in strict mode."
+
+
+# ------------------------------------------------------------------------------------------------- arguments and results
+
+
+def as_tuple(given, what, name):
+    """Tensors as a tuple, and whether they were one."""
+    several = isinstance(given, tuple)
+    tensors = given if several else (given,)
+    for i, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            which = f"the value at index {i}" if several else f"the given {what}"
+            raise TypeError(f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but {which} has type {type(t)}.")
+    return tensors, several
+
+
+def unpack(result, several):
+    """A result in the form of what it belongs to: of one tensor its only part."""
+    return result if several else result[0]
+
+
+def fresh(inputs, connected):
+    """The inputs as new tensors: connected with what they were computed of, or leaves."""
+    return tuple(t.view_as(t) if connected and t.requires_grad else t.detach().requires_grad_() for t in inputs)
+
+
+def finished(tensors, create_graph):
+    return tensors if create_graph else tuple(t.detach() for t in tensors)
+
+
+def vectors(v, like, create_graph, name, otherwise):
+    """What is multiplied, checked against the tensors that it belongs to; ones where it was left out."""
+    if v is None:
+        if len(like) != 1 or like[0].numel() != 1:
+            raise RuntimeError(f"The vector v can only be None if {otherwise} is a single Tensor with a single element.")
+        return (_f.ones_like(like[0]),)
+    v, _ = as_tuple(v, "v", name)
+    if len(v) != len(like):
+        raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(v)}.")
+    for i, (a, b) in enumerate(zip(v, like, strict=True)):
+        if a.shape != b.shape:
+            which = f"Entry {i} in v" if len(like) > 1 else "v"
+            raise RuntimeError(f"{which} has invalid size: should be {tuple(b.shape)} but got {tuple(a.shape)}.")
+    return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach() for t in v)
+
+
+# --------------------------------------------------------------------------------------------------------------- gradients
+
+
+def gradients(outputs, inputs, given=None, create_graph=False, retain_graph=None):
+    """The gradients of the outputs that have a history; None for inputs that none of them depends on."""
+    pairs = [(t, v) for t, v in zip(outputs, given or [None] * len(outputs), strict=True) if t is not None and t.requires_grad]
+    if not pairs:
+        return (None,) * len(inputs)
+    roots, seeds = zip(*pairs, strict=True)
+    return grad(roots, inputs, seeds, retain_graph, create_graph, allow_unused=True)
+
+
+def complete(grads, like, strict, create_graph, absent, constant):
+    """Gradients with zeros where there are none, which are errors in strict mode."""
+    made = []
+    for i, (t, of) in enumerate(zip(grads, like, strict=True)):
+        if strict and t is None:
+            raise RuntimeError(f"{absent.format(i)}. {STRICT}")
+        if strict and create_graph and not t.requires_grad:
+            raise RuntimeError(f"{constant.format(i)}. This is not allowed in strict mode when create_graph=True.")
+        made.append(_f.zeros_like(of) if t is None else t)
+    return tuple(made)
+
+
+def differentiable(tensors, strict, constant):
+    """Refuses, in strict mode, tensors that do not depend on the inputs."""
+    for i, t in enumerate(tensors if strict else ()):
+        if t is None or not t.requires_grad:
+            raise RuntimeError(f"{constant.format(i)}. {STRICT}")
+
+
+INDEPENDENT = "The output of the user-provided function is independent of input {}"
+NO_HISTORY = "Output {} of the user-provided function does not require gradients: it is not computed differentiably from the inputs"
+CONSTANT_JACOBIAN = "The jacobian of the user-provided function is independent of input {}"
+CONSTANT_HESSIAN = "The hessian of the user-provided function is independent of input {}"
+
+
+def evaluated(function, inputs, name, create_graph, strict):
+    """Fresh inputs, the outputs, and whether each of both were several."""
+    inputs, several = as_tuple(inputs, "inputs", name)
+    with enable_grad():
+        inputs = fresh(inputs, create_graph)
+        outputs, made_several = as_tuple(function(*inputs), "outputs of the user-provided function", name)
+    differentiable(outputs, strict, NO_HISTORY)
+    return inputs, several, outputs, made_several
+
+
+def single(outputs, several, name):
+    if several:
+        raise RuntimeError(f"The function given to {name} should return a single Tensor")
+    if outputs[0].numel() != 1:
+        raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
+
+
+# ---------------------------------------------------------------------------------------------------------------- products
+
+
+def vjp(func, inputs, v=None, create_graph=False, strict=False):
+    """What `func` gives of `inputs`, and the product of the vector `v` with its Jacobian there; `v` is like the outputs.
+
+    >>> torch.autograd.functional.vjp(lambda x: x * x, torch.tensor([1., 2.]), torch.tensor([1., 10.]))
+    (tensor([1., 4.]), tensor([ 2., 40.]))
+    """
+    inputs, several, outputs, made_several = evaluated(func, inputs, "vjp", create_graph, strict)
+    v = vectors(v, outputs, create_graph, "vjp", "the user-provided function returns a single Tensor: it")
+    with set_grad_enabled(create_graph or is_grad_enabled()):
+        grads = gradients(outputs, inputs, v, create_graph)
+        made = complete(grads, inputs, strict, create_graph, INDEPENDENT, CONSTANT_JACOBIAN)
+    return unpack(finished(outputs, create_graph), made_several), unpack(finished(made, create_graph), several)
+
+
+def jvp(func, inputs, v=None, create_graph=False, strict=False):
+    """What `func` gives of `inputs`, and the product of its Jacobian there with the vector `v`, which is like the inputs.
+
+    >>> torch.autograd.functional.jvp(lambda x: x * x, torch.tensor([1., 2.]), torch.tensor([1., 10.]))
+    (tensor([1., 4.]), tensor([ 2., 40.]))
+    """
+    given, _ = as_tuple(inputs, "inputs", "jvp")
+    v = vectors(v, given, create_graph, "jvp", "the input to the user-provided function")
+    inputs, several, outputs, made_several = evaluated(func, inputs, "jvp", create_graph, strict)
+    # The product of a vector with the Jacobian is linear in the vector: its derivative is the Jacobian.
+    with enable_grad():
+        seeds = tuple(_f.zeros_like(t).requires_grad_() for t in outputs)
+        rows = gradients(outputs, inputs, seeds, create_graph=True)
+        differentiable(rows, strict, "The gradient with respect to input {} is independent of the inputs of the user-provided function")
+    with set_grad_enabled(create_graph or is_grad_enabled()):
+        made = complete(
+            gradients(rows, seeds, v, create_graph), outputs, strict, create_graph, "Output {} is independent of the inputs", CONSTANT_JACOBIAN
+        )
+    return unpack(finished(outputs, create_graph), made_several), unpack(finished(made, create_graph), made_several)
+
+
+def vhp(func, inputs, v=None, create_graph=False, strict=False):
+    """What `func`, whose result is a single element, gives of `inputs`, and the product of the vector `v` with its Hessian there.
+
+    >>> torch.autograd.functional.vhp(lambda x: (x ** 3).sum(), torch.tensor([1., 2.]), torch.tensor([1., 10.]))
+    (tensor(9.), tensor([  6., 120.]))
+    """
+    given, _ = as_tuple(inputs, "inputs", "vhp")
+    v = vectors(v, given, create_graph, "vhp", "the input to the user-provided function")
+    inputs, several, outputs, made_several = evaluated(func, inputs, "vhp", create_graph, strict)
+    single(outputs, made_several, "vhp")
+    with enable_grad():
+        slopes = gradients(outputs, inputs, create_graph=True)
+        differentiable(slopes, strict, CONSTANT_JACOBIAN)
+    with set_grad_enabled(create_graph or is_grad_enabled()):
+        grads = gradients(slopes, inputs, v, create_graph)
+        made = complete(grads, inputs, strict, create_graph, CONSTANT_JACOBIAN, CONSTANT_HESSIAN)
+    return finished(outputs, create_graph)[0], unpack(finished(made, create_graph), several)
+
+
+def hvp(func, inputs, v=None, create_graph=False, strict=False):
+    """What `func`, whose result is a single element, gives of `inputs`, and the product of its Hessian there with the vector `v`.
+
+    The Hessian is symmetric: vhp() gives the same at less cost.
+
+    >>> torch.autograd.functional.hvp(lambda x: (x ** 3).sum(), torch.tensor([1., 2.]), torch.tensor([1., 10.]))
+    (tensor(9.), tensor([  6., 120.]))
+    """
+    given, _ = as_tuple(inputs, "inputs", "hvp")
+    v = vectors(v, given, create_graph, "hvp", "the input to the user-provided function")
+    inputs, several, outputs, made_several = evaluated(func, inputs, "hvp", create_graph, strict)
+    single(outputs, made_several, "hvp")
+    with enable_grad():
+        slopes = gradients(outputs, inputs, create_graph=True)
+        differentiable(slopes, strict, CONSTANT_JACOBIAN)
+        seeds = tuple(_f.zeros_like(t).requires_grad_() for t in inputs)
+        rows = gradients(slopes, inputs, seeds, create_graph=True)
+        differentiable(rows, strict, CONSTANT_HESSIAN)
+    with set_grad_enabled(create_graph or is_grad_enabled()):
+        grads = gradients(rows, seeds, v, create_graph)
+        made = complete(grads, inputs, strict, create_graph, CONSTANT_HESSIAN, CONSTANT_HESSIAN)
+    return finished(outputs, create_graph)[0], unpack(finished(made, create_graph), several)
+
+
+# ---------------------------------------------------------------------------------------------------------- whole matrices
+
+
+def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
+    """The Jacobian of `func` at `inputs`: the sizes of an output, then those of an input; nested in tuples where these are several.
+
+    `vectorize` and `strategy` are accepted, and change nothing: rows are computed one by one.
+
+    >>> torch.autograd.functional.jacobian(lambda x: x * x, torch.tensor([1., 2.]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    checked(strict, vectorize, strategy)
+    inputs, several, outputs, made_several = evaluated(func, inputs, "jacobian", create_graph, strict)
+    with set_grad_enabled(create_graph or is_grad_enabled()):
+        whole = tuple(rows(t, i, inputs, create_graph, strict) for i, t in enumerate(outputs))
+    return unpack(tuple(unpack(finished(part, create_graph), several) for part in whole), made_several)
+
+
+def checked(strict, vectorize, strategy):
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise ValueError(f"Expected strategy to be either 'forward-mode' or 'reverse-mode', but got {strategy!r}")
+    if strategy == "forward-mode" and not vectorize:
+        raise NotImplementedError("strategy='forward-mode' needs vectorize=True; strategy='reverse-mode' gives the same numbers")
+    if strict and vectorize:
+        raise RuntimeError("`strict=True` and `vectorize=True` are not supported together; leave one of them out")
+
+
+def rows(output, number, inputs, create_graph, strict):
+    """The derivatives of each element of an output, stacked, with respect to each input."""
+    columns = [[] for _ in inputs]
+    with enable_grad():
+        elements = output.reshape(-1)
+    for j in range(output.numel()):
+        grads = gradients([elements[j]], inputs, None, create_graph, retain_graph=True)
+        absent = f"Output {number} of the user-provided function is independent of input {{}}"
+        for column, t in zip(columns, complete(grads, inputs, strict, create_graph, absent, CONSTANT_JACOBIAN), strict=True):
+            column.append(t)
+    return tuple(
+        _f.stack(column).view((*output.shape, *t.shape)) if column else t.new_zeros((*output.shape, *t.shape))
+        for column, t in zip(columns, inputs, strict=True)
+    )
+
+
+def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
+    """The Hessian at `inputs` of `func`, whose result is a single element; nested in tuples twice where the inputs are several.
+
+    >>> torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), torch.tensor([1., 2.]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    inputs, several = as_tuple(inputs, "inputs", "hessian")
+    checked(strict, vectorize, outer_jacobian_strategy)
+
+    def slopes(*inputs):
+        outputs, made_several = as_tuple(func(*inputs), "outputs of the user-provided function", "hessian")
+        single(outputs, made_several, "hessian")
+        differentiable(outputs, strict, NO_HISTORY)
+        made = complete(gradients(outputs, inputs, create_graph=True), inputs, strict, False, INDEPENDENT, "")
+        differentiable(made, strict, CONSTANT_JACOBIAN)
+        return made
+
+    whole = jacobian(slopes, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
+    return unpack(tuple(unpack(part, several) for part in whole), several)

@@ -1,0 +1,273 @@
+"""Checks of derivatives against differences of the function's values: gradcheck and gradgradcheck."""
+
+import itertools
+import warnings
+
+from .. import _dtypes
+from .. import gen_functions as _f
+from .._grad import grad
+from .._modes import enable_grad
+from .._tensor import Tensor
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+
+class GradcheckError(RuntimeError):
+    """The derivatives that a function's graph gives are not those that its values show."""
+
+
+def gradcheck(
+    func,
+    inputs,
+    *,
+    eps=1e-6,
+    atol=1e-5,
+    rtol=1e-3,
+    raise_exception=True,
+    nondet_tol=0.0,
+    check_undefined_grad=True,
+    check_grad_dtypes=False,
+    check_batched_grad=False,
+    check_batched_forward_grad=False,
+    check_forward_ad=False,
+    check_backward_ad=True,
+    fast_mode=False,
+    masked=None,
+):
+    """Tells whether the gradients of `func` at `inputs` are what central differences of its values give, for the inputs that
+    require gradients; where not, a GradcheckError says which, unless `raise_exception` is false.
+
+    Inputs should be float64 or complex128. Of complex inputs and outputs the real and the imaginary part count as numbers of
+    their own. `fast_mode` compares in one random direction rather than element by element. `masked` is accepted: tensors are dense.
+
+    >>> x = torch.tensor([0.5, 2.], dtype=torch.float64, requires_grad=True)
+    >>> torch.autograd.gradcheck(torch.sin, (x,))
+    True
+    """
+    if check_batched_grad or check_batched_forward_grad:
+        raise NotImplementedError("check_batched_grad and check_batched_forward_grad: gradients are not computed in batches")
+    if check_forward_ad:
+        raise NotImplementedError("check_forward_ad: derivatives are computed in reverse mode only")
+    if not check_backward_ad:
+        raise ValueError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    wanted = checked_inputs(inputs)
+    try:
+        check = Check(func, inputs, wanted, eps, atol, rtol)
+        check.run(fast_mode, nondet_tol, check_undefined_grad, check_grad_dtypes)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func,
+    inputs,
+    grad_outputs=None,
+    *,
+    eps=1e-6,
+    atol=1e-5,
+    rtol=1e-3,
+    gen_non_contig_grad_outputs=False,
+    raise_exception=True,
+    nondet_tol=0.0,
+    check_undefined_grad=True,
+    check_grad_dtypes=False,
+    check_batched_grad=False,
+    check_fwd_over_rev=False,
+    check_rev_over_rev=True,
+    fast_mode=False,
+    masked=False,
+):
+    """gradcheck() of the gradients of `func`: tells whether the second derivatives at `inputs`, and the derivatives with respect to
+    the gradients that a run begins with (`grad_outputs`, random ones unless given), are right.
+
+    >>> x = torch.tensor([0.5, 2.], dtype=torch.float64, requires_grad=True)
+    >>> torch.autograd.gradgradcheck(torch.sin, (x,))
+    True
+    """
+    if check_fwd_over_rev:
+        raise NotImplementedError("check_fwd_over_rev: derivatives are computed in reverse mode only")
+    if not check_rev_over_rev:
+        raise ValueError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    if grad_outputs is None:
+        with enable_grad():
+            outputs = outputs_of(func, inputs)
+        grad_outputs = tuple(random_like(t, gen_non_contig_grad_outputs).requires_grad_() for t in outputs if t.requires_grad)
+    else:
+        grad_outputs = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
+    given = len(inputs)
+
+    def gradients(*args):
+        operands = [t for t in args[:given] if is_wanted(t)]
+        outputs = [t for t in outputs_of(func, args[:given]) if t.requires_grad]
+        made = grad(outputs, operands, args[given:], create_graph=True, allow_unused=True) if outputs else ()
+        return tuple(t for t in made if t is not None)
+
+    return gradcheck(
+        gradients,
+        inputs + grad_outputs,
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        fast_mode=fast_mode,
+        masked=masked,
+    )
+
+
+# ----------------------------------------------------------------------------------------------------- inputs and outputs
+
+
+def is_wanted(t):
+    return isinstance(t, Tensor) and t.requires_grad
+
+
+def checked_inputs(inputs):
+    """The places of the inputs that require gradients."""
+    wanted = [i for i, t in enumerate(inputs) if is_wanted(t)]
+    if not wanted:
+        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
+    for i in wanted:
+        t = inputs[i]
+        if t.dtype not in (_dtypes.float64, _dtypes.complex128):
+            warnings.warn(f"Input #{i} requires gradient and is {t.dtype}: gradcheck needs float64 or complex128", stacklevel=3)
+        if any(stride == 0 and size > 1 for stride, size in zip(t.stride(), t.shape, strict=True)):
+            raise RuntimeError(f"Input #{i} has a dimension with stride 0: its elements cannot be changed one by one; give its contiguous() copy")
+    return wanted
+
+
+def outputs_of(func, inputs):
+    """What a function gives that is a tensor of floats or complex numbers."""
+    made = func(*inputs)
+    made = (made,) if isinstance(made, Tensor) else tuple(made)
+    return [t for t in made if isinstance(t, Tensor) and (t.is_floating_point() or t.is_complex())]
+
+
+def random_like(t, strided=False):
+    made = _f.rand((*t.shape, 2) if strided else t.shape, dtype=t.dtype) * 2 - 1
+    return made[..., 0] if strided else made
+
+
+def parts(t):
+    """The numbers of a tensor in a row: of complex elements, the real and the imaginary part."""
+    t = t.detach()
+    return (_f.view_as_real(t.resolve_conj().contiguous()) if t.is_complex() else t).reshape(-1)
+
+
+def bases(t):
+    """For each number of a tensor, a tensor like it of zeros and a 1, or the imaginary unit, in its place."""
+    for index in itertools.product(*map(range, t.shape)):
+        for step in (1, 1j) if t.is_complex() else (1,):
+            made = _f.zeros_like(t)
+            made[index] = step
+            yield made
+
+
+# -------------------------------------------------------------------------------------------------------------- the check
+
+
+class Check:
+    """One check of a function at some inputs. Gradients come first, since differences change the inputs, and change them back."""
+
+    def __init__(self, func, inputs, wanted, eps, atol, rtol):
+        self.func, self.inputs, self.wanted = func, inputs, wanted
+        self.eps, self.atol, self.rtol = eps, atol, rtol
+
+    def run(self, fast, nondet_tol, undefined, dtypes):
+        with enable_grad():
+            outputs = outputs_of(self.func, self.inputs)
+        live = [(number, t) for number, t in enumerate(outputs) if t.requires_grad]
+        for number, t in live:
+            self.zeros(number, t, dtypes)
+        if undefined and len(live) > 1:
+            self.together([t for _, t in live])
+        # For each output the weights of its numbers, and the gradients of each such sum.
+        seeds = [([random_like(t)] if fast else list(bases(t))) if t.requires_grad else [] for t in outputs]
+        rows = [[self.repeated(t, seed, nondet_tol) for seed in own] for t, own in zip(outputs, seeds, strict=True)]
+        for k, place in enumerate(self.wanted):
+            t = self.inputs[place].detach()
+            ways = [random_like(t)] if fast else list(bases(t))
+            slopes = [self.difference(t, way) for way in ways]
+            for number, output in enumerate(outputs):
+                columns = [slope[number] for slope in slopes]
+                if not output.requires_grad:
+                    self.constant(number, place, columns)
+                elif columns and rows[number]:
+                    weights, gradients = _f.stack([parts(v) for v in seeds[number]]), _f.stack([parts(row[k]) for row in rows[number]])
+                    numerical = _f.stack(columns) @ weights.T.to(_dtypes.float64)
+                    analytical = _f.stack([parts(v) for v in ways]).to(_dtypes.float64) @ gradients.T.to(_dtypes.float64)
+                    self.same(number, place, analytical, numerical, self.atol * (output.numel() * t.numel()) ** 0.5 if fast else self.atol)
+
+    def gradients(self, outputs, seeds):
+        """The gradients of the inputs, zeros where there are none."""
+        operands = [self.inputs[i] for i in self.wanted]
+        return grad(outputs, operands, seeds, retain_graph=True, allow_unused=True, materialize_grads=True)
+
+    def difference(self, t, way):
+        """The slopes of all outputs' numbers when an input moves."""
+        values, saved = [], t.clone()
+        for sign in (1, -1):
+            t.add_(way * (sign * self.eps))
+            try:
+                with enable_grad():  # the function may differentiate
+                    values.append([parts(v).to(_dtypes.float64, copy=True) for v in outputs_of(self.func, self.inputs)])
+            finally:
+                t.copy_(saved)
+        return [(after - before) / (2 * self.eps) for after, before in zip(*values, strict=True)]
+
+    def zeros(self, number, output, dtypes):
+        """A run that begins with zeros ends with zeros, of the inputs' sizes."""
+        for place, t in zip(self.wanted, self.gradients([output], [_f.zeros_like(output)]), strict=True):
+            of = self.inputs[place]
+            if t.shape != of.shape:
+                raise GradcheckError(f"grad is incorrect size: input {place} has shape {of.shape} and its gradient {t.shape}")
+            if dtypes and t.dtype != of.dtype:
+                raise GradcheckError(f"grad is incorrect type: input {place} has dtype {of.dtype} and its gradient {t.dtype}")
+            if t.ne(0).any():
+                raise GradcheckError(f"backward not multiplied by grad_output: a gradient of zeros of output {number} gives input {place} others")
+
+    def repeated(self, output, seed, nondet_tol):
+        """The gradients that a run gives, and gives again."""
+        first, second = self.gradients([output], [seed]), self.gradients([output], [seed])
+        for a, b in zip(first, second, strict=True):
+            if a.numel() and parts(a).sub(parts(b)).abs().max() > nondet_tol:
+                raise GradcheckError(
+                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values; "
+                    f"the tolerance for nondeterminism was {nondet_tol}"
+                )
+        return first
+
+    def together(self, outputs):
+        """What several outputs give together is the sum of what each gives while the others' gradients are undefined."""
+        seeds = [random_like(t) for t in outputs]
+        whole = self.gradients(outputs, seeds)
+        alone = [self.gradients([t], [seed]) for t, seed in zip(outputs, seeds, strict=True)]
+        for k, place in enumerate(self.wanted):
+            total = parts(sum(grads[k] for grads in alone))
+            if not close(total, parts(whole[k]), self.rtol, self.atol):
+                raise GradcheckError(f"Expected undefined gradients of outputs to count as zeros, but those of input {place} do not add up")
+
+    def constant(self, number, place, columns):
+        """An output without a history must not change."""
+        if any(c.ne(0).any() for c in columns):
+            raise GradcheckError(
+                f"Numerical gradient for function expected to be zero: output {number} requires no gradient, but changes with input {place}"
+            )
+
+    def same(self, number, place, analytical, numerical, atol):
+        if not close(analytical, numerical, self.rtol, atol):
+            raise GradcheckError(
+                f"Jacobian mismatch for output {number} with respect to input {place},\nnumerical:{numerical}\nanalytical:{analytical}\n"
+            )
+
+
+def close(a, b, rtol, atol):
+    return bool(_f.allclose(a.to(_dtypes.float64), b.to(_dtypes.float64), rtol, atol, equal_nan=True))

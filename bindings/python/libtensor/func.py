@@ -1,0 +1,292 @@
+"""Functions that make a function's derivatives, under the names of torch.func. Arguments and results are tensors, or tuples, lists
+and dicts of them. The derivatives can be differentiated again, by these functions or by backward(), with respect to whatever else
+they depend on.
+"""
+
+from functools import wraps
+
+from . import gen_functions as _f
+from ._grad import grad as _gradients
+from ._modes import enable_grad, is_grad_enabled
+from ._nodes import edge_of
+from ._tensor import Tensor
+
+__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]
+
+
+# ----------------------------------------------------------------------------------------------------- nested tensors
+
+
+def mapped(change, tree, *others):
+    """A structure with each of its tensors changed, by a function of those in the same places of others."""
+    if isinstance(tree, dict):
+        return type(tree)((k, mapped(change, v, *(other[k] for other in others))) for k, v in tree.items())
+    if isinstance(tree, (tuple, list)):
+        made = [mapped(change, *items) for items in zip(tree, *others, strict=True)]
+        return type(tree)(*made) if hasattr(tree, "_fields") else type(tree)(made)
+    return change(tree, *others)
+
+
+def leaves(tree):
+    """The tensors and other values of a structure, in order."""
+    found = []
+    mapped(found.append, tree)
+    return found
+
+
+def tensors(tree):
+    return [t for t in leaves(tree) if isinstance(t, Tensor)]
+
+
+def refilled(tree, values):
+    """A structure with other values in the places of its own."""
+    values = iter(values)
+    return mapped(lambda _: next(values), tree)
+
+
+def shape_of(tree):
+    """What two structures of the same form have in common."""
+    return mapped(lambda _: None, tree)
+
+
+# --------------------------------------------------------------------------------------------------- one evaluation
+
+OWN = "libtensor.func"  # where the node of a leaf that an evaluation made has whether this is running
+
+
+class Evaluation:
+    """A function's results for inputs of its own, which are taken apart from others of the same tensors."""
+
+    def __init__(self, func, args, argnums, has_aux, name):
+        self.enabled, self.running, self.nodes = is_grad_enabled(), [True], []
+        chosen = positions(argnums, len(args), name)
+        args = list(args)
+        with enable_grad():
+            for i in chosen:
+                args[i] = mapped(self.own, args[i])
+            output = func(*args)
+        self.aux = None
+        if has_aux:
+            if not (isinstance(output, tuple) and len(output) == 2):
+                raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
+            output, self.aux = output
+        self.inputs = args[argnums] if isinstance(argnums, int) else tuple(args[i] for i in chosen)
+        self.output = output
+        self.operands = tensors(self.inputs)
+        self.outputs = leaves(output)
+        for t in self.outputs:
+            if not isinstance(t, Tensor):
+                raise RuntimeError(f"{name}: expected f to return a tensor, or a structure of tensors, but got {type(t).__name__}")
+        # Whether the results depend on what is not the inputs' own: then so do the derivatives.
+        self.connected = self.enabled and depends(self.outputs, self.operands)
+
+    def own(self, t):
+        """An input: a view of what has a history, so that gradients flow on, and a leaf otherwise."""
+        if not isinstance(t, Tensor):
+            raise RuntimeError(f"expected the arguments that are differentiated to be tensors, or structures of them, but got {type(t).__name__}")
+        if t.requires_grad:
+            return t.view_as(t)
+        t = t.detach().requires_grad_()
+        self.nodes.append(edge_of(t)[0])  # which lives no longer than it is held, before anything depends on it
+        self.nodes[-1].metadata[OWN] = self.running
+        return t
+
+    def gradients(self, outputs, seeds, create_graph=None):
+        """The gradients of the inputs, zeros where nothing depends on them."""
+        create_graph = self.connected if create_graph is None else create_graph
+        pairs = [(t, seed) for t, seed in zip(outputs, seeds, strict=True) if t.requires_grad]
+        if not pairs:
+            return [_f.zeros_like(t) for t in self.operands]
+        roots, seeds = zip(*pairs, strict=True)
+        return list(_gradients(roots, self.operands, seeds, True, create_graph, materialize_grads=True))
+
+    def finished(self, tree):
+        """Results as the caller gets them: without the history that only this evaluation has."""
+        self.running[0] = False
+        return tree if self.connected else mapped(lambda t: t.detach() if isinstance(t, Tensor) else t, tree)
+
+
+def positions(argnums, count, name):
+    chosen = (argnums,) if isinstance(argnums, int) else argnums
+    if not isinstance(chosen, tuple) or not all(isinstance(i, int) for i in chosen):
+        raise RuntimeError(f"{name}: argnums must be an int or a tuple of ints, but got {argnums!r}")
+    for i in chosen:
+        if not -count <= i < count:
+            raise RuntimeError(f"{name}: got argnum={i}, but only {count} positional inputs")
+    if len({i % count for i in chosen}) != len(chosen):
+        raise RuntimeError(f"{name}: argnums elements must be unique, but got {argnums!r}")
+    return chosen
+
+
+def depends(outputs, operands):
+    """Whether outputs depend on leaves of others: not on the operands, nor on the inputs of evaluations that are over."""
+    seen, waiting = {edge_of(t)[0] for t in operands if t.is_leaf}, [edge_of(t)[0] for t in outputs if t.requires_grad]
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        behind = node.next_functions
+        if not behind and node.metadata.get(OWN, [True])[0]:
+            return True
+        waiting += [n for n, _ in behind]
+    return False
+
+
+# ---------------------------------------------------------------------------------------------------------- gradients
+
+
+def grad_and_value(func, argnums=0, has_aux=False):
+    """A function that gives the gradient of `func`, whose result is a zero-dim tensor, and that result; with `has_aux` the result is
+    a pair, whose second part goes along: (gradient, (result, aux)).
+
+    >>> torch.func.grad_and_value(lambda x: (x * x).sum())(torch.tensor([1., 2.]))
+    (tensor([2., 4.]), tensor(5.))
+    """
+
+    @wraps(func)
+    def both(*args, **kwargs):
+        run = Evaluation(lambda *given: func(*given, **kwargs), args, argnums, has_aux, "grad_and_value(f)(*args)")
+        if not isinstance(run.output, Tensor):
+            raise RuntimeError(f"grad_and_value(f)(*args): expected f to return a tensor, but got {type(run.output).__name__}")
+        if run.output.dim():
+            raise RuntimeError(
+                f"grad_and_value(f)(*args): expected f to return a scalar tensor, but got one of shape {tuple(run.output.shape)}; "
+                "vjp and jacrev differentiate functions of others"
+            )
+        made = refilled(run.inputs, run.gradients([run.output], [_f.ones_like(run.output)]))
+        value = run.finished((run.output, run.aux) if has_aux else run.output)
+        return run.finished(made), value
+
+    return both
+
+
+def grad(func, argnums=0, has_aux=False):
+    """A function that gives the gradient of `func`, whose result is a zero-dim tensor, with respect to argument `argnums`, or to
+    those of a tuple; with `has_aux` that and the second part of the result.
+
+    >>> torch.func.grad(torch.sin)(torch.tensor(0.))
+    tensor(1.)
+    >>> torch.func.grad(torch.func.grad(lambda x: x ** 3))(torch.tensor(2.))
+    tensor(12.)
+    """
+    both = grad_and_value(func, argnums, has_aux)
+
+    @wraps(func)
+    def gradient(*args, **kwargs):
+        made, value = both(*args, **kwargs)
+        return (made, value[1]) if has_aux else made
+
+    return gradient
+
+
+# ----------------------------------------------------------------------------------------------------------- products
+
+
+def vjp(func, *primals, has_aux=False):
+    """What `func` gives of `primals`, and a function that multiplies a vector, which is like that result, with the Jacobian: it
+    gives a tuple, with a gradient for each of `primals`.
+
+    >>> y, multiplied = torch.func.vjp(torch.exp, torch.zeros(2))
+    >>> multiplied(torch.tensor([1., 2.]))
+    (tensor([1., 2.]),)
+    """
+    run = Evaluation(func, primals, tuple(range(len(primals))), has_aux, "vjp(f, *primals)")
+
+    def multiplied(cotangents, retain_graph=True, create_graph=None):
+        if shape_of(cotangents) != shape_of(run.output):
+            raise RuntimeError("vjp: expected the cotangents to have the structure of the function's result")
+        seeds = leaves(cotangents)
+        again = is_grad_enabled() and (run.connected or any(t.requires_grad for t in seeds)) if create_graph is None else create_graph
+        made = run.gradients(run.outputs, seeds, again)
+        return refilled(run.inputs, made if again else [t.detach() for t in made])
+
+    output = run.finished(run.output)
+    return (output, multiplied, run.finished(run.aux)) if has_aux else (output, multiplied)
+
+
+def jvp(func, primals, tangents, *, strict=False, has_aux=False):
+    """What `func` gives of the tuple `primals`, and the product of its Jacobian with the tuple `tangents`.
+
+    >>> torch.func.jvp(torch.sin, (torch.tensor(0.),), (torch.tensor(2.),))
+    (tensor(0.), tensor(2.))
+    """
+    for name, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, tuple):
+            raise RuntimeError(f"jvp(f, primals, tangents): expected {name} to be a tuple, but got {type(given).__name__}")
+    if shape_of(primals) != shape_of(tangents):
+        raise RuntimeError("jvp(f, primals, tangents): expected primals and tangents to have the same structure")
+    run = Evaluation(func, primals, tuple(range(len(primals))), has_aux, "jvp(f, primals, tangents)")
+    if strict and not all(t.requires_grad for t in run.outputs):
+        raise RuntimeError("jvp(f, primals, tangents): a result does not depend on the primals, which strict=True does not allow")
+    vectors = leaves(tangents)
+    connected = run.connected or is_grad_enabled() and any(t.requires_grad for t in vectors)
+    # The product of a vector with the Jacobian is linear in the vector: its derivative is the Jacobian.
+    with enable_grad():
+        seeds = [_f.zeros_like(t).requires_grad_() for t in run.outputs]
+        rows = run.gradients(run.outputs, seeds, create_graph=True)
+    live = [(row, v) for row, v in zip(rows, vectors, strict=True) if row.requires_grad]
+    if live:
+        rows, vectors = zip(*live, strict=True)
+        made = _gradients(rows, seeds, vectors, True, connected, materialize_grads=True)
+    else:
+        made = seeds
+    made = refilled(run.output, made if connected else [t.detach() for t in made])
+    output = run.finished(run.output)
+    return (output, made, run.finished(run.aux)) if has_aux else (output, made)
+
+
+# ---------------------------------------------------------------------------------------------------------- Jacobians
+
+
+def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
+    """A function that gives the Jacobian of `func` with respect to argument `argnums`, or to those of a tuple: for each tensor of the
+    result, and in it for each of the arguments, a tensor with the sizes of both. `chunk_size` is accepted: rows are computed one by
+    one.
+
+    >>> torch.func.jacrev(torch.sin)(torch.zeros(2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"jacrev: chunk_size must be positive, but is {chunk_size}")
+
+    @wraps(func)
+    def jacobian(*args, **kwargs):
+        run = Evaluation(lambda *given: func(*given, **kwargs), args, argnums, has_aux, "jacrev(f)(*args)")
+        made = run.finished(mapped(lambda output: refilled(run.inputs, rows(run, output)), run.output))
+        return (made, run.finished(run.aux)) if has_aux else made
+
+    return jacobian
+
+
+def rows(run, output):
+    """The derivatives of each element of an output, stacked, for each operand."""
+    columns = []
+    with enable_grad():
+        elements = output.reshape(-1)
+    for i in range(output.numel()):
+        columns.append(run.gradients([elements[i]], [_f.ones_like(elements[i].detach())]))
+    if not columns:
+        return [t.detach().new_zeros((*output.shape, *t.shape)) for t in run.operands]
+    return [_f.stack(column).reshape((*output.shape, *t.shape)) for column, t in zip(zip(*columns, strict=True), run.operands, strict=True)]
+
+
+def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
+    """jacrev: derivatives are computed in reverse mode, which gives the same numbers. `randomness` is accepted.
+
+    >>> torch.func.jacfwd(torch.sin)(torch.zeros(2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    return jacrev(func, argnums, has_aux=has_aux)
+
+
+def hessian(func, argnums=0):
+    """A function that gives the Hessian of `func`: the Jacobian of its Jacobian.
+
+    >>> torch.func.hessian(lambda x: (x ** 3).sum())(torch.tensor([1., 2.]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    return jacrev(jacrev(func, argnums), argnums)

@@ -1,0 +1,1 @@
+from ..gen_signal_windows import *  # noqa: F403

@@ -1,0 +1,188 @@
+"""Graphs that save little: what a part of a computation saved is thrown away, and computed again when its gradient is."""
+
+import warnings
+from contextlib import contextmanager, nullcontext
+
+from .._function import Function
+from .._grad import backward
+from .._hooks import saved_tensors_hooks
+from .._modes import enable_grad, is_grad_enabled, no_grad
+from .._random import get_rng_state, set_rng_state
+from .._tensor import Tensor
+
+__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+
+
+class CheckpointError(RuntimeError):
+    """A function that was called again saved other tensors than before."""
+
+
+def noop_context_fn():
+    """Two contexts, for the call and for the one that repeats it, that do nothing."""
+    return nullcontext(), nullcontext()
+
+
+def checkpoint(
+    function,
+    *args,
+    use_reentrant=None,
+    context_fn=noop_context_fn,
+    determinism_check="default",
+    debug=False,
+    early_stop=True,
+    preserve_rng_state=True,
+    **kwargs,
+):
+    """What `function` gives of the arguments. What its operations would have saved for gradients is not kept: the function is called
+    again when a gradient needs it, with the random numbers that it drew before unless `preserve_rng_state` is false.
+
+    With `use_reentrant` the function is recorded as one operation, whose gradient runs backward() inside: only tensors among `args`
+    and leaves get gradients then, and autograd.grad() is refused. `context_fn` gives two contexts, for both calls.
+    `determinism_check="none"` leaves out the comparison of shapes, dtypes and devices of what both calls save. `debug` and
+    `early_stop` are accepted.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> torch.utils.checkpoint.checkpoint(lambda x: (x * 2).exp(), x, use_reentrant=False).sum().backward()
+    >>> x.grad
+    tensor([14.7781, 14.7781])
+    """
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"determinism_check should be one of ['default', 'none'] but got {determinism_check}")
+    if use_reentrant:
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        if context_fn is not noop_context_fn:
+            raise ValueError("Passing `context_fn` is only supported when use_reentrant=False.")
+        if is_grad_enabled() and not any(isinstance(t, Tensor) and t.requires_grad for t in args):
+            warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        return Reentrant.apply(function, preserve_rng_state, *args)
+    before, again = context_fn()
+    call = Call(function, args, kwargs, preserve_rng_state, again, determinism_check == "default")
+    with saved_tensors_hooks(call.pack, call.unpack) if is_grad_enabled() else nullcontext(), before:
+        return function(*args, **kwargs)
+
+
+@contextmanager
+def drawing_from(state):
+    """Random numbers from a state on, and afterwards those that would have come; as they come where there is none."""
+    if state is None:
+        yield
+        return
+    now = get_rng_state()
+    set_rng_state(state)
+    try:
+        yield
+    finally:
+        set_rng_state(now)
+
+
+class Saved:
+    """The place of a tensor among those that a call saves, and what the tensor is like."""
+
+    __slots__ = ("at", "like")
+
+    def __init__(self, at, like):
+        self.at, self.like = at, like
+
+
+def like(t):
+    return tuple(t.shape), t.dtype, t.device
+
+
+class Call:
+    """A call of a function that can be made again."""
+
+    def __init__(self, function, args, kwargs, keeps_random, context, compares):
+        self.function, self.args, self.kwargs, self.context, self.compares = function, args, kwargs, context, compares
+        self.state = get_rng_state() if keeps_random else None
+        self.count, self.made = 0, {}
+
+    def pack(self, t):
+        self.count += 1
+        return Saved(self.count - 1, like(t))
+
+    def unpack(self, saved):
+        if saved.at not in self.made:
+            self.repeat()
+        t = self.made.pop(saved.at)
+        if self.compares and like(t) != saved.like:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the forward pass: "
+                f"tensor {saved.at} had shape, dtype and device {saved.like}, and has {like(t)}"
+            )
+        return t
+
+    def repeat(self):
+        """Calls the function again, and keeps what it saves until that is asked for."""
+        made = []
+
+        def keep(t):
+            made.append(t.detach())
+            return made[-1]
+
+        with enable_grad(), drawing_from(self.state), saved_tensors_hooks(keep, lambda t: t), self.context:
+            self.function(*self.args, **self.kwargs)
+        if len(made) != self.count:
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation: "
+                f"{self.count} and {len(made)}"
+            )
+        self.made = dict(enumerate(made))
+
+
+class Reentrant(Function):
+    """A function as one operation, whose gradient calls it again."""
+
+    @staticmethod
+    def forward(ctx, function, keeps_random, *args):
+        ctx.function, ctx.state = function, get_rng_state() if keeps_random else None
+        ctx.others = [None if isinstance(t, Tensor) else t for t in args]
+        ctx.places = [i for i, t in enumerate(args) if isinstance(t, Tensor)]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        with no_grad():
+            return function(*args)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        args = list(ctx.others)
+        for i, t in zip(ctx.places, ctx.saved_tensors, strict=True):
+            args[i] = t.detach().requires_grad_(t.requires_grad)
+        with enable_grad(), drawing_from(ctx.state):
+            made = ctx.function(*args)
+        outputs = [made] if isinstance(made, Tensor) else list(made)
+        live = [(t, g) for t, g in zip(outputs, grads, strict=True) if isinstance(t, Tensor) and t.requires_grad]
+        if not live:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        roots, seeds = zip(*live, strict=True)
+        backward(roots, seeds)
+        return None, None, *(t.grad if isinstance(t, Tensor) else None for t in args)
+
+
+def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
+    """What functions, applied one after the other, give of `input`: in `segments` parts, of which all but the last are checkpoints.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> torch.utils.checkpoint.checkpoint_sequential([torch.exp, torch.sin, torch.exp], 2, x).sum().backward()
+    >>> x.grad
+    tensor([-3.7373, -3.7373])
+    """
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    functions = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    if not 1 <= segments <= max(len(functions), 1):
+        raise ValueError(f"segments must be from 1 to the number of functions, {len(functions)}, but is {segments}")
+    size = len(functions) // segments
+
+    def part(start, end):
+        def run(value):
+            for function in functions[start:end]:
+                value = function(value)
+            return value
+
+        return run
+
+    last = size * (segments - 1)
+    for start in range(0, last, size):
+        input = checkpoint(part(start, start + size), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return part(last, len(functions))(input)

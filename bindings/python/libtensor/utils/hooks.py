@@ -1,0 +1,5 @@
+"""What removes hooks."""
+
+from .._hooks import RemovableHandle
+
+__all__ = ["RemovableHandle"]

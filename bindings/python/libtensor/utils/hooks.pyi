@@ -1,0 +1,1 @@
+from .._hooks import RemovableHandle as RemovableHandle

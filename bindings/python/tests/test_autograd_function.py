@@ -1,0 +1,335 @@
+"""autograd.Function: what ctx keeps, what backward is given and may give, views and in-place operations, second derivatives."""
+
+import gc
+import weakref
+
+import pytest
+
+import libtensor as torch
+from libtensor.autograd import Function
+from libtensor.autograd.function import once_differentiable
+
+
+def leaf(*values, dtype=torch.float32):
+    return torch.tensor(values, dtype=dtype, requires_grad=True)
+
+
+def in_use():
+    gc.collect()
+    torch.zeros(1)
+    return torch.memory_stats().in_use
+
+
+class Product(Function):
+    @staticmethod
+    def forward(ctx, a, b, scale=1):
+        ctx.scale, ctx.modes = scale, torch.is_grad_enabled()
+        ctx.save_for_backward(a, b)
+        return a * b * scale
+
+    @staticmethod
+    def backward(ctx, grad):
+        a, b = ctx.saved_tensors
+        ctx.seen = torch.is_grad_enabled(), ctx.needs_input_grad
+        return grad * b * ctx.scale, grad * a * ctx.scale, None
+
+
+def test_a_function():
+    x, y = leaf(1, 2), torch.tensor([3.0, 4.0])
+    z = Product.apply(x, y, 2)
+    assert repr(z) == "tensor([ 6., 16.], grad_fn=<ProductBackward>)"
+    ctx = z.grad_fn
+    assert ctx is z.grad_fn and ctx.name() == "ProductBackward" and ctx.scale == 2 and ctx.modes is False
+    assert [t.tolist() for t in ctx.saved_tensors] == [[1, 2], [3, 4]] and ctx.next_functions[0][0].variable is x
+    z.sum().backward()
+    assert x.grad.tolist() == [6, 8] and ctx.seen == (False, (True, False, False))
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        z.sum().backward()
+    with pytest.raises(RuntimeError, match="directly access saved tensors after they have already been freed"):
+        ctx.saved_tensors  # noqa: B018
+    del z
+    in_use()
+    with pytest.raises(RuntimeError, match="the node ProductBackward is gone"):
+        ctx.next_functions  # noqa: B018
+
+
+class Square(Function):
+    @staticmethod
+    def forward(x):
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2 * ctx.saved_tensors[0]
+
+
+def test_second_derivatives():
+    x = leaf(3)
+    (g,) = torch.autograd.grad(Square.apply(x), x, create_graph=True)
+    assert g.tolist() == [6] and torch.autograd.grad(g, x)[0].tolist() == [2]
+    (g,) = torch.autograd.grad(Square.apply(Square.apply(x)).sum(), x, create_graph=True)
+    assert g.tolist() == [108] and torch.autograd.grad(g, x)[0].tolist() == [108]
+
+
+def test_saved_tensors_must_not_change():
+    a = leaf(1, 2) * 1
+    y = Square.apply(a)
+    a.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation.*expected version 0 instead. It was saved by SquareBackward"):
+        y.sum().backward()
+
+
+class Gives(Function):
+    @staticmethod
+    def forward(ctx, x, gives):
+        ctx.gives = gives
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return ctx.gives(grad)
+
+
+@pytest.mark.parametrize(
+    "gives, expected",
+    [
+        (lambda g: (g, None), [1, 1]),
+        (lambda g: (g, None, None, None), [1, 1]),
+        (lambda g: (None, None), None),
+        (lambda g: (torch.ones(4, 2), None), [4, 4]),
+        (lambda g: (g.double(), None), [1, 1]),
+    ],
+)
+def test_what_backward_may_give(gives, expected):
+    x = leaf(1, 2)
+    Gives.apply(x, gives).sum().backward()
+    assert (None if x.grad is None else x.grad.tolist()) == expected and (x.grad is None or x.grad.dtype is torch.float32)
+
+
+@pytest.mark.parametrize(
+    "gives, error, text",
+    [
+        (lambda g: g, RuntimeError, r"function GivesBackward returned an incorrect number of gradients \(expected 2, got 1\)"),
+        (lambda g: (g, None, g), RuntimeError, r"returned an incorrect number of gradients \(expected 2, got 3\)"),
+        (lambda g: (g, g), RuntimeError, "a gradient different than None at position 2, but the corresponding forward input was not a Variable"),
+        (lambda g: (3, None), RuntimeError, r"expected Variable or None \(got int\)"),
+        (
+            lambda g: (torch.ones(3), None),
+            RuntimeError,
+            r"Function GivesBackward returned an invalid gradient at index 0 - got \[3\] but expected shape compatible with \[2\]",
+        ),
+        (lambda g: 1 / 0, ZeroDivisionError, "division by zero"),
+    ],
+)
+def test_what_backward_must_not_give(gives, error, text):
+    x = leaf(1, 2)
+    before = in_use()
+    with pytest.raises(error, match=text):
+        Gives.apply(x, gives).sum().backward()
+    assert x.grad is None and in_use() <= before + 256
+
+
+class Several(Function):
+    @staticmethod
+    def forward(ctx, x, materialize):
+        ctx.set_materialize_grads(materialize)
+        values, indices = x.sort()
+        double = x * 2
+        ctx.mark_non_differentiable(double)
+        return values, indices, double, 7, x * 3
+
+    @staticmethod
+    def backward(ctx, *grads):
+        ctx.grads = [None if g is None else g.tolist() for g in grads]
+        return grads[4] * 3, None
+
+
+@pytest.mark.parametrize("materialize", [True, False])
+def test_several_outputs(materialize):
+    x = leaf(2, 1)
+    outputs = Several.apply(x, materialize)
+    assert [getattr(o, "requires_grad", None) for o in outputs] == [True, False, False, None, True] and outputs[3] == 7
+    assert outputs[4].output_nr == 4 and outputs[0].grad_fn is outputs[4].grad_fn
+    ctx = outputs[0].grad_fn
+    outputs[4].sum().backward()
+    assert x.grad.tolist() == [3, 3]
+    assert ctx.grads == ([[0, 0], [0, 0], [0, 0], None, [1, 1]] if materialize else [None, None, None, None, [1, 1]])
+
+
+class Doubled(Function):
+    @staticmethod
+    def forward(ctx, x, dirty):
+        x.mul_(2)
+        if dirty:
+            ctx.mark_dirty(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2, None
+
+
+def test_in_place():
+    x = leaf(1, 2)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        Doubled.apply(x, True)
+    x = leaf(1, 2)
+    y = x * 1
+    z = Doubled.apply(y, True)
+    assert z is y and y.grad_fn.name() == "DoubledBackward" and torch.autograd.grad(z.sum(), x)[0].tolist() == [2, 2]
+    y = x * 1
+    z = Doubled.apply(y[:1], True)
+    assert y.grad_fn.name() == "CopySlices" and z.grad_fn.name() == "AsStridedBackward0" and y.tolist() == [2, 2]
+    assert torch.autograd.grad(y.sum(), x)[0].tolist() == [2, 1]
+
+
+def test_views_must_not_be_written_to():
+    x = leaf(1, 2)
+    returned = Doubled.apply(x * 1, False)
+    with pytest.raises(
+        RuntimeError, match="Output 0 of DoubledBackward is a view and is being modified inplace. This view was created inside a custom Function"
+    ):
+        returned.add_(1)
+
+    class Viewed(Gives):
+        @staticmethod
+        def forward(ctx, x, gives):
+            ctx.gives = gives
+            return x.view(1, 2)
+
+    viewed = Viewed.apply(x, lambda g: (g.view(2), None))
+    with pytest.raises(RuntimeError, match="This view was created inside a custom Function"):
+        viewed.add_(1)
+    viewed.sum().backward()
+    assert x.grad.tolist() == [1, 1]
+
+
+def test_an_input_returned_as_it_is_is_another_tensor():
+    class Same(Gives):
+        @staticmethod
+        def forward(ctx, x, gives):
+            ctx.gives = gives
+            return x
+
+    x = leaf(1, 2)
+    y = Same.apply(x, lambda g: (g * 5, None))
+    assert y is not x and y.data_ptr() == x.data_ptr() and torch.autograd.grad(y.sum(), x)[0].tolist() == [5, 5]
+    plain = torch.ones(2)
+    assert Same.apply(plain, None) is not plain and not Same.apply(plain, None).requires_grad
+
+
+def test_where_nothing_is_recorded():
+    x = leaf(1, 2)
+    with torch.no_grad():
+        assert not Product.apply(x, x).requires_grad
+    y = Product.apply(torch.ones(2), torch.ones(2))
+    assert not y.requires_grad and y.grad_fn is None
+
+
+def test_what_is_refused():
+    class Saves(Gives):
+        @staticmethod
+        def forward(ctx, x, gives):
+            ctx.save_for_backward(3)
+            return x * 2
+
+    class Dirty(Gives):
+        @staticmethod
+        def forward(ctx, x, gives):
+            ctx.mark_dirty(x)
+            return x * 2
+
+    class Nothing(Function):
+        pass
+
+    class Forward(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+    x = leaf(1, 2)
+    with pytest.raises(TypeError, match="save_for_backward can only save variables, but argument 0 is of type int"):
+        Saves.apply(x, None)
+    with pytest.raises(RuntimeError, match="Some elements marked as dirty during the forward method were not returned as output"):
+        Dirty.apply(x * 1, None)
+    with pytest.raises(NotImplementedError, match="You must implement the forward function"):
+        Nothing.apply(x)
+    with pytest.raises(NotImplementedError, match="You must implement either the backward or vjp method"):
+        Forward.apply(x).sum().backward()
+    with pytest.raises(RuntimeError, match="its methods are static"):
+        Product()(x, x)
+
+
+def test_once_differentiable():
+    class Once(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx, grad):
+            assert not torch.is_grad_enabled()
+            return grad * 2 * ctx.saved_tensors[0]
+
+    x = leaf(3)
+    assert torch.autograd.grad(Once.apply(x).sum(), x)[0].tolist() == [6]
+    (g,) = torch.autograd.grad((Once.apply(x) * x).sum(), x, create_graph=True)
+    assert g.tolist() == [27]
+    with pytest.raises(RuntimeError, match="trying to differentiate twice a function that was marked with @once_differentiable"):
+        g.sum().backward()
+
+
+def test_what_ctx_holds_goes_with_the_graph():
+    class Holds(Gives):
+        @staticmethod
+        def forward(ctx, x, held):
+            ctx.held = held
+            ctx.save_for_backward(x * 1)
+            return x * 2
+
+    class Held:
+        pass
+
+    x = torch.ones(1000, requires_grad=True)
+    before = in_use()
+    held = Held()
+    gone = weakref.ref(held)
+    y = Holds.apply(x, held)
+    del held
+    assert in_use() >= before + 4000 and gone() is not None
+    del y
+    assert in_use() <= before + 512 and gone() is None
+
+
+def test_hooks_of_functions():
+    x, log = leaf(1, 2), []
+    y = Square.apply(x)
+    y.grad_fn.register_hook(lambda operands, results: log.append((operands[0].tolist(), results[0].tolist())))
+    y.register_hook(lambda g: g * 10)
+    y.sum().backward()
+    assert log == [([20, 40], [10, 10])]
+
+
+def test_anomaly_mode_tells_of_functions():
+    x = leaf(1, 2)
+    with torch.autograd.set_detect_anomaly(True):
+        y = Gives.apply(x, lambda g: (g * float("nan"), None))  # this line
+        with (
+            pytest.warns(UserWarning, match="(?s)Error detected in GivesBackward.*# this line"),
+            pytest.raises(RuntimeError, match="'GivesBackward' returned nan"),
+        ):
+            y.sum().backward()
+
+
+def test_saved_by_hooks():
+    log, x = [], leaf(1, 2)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: (log.append(t.tolist()), t.clone())[1], lambda t: t):
+        y = Square.apply(x)
+    y.sum().backward()
+    assert log == [[1, 2]] and x.grad.tolist() == [2, 4]

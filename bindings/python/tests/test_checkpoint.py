@@ -1,0 +1,142 @@
+"""utils.checkpoint: less saved, the same gradients."""
+
+import pytest
+
+import libtensor as torch
+from libtensor.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential
+
+W = torch.linspace(-1, 1, 9).reshape(3, 3)
+
+
+def gradients(run):
+    w, x = W.clone().requires_grad_(), torch.ones(3, requires_grad=True)
+    out = run(lambda x: (w @ x).tanh().exp() * x, x)
+    out.sum().backward()
+    return out.tolist(), w.grad.tolist(), x.grad.tolist()
+
+
+@pytest.mark.parametrize("reentrant", [False, True, None])
+def test_gradients_are_those_without(reentrant):
+    assert gradients(lambda f, x: checkpoint(f, x, use_reentrant=reentrant)) == gradients(lambda f, x: f(x))
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_random_numbers_are_drawn_again(reentrant):
+    def noisy(x):
+        return x * x * torch.rand(3)
+
+    x = torch.ones(3, requires_grad=True)
+    torch.manual_seed(3)
+    plain = noisy(x)
+    after = torch.rand(2).tolist()
+    torch.manual_seed(3)
+    out = checkpoint(noisy, x, use_reentrant=reentrant)
+    assert torch.rand(2).tolist() == after and out.tolist() == plain.tolist()
+    out.sum().backward()
+    assert x.grad.tolist() == (2 * plain).tolist()
+
+
+def test_memory_that_a_checkpoint_holds():
+    x = torch.rand(100, 100, requires_grad=True)
+
+    def deep(x):
+        for _ in range(10):
+            x = x.sin() * x
+        return x
+
+    before = torch.memory_stats().in_use
+    plain = deep(x)
+    held = torch.memory_stats().in_use - before
+    del plain
+    before = torch.memory_stats().in_use
+    out = checkpoint(deep, x, use_reentrant=False)
+    assert torch.memory_stats().in_use - before < held / 5
+    out.sum().backward()
+    del out
+    x.grad = None
+    torch.zeros(1)
+    assert torch.memory_stats().in_use <= before + 4096
+
+
+def test_calls_within_calls_and_second_runs():
+    x = torch.tensor([0.5, 2.0], requires_grad=True)
+
+    def inner(x):
+        return x.exp() * x
+
+    def outer(x, scale):
+        return checkpoint(inner, x.sin(), use_reentrant=False) * scale
+
+    out = checkpoint(outer, x, scale=3.0, use_reentrant=False).sum()
+    out.backward(retain_graph=True)
+    once = x.grad.tolist()
+    out.backward()
+    assert x.grad.tolist() == [2 * v for v in once]
+    slope = torch.autograd.grad(outer(x, 3.0).sum(), x)[0]
+    assert slope.tolist() == once
+
+
+def test_contexts_and_modes():
+    entered = []
+
+    class Context:
+        def __init__(self, name):
+            self.name = name
+
+        def __enter__(self):
+            entered.append(self.name)
+
+        def __exit__(self, *_):
+            entered.append(None)
+
+    x = torch.ones(2, requires_grad=True)
+    out = checkpoint(torch.exp, x, use_reentrant=False, context_fn=lambda: (Context("first"), Context("again")))
+    assert entered == ["first", None]
+    out.sum().backward()
+    assert entered == ["first", None, "again", None]
+    with torch.no_grad():
+        assert not checkpoint(torch.exp, x, use_reentrant=False).requires_grad
+
+
+def test_what_changes_between_the_calls():
+    x, calls = torch.ones(4, requires_grad=True), []
+
+    def shrinking(x):
+        calls.append(1)
+        return (x[: 4 - len(calls)] * 2).exp().sum()
+
+    with pytest.raises(CheckpointError, match="different metadata"):
+        checkpoint(shrinking, x, use_reentrant=False).backward()
+    calls.clear()
+
+    def growing(x):
+        calls.append(1)
+        for _ in calls:
+            x = x.exp()
+        return x.sum()
+
+    with pytest.raises(CheckpointError, match="A different number of tensors was saved"):
+        checkpoint(growing, x, use_reentrant=False).backward()
+    assert x.grad is None
+
+
+def test_arguments():
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(ValueError, match="Unexpected keyword arguments: scale"):
+        checkpoint(torch.exp, x, use_reentrant=True, scale=2)
+    with pytest.raises(ValueError, match="determinism_check"):
+        checkpoint(torch.exp, x, determinism_check="some")
+    with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
+        checkpoint(torch.exp, x.detach(), use_reentrant=True)
+
+
+@pytest.mark.parametrize("segments", [1, 2, 3, 4])
+def test_sequences(segments):
+    x, plain = torch.tensor([0.5, 2.0], requires_grad=True), torch.tensor([0.5, 2.0], requires_grad=True)
+    functions = [torch.sin, torch.exp, torch.tanh, torch.exp]
+    out = checkpoint_sequential(functions, segments, x, use_reentrant=False)
+    plain.sin().exp().tanh().exp().sum().backward()
+    out.sum().backward()
+    assert x.grad.tolist() == plain.grad.tolist()
+    with pytest.raises(ValueError, match="segments must be from 1 to the number of functions, 4, but is 5"):
+        checkpoint_sequential(functions, 5, x)

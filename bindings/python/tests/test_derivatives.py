@@ -1,0 +1,47 @@
+"""Derivatives of single operators, where more than the recorded cases is worth a look."""
+
+import math
+
+import pytest
+
+import libtensor as torch
+
+
+def first_and_second(function, *values, dtype=torch.float64):
+    x = torch.tensor(values, dtype=dtype, requires_grad=True)
+    (slope,) = torch.autograd.grad(function(x).sum(), x, create_graph=True)
+    (bend,) = torch.autograd.grad(slope.sum(), x)
+    return slope.tolist(), bend.tolist()
+
+
+@pytest.mark.parametrize("name, at_zero", [("i0", (0, 0.5)), ("i0e", (0, 0.5)), ("i1", (0.5, 0)), ("i1e", (0.5, 0))])
+def test_bessel_functions(name, at_zero):
+    function = getattr(torch.special, name)
+    slope, bend = first_and_second(function, -3.0, 0.5, 25.0)
+    for x, s, b in zip((-3.0, 0.5, 25.0), slope, bend, strict=True):
+        y = [function(torch.tensor(x + d, dtype=torch.float64)).item() for d in (-1e-3, 0, 1e-3)]
+        assert math.isclose(s, (y[2] - y[0]) / 2e-3, rel_tol=1e-5) and math.isclose(b, (y[2] - 2 * y[1] + y[0]) / 1e-6, rel_tol=1e-3)
+    if name[-1] != "e":  # exp(-|x|) has a corner at 0
+        assert first_and_second(function, 0.0) == ([at_zero[0]], [at_zero[1]])
+    assert first_and_second(function, 0.0)[0] == [at_zero[0]]
+
+
+def test_bessel_functions_of_infinities():
+    x = torch.tensor([math.inf, -math.inf, math.nan])
+    assert str(torch.special.i1(x).tolist()) == "[inf, -inf, nan]" and str(torch.i0(x).tolist()) == "[inf, inf, nan]"
+    assert str(torch.special.i0e(x).tolist()) == "[0.0, 0.0, nan]" and str(torch.special.i1e(x).tolist()) == "[0.0, -0.0, nan]"
+    assert torch.special.i1(torch.tensor([-1, 1])).dtype == torch.float32
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex128])
+def test_second_derivatives_of_logcumsumexp(dtype):
+    """Also where gradients are 0, which have no logarithm."""
+    x = torch.tensor([0.5, -1.0, 2.0, 1e4], dtype=dtype, requires_grad=True)
+    weights = torch.tensor([1.0, 0.0, -2.0, 0.0], dtype=dtype)
+    (slope,) = torch.autograd.grad(x.logcumsumexp(0), x, weights, create_graph=True)
+    (bend,) = torch.autograd.grad(slope[0].real, x)
+    e = [math.exp(v) for v in (0.5, -1.0, 2.0)]
+    p = [v / sum(e) for v in e]  # the last of the sums that count
+    wanted = [-2 * p[0] * (1 - p[0]), 2 * p[0] * p[1], 2 * p[0] * p[2], 0]
+    assert torch.allclose(slope.detach().real, torch.tensor([1 - 2 * p[0], -2 * p[1], -2 * p[2], 0]).to(slope.real.dtype), atol=1e-6)
+    assert torch.allclose(bend.real, torch.tensor(wanted).to(bend.real.dtype), atol=1e-6)

@@ -1,0 +1,144 @@
+"""autograd.functional and func: derivatives of functions."""
+
+import pytest
+
+import libtensor as torch
+
+functional, func = torch.autograd.functional, torch.func
+X, Y = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64), torch.tensor([0.5, 0.25, 2.0], dtype=torch.float64)
+W = torch.tensor([2.0, 1.0, 0.5], dtype=torch.float64)
+
+
+def cubes(x):
+    return (x**3).sum()
+
+
+def product(a, b):
+    return a * b, a.sum()
+
+
+# ----------------------------------------------------------------------------------------------------- autograd.functional
+
+
+def test_products_with_jacobians():
+    outputs, made = functional.vjp(product, (X, Y), (W, torch.tensor(1.0, dtype=torch.float64)))
+    assert outputs[0].tolist() == [0.5, 0.5, 6] and outputs[1].item() == 6
+    assert made[0].tolist() == [2, 1.25, 2] and made[1].tolist() == [2, 2, 1.5]
+    outputs, made = functional.jvp(product, (X, Y), (W, X))
+    assert made[0].tolist() == [2, 4.25, 10] and made[1].item() == 3.5
+    assert not made[0].requires_grad
+    assert functional.vjp(cubes, X)[1].tolist() == [3, 12, 27]
+    assert functional.jvp(lambda x: x * X, torch.tensor(2.0))[1].tolist() == [1, 2, 3]
+
+
+def test_products_with_hessians():
+    for product in (functional.vhp, functional.hvp):
+        value, made = product(cubes, X, Y)
+        assert value.item() == 36 and made.tolist() == [3, 3, 36]
+        value, made = product(lambda a, b: (a * a * b).sum(), (X, Y), (Y, X))
+        assert made[0].tolist() == [2.5, 8.125, 26] and made[1].tolist() == [1, 1, 12]
+
+
+def test_jacobians_and_hessians():
+    assert functional.jacobian(lambda x: x * x, X).tolist() == [[2, 0, 0], [0, 4, 0], [0, 0, 6]]
+    whole = functional.jacobian(product, (X, Y))
+    assert [[tuple(t.shape) for t in row] for row in whole] == [[(3, 3), (3, 3)], [(3,), (3,)]]
+    assert whole[1][0].tolist() == [1, 1, 1] and whole[1][1].tolist() == [0, 0, 0]
+    assert functional.jacobian(lambda x: x[:0], X).shape == (0, 3)
+    assert functional.hessian(cubes, X).tolist() == [[6, 0, 0], [0, 12, 0], [0, 0, 18]]
+    whole = functional.hessian(lambda a, b: (a * b).sum(), (X, Y))
+    assert whole[0][1].tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]] and not whole[0][0].any()
+
+
+def test_results_that_can_be_differentiated_again():
+    w = W.clone().requires_grad_()
+    jacobian = functional.jacobian(lambda x: x * x * w, X, create_graph=True)
+    jacobian.sum().backward()
+    assert w.grad.tolist() == [2, 4, 6]
+    hessian = functional.hessian(cubes, w, create_graph=True)
+    assert torch.autograd.grad(hessian.sum(), w)[0].tolist() == [6, 6, 6]
+    assert not functional.jacobian(lambda x: x * w, X).requires_grad
+
+
+def test_strict_mode():
+    with pytest.raises(RuntimeError, match="independent of input 1. This is not allowed in strict mode"):
+        functional.vjp(lambda a, b: a * 2, (X, Y), X, strict=True)
+    with pytest.raises(RuntimeError, match="Output 0 of the user-provided function does not require gradients"):
+        functional.jacobian(lambda a: Y * 2, X, strict=True)
+    with pytest.raises(RuntimeError, match="jacobian of the user-provided function is independent of input 0"):
+        functional.hessian(lambda a: a.sum(), X, strict=True)
+    with pytest.raises(RuntimeError, match="strict mode"):
+        functional.hvp(lambda a: a.sum(), X, Y, strict=True)
+
+
+def test_what_functional_refuses():
+    with pytest.raises(TypeError, match="must be either a Tensor or a tuple of Tensors but the given inputs has type <class 'list'>"):
+        functional.jacobian(cubes, [X])
+    with pytest.raises(RuntimeError, match="v has invalid size: should be \\(3,\\) but got \\(2,\\)"):
+        functional.vjp(lambda x: x * x, X, X[:2])
+    with pytest.raises(RuntimeError, match="v is a tuple of invalid length: should be 1 but got 2"):
+        functional.jvp(lambda x: x * x, X, (X, X))
+    with pytest.raises(RuntimeError, match="The vector v can only be None if"):
+        functional.vjp(lambda x: x * x, X)
+    with pytest.raises(RuntimeError, match="should contain a single element"):
+        functional.hessian(lambda x: x * x, X)
+    with pytest.raises(ValueError, match="strategy"):
+        functional.jacobian(cubes, X, strategy="sideways")
+    assert functional.jacobian(cubes, X, vectorize=True, strategy="forward-mode").tolist() == [3, 12, 27]
+
+
+# -------------------------------------------------------------------------------------------------------------------- func
+
+
+def test_gradients_of_functions():
+    assert func.grad(cubes)(X).tolist() == [3, 12, 27] and not func.grad(cubes)(X).requires_grad
+    s = torch.tensor(2.0)
+    assert func.grad(func.grad(func.grad(lambda x: x**4)))(s).item() == 48
+    assert [t.tolist() for t in func.grad(lambda a, b: (a * b).sum(), argnums=(0, 1))(X, Y)] == [Y.tolist(), X.tolist()]
+    made, (value, aux) = func.grad_and_value(lambda x: (cubes(x), x * 2), has_aux=True)(X)
+    assert made.tolist() == [3, 12, 27] and value.item() == 36 and aux.tolist() == [2, 4, 6] and not aux.requires_grad
+    made = func.grad(lambda weights, x: (weights["w"] * x + weights["b"][0]).sum())({"w": W, "b": (Y,)}, X)
+    assert made["w"].tolist() == X.tolist() and made["b"][0].tolist() == [1, 1, 1]
+    with torch.no_grad():
+        assert func.grad(cubes)(X).tolist() == [3, 12, 27]
+
+
+def test_gradients_that_depend_on_other_tensors():
+    w = W.clone().requires_grad_()
+    made = func.grad(lambda x: (x * x * w).sum())(X)
+    made.sum().backward()
+    assert w.grad.tolist() == [2, 4, 6]
+    nested = func.grad(lambda a: func.grad(lambda b: (a * b * b).sum())(Y).sum())(X)
+    assert nested.tolist() == [1, 0.5, 4] and not nested.requires_grad
+
+
+def test_func_products():
+    output, multiplied = func.vjp(lambda a: (a * a, a.sum()), X)
+    assert output[0].tolist() == [1, 4, 9] and multiplied((W, torch.tensor(1.0, dtype=torch.float64)))[0].tolist() == [5, 5, 4]
+    output, made, aux = func.jvp(lambda a, b: (a * b, "more"), (X, Y), (W, X), has_aux=True)
+    assert output.tolist() == [0.5, 0.5, 6] and made.tolist() == [2, 4.25, 10] and aux == "more"
+
+
+def test_func_jacobians():
+    for jacobian in (func.jacrev, func.jacfwd):
+        assert jacobian(lambda x: x * x)(X).tolist() == [[2, 0, 0], [0, 4, 0], [0, 0, 6]]
+        made = jacobian(lambda q: {"out": q["a"] * 2})({"a": X})
+        assert made["out"]["a"].tolist() == [[2, 0, 0], [0, 2, 0], [0, 0, 2]]
+    assert func.hessian(cubes)(X).tolist() == [[6, 0, 0], [0, 12, 0], [0, 0, 18]]
+    assert func.jacrev(func.jacrev(lambda x: x**3))(X)[1, 1].tolist() == [0, 12, 0]
+    assert [[t.shape for t in row] for row in func.hessian(lambda a, b: (a * b).sum(), argnums=(0, 1))(X, Y)] == [[(3, 3), (3, 3)], [(3, 3), (3, 3)]]
+
+
+def test_what_func_refuses():
+    with pytest.raises(RuntimeError, match="expected f to return a tensor, or a structure of tensors, but got float"):
+        func.grad(lambda x: 3.0)(X)
+    with pytest.raises(RuntimeError, match=r"expected f to return a scalar tensor, but got one of shape \(3,\)"):
+        func.grad(lambda x: x)(X)
+    with pytest.raises(RuntimeError, match="got argnum=1, but only 1 positional inputs"):
+        func.grad(cubes, argnums=1)(X)
+    with pytest.raises(RuntimeError, match="expected primals to be a tuple"):
+        func.jvp(cubes, X, X)
+    with pytest.raises(RuntimeError, match="floating point and complex dtype can require gradients"):
+        func.grad(lambda x: x.sum())(torch.tensor([1, 2]))
+    with pytest.raises(RuntimeError, match="should be a tuple: \\(output, aux\\)"):
+        func.grad(cubes, has_aux=True)(X)

@@ -1,0 +1,187 @@
+"""Special functions: values, what they do at poles, infinities and huge numbers, dtypes, polynomials' degrees."""
+
+import math
+
+import pytest
+
+import libtensor as torch
+
+# To the last place or the one beside it.
+VALUES = {
+    "entr": [(0.3, 0.3611918412977808), (1.5, -0.6081976621622466), (1e-300, 6.9077552789821376e-298), (1e300, -6.907755278982137e302)],
+    "erfcx": [(-26.5, 1.924553162418569e305), (-1.0, 5.008980080762283), (0.1, 0.8964569799691267), (3.0, 0.17900115118138996), (40.0, 0.014100335983377814), (1e200, 5.641895835477563e-201)],
+    "ndtr": [(-37.5, 4.605353009581955e-308), (-8.0, 6.220960574271784e-16), (-0.1, 0.460172162722971), (1.0, 0.8413447460685429), (6.0, 0.9999999990134123)],
+    "log_ndtr": [(-1000.0, -500007.82669481216), (-40.0, -804.6084420137538), (-1.0, -1.8410216450092636), (0.5, -0.3689464152886564), (20.0, -2.7536241186062337e-89)],
+    "ndtri": [(1e-300, -37.0470962993612), (1e-05, -4.264890793922825), (0.25, -0.6744897501960817), (0.75, 0.6744897501960817)],
+    "bessel_j0": [(0.1, 0.99750156206604), (2.404825557695773, -6.10876525973673e-17), (20.0, 0.16702466434058316), (11.791534439014281, -6.538994895807815e-17), (1e6, 0.00033104301373987376), (1e300, -7.860673062724093e-151)],
+    "bessel_j1": [(1e-300, 5e-301), (3.8317059702075125, -6.149807356994906e-17), (-5.0, 0.32757913759146523), (1e6, -0.000725968356813763)],
+    "bessel_y0": [(1e-300, -439.8351636227653), (0.8935769662791675, -2.3389279284062102e-17), (20.0, 0.06264059680938383), (1e6, -0.0007259685223351791)],
+    "bessel_y1": [(1e-300, -6.366197723675813e299), (2.197141326031017, 2.513306678922122e-17), (20.0, -0.1655116143625213), (1e6, -0.00033104337672417626)],
+    "i0": [(0.5, 1.0634833707413236), (15.9, 811004.4351412504), (16.0, 893446.227920105), (700.0, 1.5295933476718737e302), (-3.0, 4.8807925858650245)],
+    "i0e": [(0.5, 0.6450352704491501), (16.0, 0.10054412736125203), (1e5, 0.0012615678379767768), (-3.0, 0.2430003541618254)],
+    "i1": [(1e-300, 5e-301), (15.9, 785072.0677334656), (16.0, 865059.4358548395), (700.0, 1.5285003902339006e302), (-3.0, -3.9533702174026093)],
+    "i1e": [(1e-20, 5e-21), (16.0, 0.09734961475646808), (1e5, 0.0012615615301218171), (-3.0, -0.19682671329730086)],
+    "modified_bessel_k0": [(1e-300, 690.8914594138721), (0.9, 0.4867303081629005), (1.0, 0.42102443824070834), (16.0, 3.499411663936499e-08), (700.0, 4.669776431685377e-306)],
+    "modified_bessel_k1": [(1e-300, 9.999999999999999e299), (0.9, 0.7165335787760191), (1.0, 0.6019072301972346), (16.0, 3.6071571175287797e-08), (700.0, 4.6731107967079664e-306)],
+    "scaled_modified_bessel_k0": [(0.9, 1.1971633802518509), (1.0, 1.144463079806895), (16.0, 0.31096158802494084), (1e5, 0.003963322343474756)],
+    "scaled_modified_bessel_k1": [(0.9, 1.7623882196059197), (1.0, 1.6361534862632583), (16.0, 0.32053596811197343), (1e5, 0.003963342160036932)],
+    "spherical_bessel_j0": [(1e-05, 0.9999999999833333), (3.141592653589793, 3.8981718325193755e-17), (-20.0, 0.045647262536381385), (1e300, -8.178819121159085e-301)],
+    "airy_ai": [(-2.338107410459767, 2.743319340666283e-17), (-50.0, -0.1618814236123209), (0.5, 0.23169360648083348), (9.9, 1.5181958141049102e-10), (10.0, 1.1047532552898686e-10), (100.0, 2.6344821520881846e-291)],
+}
+
+# Of inf, -inf, 0 and NaN.
+LIMITS = {
+    "entr": "-inf -inf 0.0 nan", "erfcx": "0.0 inf 1.0 nan", "ndtr": "1.0 0.0 0.5 nan", "log_ndtr": "-0.0 -inf -0.6931471805599453 nan",
+    "ndtri": "nan nan -inf nan", "bessel_j0": "0.0 0.0 1.0 nan", "bessel_j1": "0.0 -0.0 0.0 nan", "bessel_y0": "0.0 nan -inf nan",
+    "bessel_y1": "0.0 nan -inf nan", "i0": "inf inf 1.0 nan", "i0e": "0.0 0.0 1.0 nan", "i1": "inf -inf 0.0 nan", "i1e": "0.0 -0.0 0.0 nan",
+    "modified_bessel_i0": "inf inf 1.0 nan", "modified_bessel_i1": "inf -inf 0.0 nan",
+    "modified_bessel_k0": "0.0 nan inf nan", "modified_bessel_k1": "0.0 nan inf nan", "scaled_modified_bessel_k0": "0.0 nan inf nan",
+    "scaled_modified_bessel_k1": "0.0 nan inf nan", "spherical_bessel_j0": "0.0 0.0 1.0 nan", "airy_ai": "0.0 0.0 0.3550280538878172 nan",
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values(name):
+    function = getattr(torch.special, name)
+    x, want = zip(*VALUES[name], strict=True)
+    for got, y in zip(function(torch.tensor(x, dtype=torch.float64)).tolist(), want, strict=True):
+        assert abs(got - y) <= math.ulp(y), (name, got, y)
+    single = [v for v, y in VALUES[name] if 1e-30 < abs(v) < 1e30 and 1e-30 < abs(y) < 1e30]
+    x = torch.tensor(single)
+    wide = function(x.double())
+    assert torch.equal(function(x), wide.float()), name
+    half = torch.tensor(single, dtype=torch.bfloat16)
+    assert torch.equal(function(half), function(half.float()).bfloat16()), name
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits(name):
+    function = getattr(torch.special, name)
+    for dtype in (torch.float32, torch.float64):
+        got = function(torch.tensor([math.inf, -math.inf, 0.0, math.nan], dtype=dtype)).double().tolist()
+        for y, want in zip(got, map(float, LIMITS[name].split()), strict=True):
+            assert str(y) == str(want) or y == pytest.approx(want, abs=0, rel=1e-7 if want else 0), (name, got)
+    assert function(torch.tensor([1, 0])).dtype == function(torch.tensor([True])).dtype == torch.float32
+    with pytest.raises((RuntimeError, NotImplementedError), match="complex64"):
+        function(torch.tensor([1j]))
+
+
+def test_ndtri_inverts_ndtr():
+    x = torch.linspace(-37, 5, 999, dtype=torch.float64)
+    assert torch.allclose(torch.special.ndtri(torch.special.ndtr(x)), x, rtol=1e-9, atol=1e-15)
+    p = torch.tensor([0.0, 0.5, 1.0, -0.1, 1.1])
+    assert str(torch.special.ndtri(p).tolist()) == "[-inf, 0.0, inf, nan, nan]"
+
+
+# Of degree 2 at 3, of degree 3 at 0.5, of degree 5 at -1.
+POLYNOMIALS = {
+    "chebyshev_polynomial_t": (17, -1, -1), "chebyshev_polynomial_u": (35, -1, -6), "chebyshev_polynomial_v": (29, -1, -11),
+    "chebyshev_polynomial_w": (41, -1, -1), "shifted_chebyshev_polynomial_t": (49, 0, -3363), "shifted_chebyshev_polynomial_u": (99, 0, -6930),
+    "shifted_chebyshev_polynomial_v": (89, 1, -8119), "shifted_chebyshev_polynomial_w": (109, -1, -5741), "hermite_polynomial_h": (34, -5, 8),
+    "hermite_polynomial_he": (8, -1.375, -6), "laguerre_polynomial_l": (-0.5, -7 / 48, 1546 / 120), "legendre_polynomial_p": (13, -0.4375, -1),
+}
+
+
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_polynomials(name):
+    function = getattr(torch.special, name)
+    x, n = torch.tensor([3, 0.5, -1], dtype=torch.float64), torch.tensor([2, 3, 5])
+    assert function(x, n).tolist() == list(POLYNOMIALS[name])
+    assert function(x.float(), n).tolist() == torch.tensor(POLYNOMIALS[name]).tolist()
+    assert function(x, 2.7).tolist() == function(x, 2).tolist()
+    assert function(x, torch.tensor([[0.0], [-0.5], [-1.0], [-1e300], [math.inf]])).tolist() == [[1] * 3] * 2 + [[0] * 3] * 3
+    assert function(3, torch.tensor([2])).tolist() == [POLYNOMIALS[name][0]]
+    assert function(torch.tensor([3]), torch.tensor([2])).dtype == torch.float32
+    assert function(x.half(), n).dtype == torch.float16
+    assert function(x.reshape(3, 1), n).shape == (3, 3) and function(x.to("meta"), n.to("meta")).shape == (3,)
+    nan = torch.tensor([math.nan])
+    assert function(nan, 0).tolist() == [1] and function(nan, -2).tolist() == [0]
+    assert function(nan, 3).isnan().all() and function(1.0, nan).isnan().all()
+
+
+def test_polynomials_of_large_degrees():
+    x = torch.tensor([0.3, -1.0, 1.0, 1.5, -1.5], dtype=torch.float64)
+    first = torch.special.chebyshev_polynomial_t(x, 2**40 + 1)
+    assert first[1:].tolist() == [-1, 1, math.inf, -math.inf]
+    assert abs(first[0].item()) <= 1
+    turned = torch.special.chebyshev_polynomial_t(torch.special.chebyshev_polynomial_t(x[:1], 1001), 3)
+    assert torch.allclose(turned, torch.special.chebyshev_polynomial_t(x[:1], 3003), atol=1e-12)
+    assert torch.special.chebyshev_polynomial_u(torch.tensor([1.0], dtype=torch.float64), 10**15).tolist() == [10**15 + 1]
+    assert torch.special.legendre_polynomial_p(x[:3], 10**5).tolist() == [-0.0016271806095874294, 1, 1]
+    for name in ("hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"):
+        assert getattr(torch.special, name)(x, 10**12).isnan().all()  # not to be waited for
+        got = getattr(torch.special, name)(torch.tensor([1e6, -1e6], dtype=torch.float64), 701).tolist()
+        assert got == ([-math.inf, math.inf] if name[:2] == "la" else [math.inf, -math.inf])
+
+
+def test_other_names():
+    x = torch.tensor([[0.5, 2.0], [1.0, 3.0]])
+    assert torch.equal(torch.special.softmax(x, 1), torch.softmax(x, 1))
+    assert torch.equal(torch.special.log_softmax(x, dim=0, dtype=torch.float64), torch.log_softmax(x.double(), 0))
+    assert torch.equal(torch.special.logsumexp(x, [0, 1]), torch.logsumexp(x, [0, 1]))
+    assert torch.equal(torch.special.modified_bessel_i1(x), torch.special.i1(x))
+    out = torch.empty(0)
+    assert torch.special.erfcx(x, out=out) is out and out.shape == (2, 2)
+
+
+SLOPES = {
+    "entr": -0.3068528194400547,
+    "erfcx": -0.5126888229025867,
+    "ndtr": 0.35206532676429947,
+    "log_ndtr": 0.5091604338370335,
+    "bessel_j0": -0.2422684576748739,
+    "bessel_j1": 0.4539328918910651,
+    "bessel_y0": 1.471472392670243,
+    "bessel_y1": 2.4984260518337797,
+    "modified_bessel_k0": -1.656441120003301,
+    "modified_bessel_k1": -4.237301311234267,
+    "ndtri": 2.5066282746310007,
+    "scaled_modified_bessel_k0": -1.2069003224378763,
+    "scaled_modified_bessel_k1": -4.255119093985695,
+}
+
+
+@pytest.mark.parametrize("name", SLOPES)
+def test_slopes(name):
+    x = torch.tensor([0.5], dtype=torch.float64, requires_grad=True)
+    (slope,) = torch.autograd.grad(getattr(torch.special, name)(x).sum(), x, create_graph=True)
+    assert slope.item() == pytest.approx(SLOPES[name], rel=1e-14)
+    (bend,) = torch.autograd.grad(slope.sum(), x)
+    with torch.no_grad():
+        y = [getattr(torch.special, name)(x + d).item() for d in (-1e-3, 0, 1e-3)]
+    assert bend.item() == pytest.approx((y[0] - 2 * y[1] + y[2]) / 1e-6, rel=1e-3, abs=1e-5)
+
+
+def near(got, want):
+    return abs(got - want) <= math.ulp(want)
+
+
+@pytest.mark.parametrize(
+    "a, x, lower, upper",
+    [
+        (10.0, 9.5, 0.4781739777627926, 0.5218260222372074),
+        (1e-4, 1.2, 0.9999841573172772, 1.584268272280585e-05),
+        (30.0, 60.0, 0.9999931237350312, 6.876264968732097e-06),
+        (250.0, 240.0, 0.2676500698540158, 0.7323499301459842),
+        (1e5, 1.002e5, 0.7366620100051987, 0.2633379899948013),
+        (0.5, 1e-10, 1.1283791670579e-05, 0.9999887162083294),
+        (12.3, 80.0, 1.0, 8.0426004575140345e-22),
+        (1e-300, 0.5, 1.0, 5.597735947761608e-301),
+    ],
+)
+def test_incomplete_gamma(a, x, lower, upper):
+    arguments = torch.tensor(a, dtype=torch.float64), torch.tensor(x, dtype=torch.float64)
+    assert near(torch.special.gammainc(*arguments).item(), lower)
+    assert near(torch.special.gammaincc(*arguments).item(), upper)
+
+
+def test_digamma_and_zeta():
+    digamma = {1e-10: -10000000000.577215, 0.3: -3.502524222200133, 1.4616321449683622: -9.241265521729427e-17, 9.99: 2.250700372831201,
+               10.0: 2.251752589066721, 1e10: 23.025850929890456, -0.5: 0.03648997397857652, -8.710843893415184: -0.2293651975781726}  # fmt: skip
+    got = torch.special.digamma(torch.tensor(list(digamma), dtype=torch.float64)).tolist()
+    assert all(map(near, got, digamma.values())), got
+    zeta = {(2.0, 1.0): 1.6449340668482264, (1.0000001, 3.5): 9999998.891004749, (19.43, 15.9): 6.63328688037842e-24,
+            (84.2, 3375.3): 3.385544909565974e-296, (math.inf, 0.5): math.inf, (math.inf, 2.0): 0.0, (3.0, math.inf): 0.0}  # fmt: skip
+    for (s, q), want in zeta.items():
+        got = torch.special.zeta(s, torch.tensor(q, dtype=torch.float64)).item()
+        assert got == want or near(got, want), (s, q, got)

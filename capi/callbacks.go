@@ -1,0 +1,152 @@
+package main
+
+// #include "handle.h"
+// #include <stdlib.h>
+// static lt_thread *lt_caller(void) { return lt_me; }
+// static int32_t lt_call(void *function, void *context, void *given, int64_t n, void *made, int64_t m) {
+//   return (int32_t)((tensor_callback)(intptr_t)function)(context, given, n, made, m);
+// }
+// static int32_t lt_pack(void *function, void *context, void *saved, void **packed) {
+//   return (int32_t)((tensor_pack)(intptr_t)function)(context, saved, packed);
+// }
+// static int32_t lt_unpack(void *function, void *context, void *packed, void *made) {
+//   return (int32_t)((tensor_unpack)(intptr_t)function)(context, packed, made);
+// }
+// static void lt_watch(void *function, void *context, void *node, _Bool failed) {
+//   ((tensor_watcher)(intptr_t)function)(context, node, failed);
+// }
+// static void lt_delete(void *deleter, void *context) { ((tensor_deleter)(intptr_t)deleter)(context); }
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/autograd"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+func init() { autograd.Serve(program{}) }
+
+// program is the program that calls the library, and whose functions the library calls back on the same thread.
+type program struct{}
+
+// handles are handles in C's memory: given ones, which are freed when the program has seen them, and room for those that it makes.
+type handles struct {
+	array unsafe.Pointer
+	given int
+	made  int
+}
+
+func (h handles) all() []unsafe.Pointer {
+	return unsafe.Slice((*unsafe.Pointer)(h.array), h.given+h.made)
+}
+
+func (h handles) results() unsafe.Pointer { return unsafe.Add(h.array, 8*h.given) }
+
+func newHandles(thread *C.lt_thread, given []*tensor.Tensor, made int) (handles, error) {
+	h := handles{C.calloc(C.size_t(len(given)+made+1), 8), len(given), made}
+	for i, t := range given {
+		if t == nil {
+			continue
+		}
+		s, err := newTensor(thread, t.Alias())
+		if err != nil {
+			h.free()
+			return h, err
+		}
+		h.all()[i] = handleOf(s)
+	}
+	return h, nil
+}
+
+func (h handles) free() {
+	for _, handle := range h.all() {
+		C.tensor_free((*C.tensor_t)(handle))
+	}
+	C.free(h.array)
+}
+
+// call runs a function of the program's, in whose calls gradients are on where c says so, and gives what it makes.
+func call(c aten.Ctx, given []*tensor.Tensor, made int, f func(h handles) C.int32_t) ([]*tensor.Tensor, error) {
+	thread := C.lt_caller()
+	h, err := newHandles(thread, given, made)
+	if err != nil {
+		return nil, err
+	}
+	defer h.free()
+	before := thread.modes
+	thread.modes.grad = 0
+	if c.Recording() {
+		thread.modes.grad = 1
+	}
+	thread.modes.saving = C.uint32_t(c.Saving())
+	none := [1]C.char{}
+	C.lt_fail(0, &none[0])
+	code := f(h)
+	thread.modes = before
+	if code != C.TENSOR_OK {
+		return nil, reason(code)
+	}
+	results := make([]*tensor.Tensor, made)
+	for i, handle := range h.all()[h.given:] {
+		if handle == nil {
+			continue
+		}
+		s := C.lt_find(handle)
+		if s == nil || s.kind != C.LT_TENSOR {
+			for _, t := range results {
+				t.Release()
+			}
+			return nil, status.Typef("a function that the library called made what is not a live tensor: result %d, %p", i, handle)
+		}
+		results[i] = of(s).tensor.Alias()
+	}
+	return results, nil
+}
+
+// reason is the error of a function of the program's that has failed.
+func reason(code C.int32_t) error {
+	text := C.GoString(C.tensor_last_error())
+	if code < 0 || code > C.TENSOR_ERROR_LINALG {
+		return status.Runtimef("a function that the library called returned %d, which is no tensor_status", code)
+	}
+	if text == "" {
+		text = "a function that the library called has failed, without a word by tensor_set_last_error"
+	}
+	return &status.Error{Code: status.Code(code), Msg: text}
+}
+
+func (program) Call(c aten.Ctx, function, context unsafe.Pointer, given []*tensor.Tensor, made int) ([]*tensor.Tensor, error) {
+	return call(c, given, made, func(h handles) C.int32_t {
+		return C.lt_call(function, context, h.array, C.int64_t(h.given), h.results(), C.int64_t(h.made))
+	})
+}
+
+func (program) Pack(c aten.Ctx, function, context unsafe.Pointer, t *tensor.Tensor) (packed unsafe.Pointer, err error) {
+	cell := (*unsafe.Pointer)(C.calloc(1, 8))
+	defer C.free(unsafe.Pointer(cell))
+	_, err = call(c, []*tensor.Tensor{t}, 0, func(h handles) C.int32_t { return C.lt_pack(function, context, h.array, cell) })
+	return *cell, err
+}
+
+func (program) Unpack(c aten.Ctx, function, context, packed unsafe.Pointer) (*tensor.Tensor, error) {
+	made, err := call(c, nil, 1, func(h handles) C.int32_t { return C.lt_unpack(function, context, packed, h.results()) })
+	if err != nil {
+		return nil, err
+	}
+	return made[0], nil
+}
+
+func (program) Watch(function, context unsafe.Pointer, n tensor.Node, failed bool) {
+	s, err := newNode(C.lt_caller(), n)
+	if err != nil {
+		return
+	}
+	handle := handleOf(s)
+	C.lt_watch(function, context, handle, C._Bool(failed))
+	C.tensor_node_free((*C.tensor_node_t)(handle))
+}
+
+func (program) Delete(deleter, context unsafe.Pointer) { C.lt_delete(deleter, context) }

@@ -1,0 +1,289 @@
+// Functions of the program's that runs call: hooks, functions with derivatives of their own, what
+// is saved through hooks, and anomaly mode; who frees what, and what an error in them leaves.
+#include "check.h"
+
+static const int64_t SIZE[] = {3};
+
+static tensor_t *leaf(void) {
+  tensor_t *x = floats((const float[]){1, 2, 3}, SIZE, 1);
+  OK(tensor_set_requires_grad(x, true));
+  return x;
+}
+
+static tensor_t *twice(const tensor_t *x) {
+  tensor_t *y;
+  OK(tensor_mul_scalar(x, tensor_float(2), &y));
+  return y;
+}
+
+static tensor_status run(const tensor_t *y) {
+  tensor_t *sum;
+  OK(tensor_sum(y, NULL, 0, false, TENSOR_DTYPE_NONE, &sum));
+  tensor_status status = tensor_backward((const tensor_t *[]){sum}, 1, NULL, 0, 1, false, NULL, 0);
+  tensor_free(sum);
+  return status;
+}
+
+static float grad_of(const tensor_t *x) {
+  tensor_t *grad;
+  OK(tensor_grad(x, &grad));
+  const float first = grad ? data_of(grad)[0] : 0;
+  tensor_free(grad);
+  return first;
+}
+
+// What a small handle that was made without a history holds goes with the next call.
+static void drain(void) {
+  bool any;
+  OK(tensor_is_grad_enabled(&any));
+}
+
+typedef struct {
+  int calls, dropped;
+  float times;
+  tensor_t *kept;
+} note;
+
+static void drop(void *context) { ((note *)context)->dropped++; }
+
+static tensor_status scale(void *context, tensor_t **given, int64_t given_len, tensor_t **made,
+                           int64_t made_len) {
+  note *n = context;
+  n->calls++;
+  CHECK(given_len == 1 && made_len == 1 && tensor_numel(given[0]) == 3);
+  bool recorded;
+  OK(tensor_is_grad_enabled(&recorded));
+  CHECK(!recorded);
+  return tensor_mul_scalar(given[0], tensor_float(n->times), made);
+}
+
+static tensor_status keep(void *context, tensor_t **given, int64_t given_len, tensor_t **made,
+                          int64_t made_len) {
+  note *n = context;
+  (void)made;
+  CHECK(given_len == 1 && made_len == 0);
+  n->kept = given[0];
+  given[0] = NULL;
+  return TENSOR_OK;
+}
+
+static tensor_status fail(void *context, tensor_t **given, int64_t given_len, tensor_t **made,
+                          int64_t made_len) {
+  (void)context, (void)given, (void)given_len, (void)made, (void)made_len;
+  tensor_set_last_error("no gradients today");
+  return TENSOR_ERROR_VALUE;
+}
+
+static tensor_status foreign(void *context, tensor_t **given, int64_t given_len, tensor_t **made,
+                             int64_t made_len) {
+  (void)given, (void)given_len, (void)made_len;
+  made[0] = context;
+  return TENSOR_OK;
+}
+
+static void hooks(void) {
+  note ten = {.times = 10}, three = {.times = 3}, last = {0};
+  int64_t number, other;
+  tensor_t *x = leaf(), *y = twice(x);
+  OK(tensor_register_hook(y, scale, &ten, drop, &number));
+  OK(tensor_register_hook(x, scale, &three, drop, &other));
+  OK(tensor_register_post_accumulate_grad_hook(x, keep, &last, drop, &other));
+  OK(run(y));
+  CHECK(ten.calls == 1 && three.calls == 1 && grad_of(x) == 60);
+  CHECK(last.kept && grad_of(last.kept) == 60);
+  tensor_free(last.kept);
+  OK(tensor_remove_hook(number));
+  OK(tensor_remove_hook(number));
+  CHECK(ten.dropped == 1);
+  OK(run(y));
+  CHECK(grad_of(x) == 66);
+  tensor_free(last.kept);
+  OK(tensor_register_hook(y, fail, &ten, drop, &number));
+  FAILS(run(y), TENSOR_ERROR_VALUE, "no gradients today");
+  OK(tensor_remove_hook(number));
+  OK(tensor_register_hook(y, foreign, &ten, drop, &number));
+  FAILS(run(y), TENSOR_ERROR_TYPE, "made what is not a live tensor");
+  FAILS(tensor_register_hook(y, NULL, &ten, drop, &number), TENSOR_ERROR_VALUE,
+        "register_hook: argument 'hook' is NULL");
+  CHECK(ten.dropped == 2 && three.dropped == 0 && grad_of(x) == 66);
+  tensor_free(y), tensor_free(x);
+  drain();
+  CHECK(ten.dropped == 3 && three.dropped == 1 && last.dropped == 1);
+}
+
+static void nodes(void) {
+  tensor_t *x = leaf(), *y = twice(x), *same;
+  tensor_node_t *node, *weak, *next;
+  int64_t id, id_of_weak, count, output;
+  char *name;
+  note n = {0};
+  void *context;
+  OK(tensor_grad_fn(x, &node));
+  CHECK(!node);
+  OK(tensor_grad_fn(y, &node));
+  OK(tensor_node_weak(node, &weak));
+  OK(tensor_node_id(node, &id));
+  OK(tensor_node_id(weak, &id_of_weak));
+  OK(tensor_node_edges(node, &count));
+  CHECK(id == id_of_weak && count == 2);
+  OK(tensor_node_edge(node, 0, &next, &output));
+  OK(tensor_node_name(next, &name));
+  CHECK(strcmp(name, "AccumulateGrad") == 0 && output == 0);
+  tensor_string_free(name);
+  OK(tensor_node_variable(next, &same));
+  bool wanted;
+  OK(tensor_requires_grad(same, &wanted));
+  CHECK(wanted && data_of(same) == data_of(x));
+  tensor_free(same), tensor_node_free(next);
+  OK(tensor_node_edge(node, 1, &next, &output));
+  CHECK(!next);
+  FAILS(tensor_node_edge(node, 2, &next, &output), TENSOR_ERROR_INDEX,
+        "operand 2 of MulBackward0 is out of range: it has 2");
+  OK(tensor_node_set_context(node, &n, drop));
+  OK(tensor_node_context(weak, &context));
+  CHECK(context == &n);
+  FAILS(tensor_node_name((tensor_node_t *)x, &name), TENSOR_ERROR_HANDLE,
+        "is a tensor; a node is required");
+  tensor_free(y);
+  CHECK(!n.dropped);
+  tensor_node_free(node);
+  CHECK(n.dropped == 1);
+  FAILS(tensor_node_name(weak, &name), TENSOR_ERROR_RUNTIME, "the node MulBackward0 is gone");
+  tensor_node_free(weak), tensor_free(x);
+}
+
+// The gradient of a square, of what it has saved.
+static tensor_status of_square(void *context, tensor_t **given, int64_t given_len, tensor_t **made,
+                               int64_t made_len) {
+  tensor_node_t *node = *(tensor_node_t **)context;
+  tensor_t **saved, *product;
+  int64_t n;
+  CHECK(given_len == 1 && made_len == 1);
+  OK(tensor_node_saved(node, &saved, &n));
+  CHECK(n == 1);
+  OK(tensor_mul(given[0], saved[0], &product));
+  tensor_status status = tensor_mul_scalar(product, tensor_float(2), made);
+  tensor_free(product), tensor_list_free(saved, n);
+  return status;
+}
+
+static int functions_dropped;
+static void drop_function(void *context) { (void)context, functions_dropped++; }
+
+static void functions(void) {
+  static tensor_node_t *node;
+  tensor_node_t *handle;
+  tensor_t *x = leaf(), *y;
+  functions_dropped = 0;
+  OK(tensor_set_grad_enabled(false));
+  OK(tensor_mul(x, x, &y));
+  OK(tensor_set_grad_enabled(true));
+  const tensor_t *in = x, *out = y, *kept = x;
+  OK(tensor_record_function("SquareBackward", &in, 1, &out, 1, NULL, 0, &kept, 1, true, of_square,
+                            &node, drop_function, &handle));
+  OK(tensor_node_weak(handle, &node));
+  tensor_node_free(handle);
+  OK(run(y));
+  CHECK(grad_of(x) == 2);
+  // Recorded, it can be differentiated again.
+  tensor_t *sum, **first, **second;
+  int64_t n;
+  OK(tensor_sum(y, NULL, 0, false, TENSOR_DTYPE_NONE, &sum));
+  const tensor_t *of = sum;
+  OK(tensor_autograd_grad(&of, 1, &in, 1, NULL, 0, -1, true, false, false, &first, &n));
+  tensor_free(sum);
+  OK(tensor_sum(first[0], NULL, 0, false, TENSOR_DTYPE_NONE, &sum));
+  of = sum;
+  OK(tensor_autograd_grad(&of, 1, &in, 1, NULL, 0, -1, false, false, false, &second, &n));
+  CHECK(data_of(second[0])[1] == 2);
+  tensor_list_free(first, 1), tensor_list_free(second, 1), tensor_free(sum);
+  CHECK(!functions_dropped);
+  tensor_free(y);
+  drain();
+  CHECK(functions_dropped == 1);
+  tensor_node_free(node);
+  // Where nothing is recorded there is no node, and the context goes at once.
+  tensor_t *plain = floats((const float[]){1, 2, 3}, SIZE, 1);
+  in = plain, out = plain;
+  OK(tensor_record_function("F", &in, 1, &out, 1, NULL, 0, NULL, 0, true, of_square, NULL,
+                            drop_function, &handle));
+  CHECK(!handle && functions_dropped == 2);
+  in = x, out = x;
+  FAILS(tensor_record_function("F", &in, 1, &out, 1, NULL, 0, NULL, 0, true, of_square, NULL,
+                               drop_function, &handle),
+        TENSOR_ERROR_RUNTIME, "a leaf Variable that requires grad");
+  CHECK(functions_dropped == 2);
+  tensor_free(plain), tensor_free(x);
+}
+
+static int packed_now, savers_dropped;
+static void drop_packed(void *packed) { tensor_free(packed), packed_now--; }
+static void drop_savers(void *context) { (void)context, savers_dropped++; }
+
+static tensor_status pack(void *context, tensor_t **saved, void **packed) {
+  (void)context;
+  *packed = *saved;
+  *saved = NULL;
+  packed_now++;
+  return TENSOR_OK;
+}
+
+static tensor_status unpack(void *context, void *packed, tensor_t **made) {
+  (void)context;
+  return tensor_mul_scalar(packed, tensor_float(100), made);
+}
+
+static void saving(void) {
+  tensor_t *x = leaf(), *y;
+  savers_dropped = 0;
+  OK(tensor_push_saved_tensors_hooks(pack, unpack, drop_packed, NULL, drop_savers));
+  OK(tensor_mul(x, x, &y));
+  OK(tensor_pop_saved_tensors_hooks());
+  CHECK(packed_now == 2 && !savers_dropped);
+  OK(run(y));
+  CHECK(grad_of(x) == 200);
+  tensor_free(y);
+  CHECK(packed_now == 0 && savers_dropped == 1);
+  FAILS(tensor_pop_saved_tensors_hooks(), TENSOR_ERROR_RUNTIME, "the thread has pushed no hooks");
+  tensor_free(x);
+}
+
+typedef struct {
+  int recorded, failed;
+  char last[32];
+} watched;
+
+static void watch(void *context, tensor_node_t *node, bool failed) {
+  watched *w = context;
+  char *name;
+  OK(tensor_node_name(node, &name));
+  snprintf(w->last, sizeof w->last, "%s", name);
+  tensor_string_free(name);
+  *(failed ? &w->failed : &w->recorded) += 1;
+}
+
+static void anomalies(void) {
+  watched w = {0};
+  tensor_t *x = floats((const float[]){-1, 0, 1}, SIZE, 1), *y;
+  OK(tensor_set_requires_grad(x, true));
+  OK(tensor_set_anomaly_watcher(watch, &w));
+  OK(tensor_set_detect_anomaly(true, true));
+  OK(tensor_sqrt(x, &y));
+  CHECK(w.recorded == 1 && !w.failed);
+  FAILS(run(y), TENSOR_ERROR_RUNTIME,
+        "Function 'SqrtBackward0' returned nan values in its 0th output.");
+  CHECK(w.failed == 1 && strcmp(w.last, "SqrtBackward0") == 0);
+  OK(tensor_set_detect_anomaly(false, true));
+  OK(tensor_set_anomaly_watcher(NULL, NULL));
+  OK(run(y));
+  CHECK(w.failed == 1);
+  tensor_free(x), tensor_free(y);
+}
+
+int main(void) {
+  hooks(), nodes(), functions(), saving(), anomalies();
+  const int64_t before = tensor_live_handles();
+  for (int i = 0; i < 20; i++) hooks(), nodes(), functions(), saving(), anomalies();
+  CHECK(tensor_live_handles() == before);
+  return 0;
+}

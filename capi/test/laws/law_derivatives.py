@@ -1,0 +1,145 @@
+"""Law 9: the gradients of every operator, and their gradients, are what differences of its values give, in float64 and complex128."""
+
+import time
+import traceback
+from dataclasses import replace
+
+import numpy as np
+from differentiated import Function, finite, torch
+from inputs import COMPLEX, FLOATS, Inputs, decode, encode, is_position, rng_of
+from law_languages import ELSEWHERE
+from library import FORMS, dense
+from program import program
+
+NAME = "derivatives"
+LARGE = 24  # elements from which random directions are tried rather than all
+# Ranges of elements, after those that are recorded: functions are defined on different parts of the line.
+RANGES = (None, (-2, 2), (0.1, 0.9), (1.1, 3))
+DRAWS = 3  # of elements, since one draw can hit a step of the function
+STEEP = ("remainder", "fmod")  # whose steps lie close together for small divisors
+CHECKED, DISCRETE, UNSUITED = "checked", "discrete", "unsuited"
+# Operators with numbers in and out that have no derivatives, or none that differences would show.
+REASONS = {
+    **dict.fromkeys(
+        ("floor_divide", "heaviside", "unique", "unique_consecutive", "scatter", "histogram", "histogramdd", "bincount"), "not implemented"
+    ),
+    **dict.fromkeys(("resize_", "resize_as_", "set_"), "gives a tensor another geometry, which is refused"),
+    **dict.fromkeys(("empty_like", "new_empty", "new_empty_strided"), "leaves elements as they lie in memory"),
+    **dict.fromkeys(("linspace", "logspace"), "a factory: its results depend on no tensor, though numbers may come as tensors"),
+    **dict.fromkeys(("igamma", "igammac", "zeta"), "one of the two derivatives is not implemented; bindings/python/tests/test_autograd.py"),
+    "normal": "numbers that are drawn have no derivatives, as in PyTorch, though they move with the mean",
+    "detach": "ends the history",
+    "lend": "gives an address",
+    "pin_memory": "wants an accelerator",
+}
+ALIASES = {"gammainc": "igamma", "gammaincc": "igammac"}
+
+
+def run(options, law, report):
+    inputs = Inputs()
+    names = [c for c, (o, f) in FORMS.items() if f["mode"] != "out" and (not options.operator or options.operator in (c, o["name"], o["id"]))]
+    rounds = range(options.rounds)
+    if options.case:
+        names, rounds = [options.case.rsplit("/", 1)[0]], [int(options.case.rsplit("/", 1)[1])]
+    end = time.monotonic() + options.budget if options.budget else None
+    for n in rounds:
+        for c in names:
+            if end and time.monotonic() > end:
+                return
+            if reason(c):
+                continue
+            case = f"{c}/{n}"
+            report.start(case)
+            try:
+                found = [attempt(inputs, c, dtype, rng_of(options.seed, law, case, dtype)) for dtype in ("float64", "complex128")]
+            except Wrong as wrong:
+                report.fail(law, case, *wrong.args)
+                continue
+            except Exception:  # a fault of the suite is shown as one, and the run goes on
+                report.fail(law, case, f"the suite failed: {traceback.format_exc()}")
+                continue
+            report.tell(law, CHECKED in found, c)
+            if set(found) == {UNSUITED} and candidates(inputs, c):
+                report.fail(law, case, "no arguments were found of which derivatives can be checked, and no reason is given")
+
+
+def reason(c):
+    name = FORMS[c][0]["name"].split(".")[-1]
+    return REASONS.get(ALIASES.get(name, name)) or c in ELSEWHERE
+
+
+def candidates(inputs, c):
+    """Known calls of a C function, or of another name of it."""
+    operator, form = FORMS[c]
+    alike = [
+        k for k, (o, f) in FORMS.items() if o["go"] == operator["go"] and f["types"] == form["types"] and f["mode"] in (form["mode"], "function")
+    ]
+    return inputs.calls[c] or [replace(call, c=c) for k in alike for call in inputs.calls[k]]
+
+
+class Wrong(Exception):
+    """A derivative is: what of it, and the program of the call."""
+
+
+def attempt(inputs, c, dtype, rng):
+    """What became of the first of some calls whose derivatives can be checked."""
+    result = UNSUITED
+    calls = candidates(inputs, c)
+    for limits in RANGES if FORMS[c][0]["name"] not in STEEP else RANGES[-1:]:
+        for call in rng.sample(calls, len(calls)):
+            for n in range(DRAWS):
+                made = call.mapped(lambda t, at, call=call, limits=limits: t if is_position(call, at) else generic(t, dtype, rng, limits))
+                try:
+                    found = checked(Function(made), made)
+                except Wrong:
+                    if n + 1 == DRAWS:
+                        raise
+                    continue
+                if found == CHECKED:
+                    return CHECKED
+                if found == DISCRETE:
+                    result = DISCRETE
+                break
+    return result
+
+
+def generic(t, dtype, rng, limits):
+    """A tensor with numbers at which functions are smooth: its own, moved a little, or random ones within limits."""
+    if t.dtype not in FLOATS + COMPLEX or t.dtype in ("complex32", "bcomplex32"):
+        return t
+    draw = np.random.default_rng(rng.getrandbits(64))
+    wide = np.complex128 if dtype == "complex128" else np.float64
+    own = decode(t.elements(), t.dtype)
+    own = own.astype(wide) if dtype == "complex128" else own.real.astype(wide)
+    if limits is None:
+        values = own * (1 + draw.uniform(-0.02, 0.02, own.shape)) + draw.uniform(0, 1e-3, own.shape)
+    else:
+        values = draw.uniform(*limits, own.shape).astype(wide)
+    if dtype == "complex128":
+        values = values + 1j * draw.uniform(-1, 1, own.shape)
+    return dense(encode(values, dtype), dtype)
+
+
+def checked(function, call):
+    operands = function.operands()
+    if not operands:
+        return DISCRETE
+    try:
+        outputs = function(*operands)
+    except (RuntimeError, ValueError, TypeError, IndexError):
+        return UNSUITED
+    if not outputs:
+        return DISCRETE
+    if not finite(outputs) or any(t.dtype not in (torch.float64, torch.complex128) for t in outputs) or not any(t.numel() for t in outputs):
+        return UNSUITED
+    live = [t for t in outputs if t.requires_grad]
+    if live and not finite(torch.autograd.grad(live, operands, [torch.ones_like(t) for t in live], allow_unused=True, materialize_grads=True)):
+        return UNSUITED
+    fast = max(t.numel() for t in (*operands, *outputs)) > LARGE
+    try:
+        torch.autograd.gradcheck(function, operands, fast_mode=fast)
+        if live:
+            torch.autograd.gradgradcheck(function, operands, fast_mode=True)
+    except Exception as error:
+        raise Wrong(f"{operands[0].dtype}: {type(error).__name__}: {error}", program(call)) from error
+    return CHECKED

@@ -1,0 +1,98 @@
+package autograd
+
+import (
+	"strings"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// anomaly is what the process looks out for.
+var anomaly struct {
+	on, nan atomic.Bool
+	watcher atomic.Pointer[watcher]
+}
+
+// watcher is a function of the program's that is told of nodes.
+type watcher struct{ function, context unsafe.Pointer }
+
+func init() { anomaly.nan.Store(true) }
+
+// SetDetectAnomaly sets it.
+func SetDetectAnomaly(_ aten.Ctx, enabled, checkNan bool) error {
+	anomaly.on.Store(enabled)
+	anomaly.nan.Store(checkNan)
+	return nil
+}
+
+// IsAnomalyEnabled tells whether it is set.
+func IsAnomalyEnabled(aten.Ctx) (bool, error) { return anomaly.on.Load(), nil }
+
+// IsAnomalyCheckNanEnabled tells whether NaN is an error then.
+func IsAnomalyCheckNanEnabled(aten.Ctx) (bool, error) { return anomaly.nan.Load(), nil }
+
+// SetAnomalyWatcher sets the function that is told.
+func SetAnomalyWatcher(_ aten.Ctx, function, data unsafe.Pointer) error {
+	if function == nil {
+		anomaly.watcher.Store(nil)
+		return nil
+	}
+	anomaly.watcher.Store(&watcher{function, data})
+	return nil
+}
+
+// recorded tells the watcher of a call that is being recorded.
+func (n *Node) recorded() {
+	if anomaly.on.Load() {
+		n.tell(false)
+	}
+}
+
+// tell tells the watcher of a node.
+func (n *Node) tell(failed bool) {
+	if w := anomaly.watcher.Load(); w != nil {
+		n.retain()
+		program.Watch(w.function, w.context, n, failed)
+	}
+}
+
+// suspect is the error of a run with the name of the call whose derivative has failed.
+func (n *Node) suspect(err error) error {
+	if err == nil || !anomaly.on.Load() {
+		return err
+	}
+	n.tell(true)
+	if e, ok := err.(*status.Error); ok && e.Code != status.Callback && !strings.Contains(e.Msg, n.name) {
+		return &status.Error{Code: e.Code, Msg: e.Msg + "; the error is in " + n.name, Errno: e.Errno}
+	}
+	return err
+}
+
+// checkNan refuses gradients with NaN.
+func (n *Node) checkNan(c aten.Ctx, grads []*tensor.Tensor) error {
+	if !anomaly.on.Load() || !anomaly.nan.Load() {
+		return nil
+	}
+	s := &steps{c: c.Recorded(false)}
+	defer s.Close()
+	for i, t := range grads {
+		if t == nil {
+			continue
+		}
+		found, err := s.try(func() *tensor.Tensor {
+			return s.keep(s.c.Any(nil, s.keep(s.c.Isnan(s.Keep(t.Plain(), nil))), nil, false))
+		})
+		if err != nil {
+			return err
+		}
+		any := found.Item().I != 0
+		found.Release()
+		if any {
+			return status.Runtimef("Function '%s' returned nan values in its %dth output.", n.name, i)
+		}
+	}
+	return nil
+}

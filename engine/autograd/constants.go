@@ -1,0 +1,41 @@
+package autograd
+
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// overwrites begins a call whose result depends on nothing smoothly, and that may be in place: then nothing flows back through
+// what self was.
+func overwrites(c aten.Ctx, op, name string, out, self *tensor.Tensor) (call, error) {
+	if out != self {
+		return begin(c, op, name, out)
+	}
+	return begin(c, op, name, out, self)
+}
+
+// cleared ends a call that overwrites begins.
+func (r *call) cleared(err error) {
+	if r.finish(err, r.out) {
+		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+	}
+}
+
+// undifferentiable ends a call of an operator that has no derivatives: that it has none is an error of a run that needs them.
+func (r *call) undifferentiable(op string, err error, results ...*tensor.Tensor) {
+	if r.finish(err, results...) {
+		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.missing(op) }
+	}
+}
+
+// missing ends a run that comes to a derivative that there is not.
+func (s *steps) missing(what string) *tensor.Tensor {
+	s.check(status.NotImplementedf("the derivative for '%s' is not implemented: it is not differentiable; detach() gives a tensor without a history", what))
+	return nil
+}
+
+// recordShareMemory leaves elements and history as they are.
+func recordShareMemory(c aten.Ctx, self *tensor.Tensor) error {
+	return c.Past(tensor.Gradient).ShareMemory(self)
+}

@@ -1,0 +1,106 @@
+package autograd
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// RecordFunction records outputs as the results of a function of the program's.
+func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter unsafe.Pointer) (tensor.Node, error) {
+	const op = "record_function"
+	if err := given(op, "backward", function); err != nil {
+		return nil, err
+	}
+	if !recording(c, inputs...) {
+		newContext(data, deleter).release()
+		return nil, nil
+	}
+	n := newNode(name, len(inputs))
+	defer n.Release()
+	for i, t := range inputs {
+		n.edges[i] = edgeTo(t)
+	}
+	n.number = numbers.Add(1)
+	n.results(outputs...)
+	for i, t := range outputs {
+		if err := resultOf(t, inputs, i); err != nil {
+			return nil, err
+		}
+	}
+	var present []int
+	for i, t := range outputs {
+		if t != nil {
+			present = append(present, i)
+		}
+	}
+	n.formula = func(s *steps, i int) *tensor.Tensor {
+		return s.once(func() []*tensor.Tensor {
+			if materialize {
+				for _, k := range present {
+					s.grad(k)
+				}
+			}
+			return s.keepAll(program.Call(s.c, function, data, s.given, len(inputs)))
+		})[i]
+	}
+	for _, t := range kept {
+		if err := n.keep(c, t, outputs); err != nil {
+			return nil, err
+		}
+	}
+	for i, t := range outputs {
+		if t != nil && differentiable(t) && !slices.Contains(constant, int64(i)) {
+			n.adopt(c, t, i, inputs)
+		}
+	}
+	n.attach().context = newContext(data, deleter)
+	n.recorded()
+	n.retain()
+	return n, nil
+}
+
+// resultOf refuses an output that has a history of its own, or that may not be written to.
+func resultOf(t *tensor.Tensor, inputs []*tensor.Tensor, i int) error {
+	v := variableOf(t)
+	if v == nil || !wanted(t) {
+		return nil
+	}
+	if !slices.ContainsFunc(inputs, func(in *tensor.Tensor) bool { return variableOf(in) == v }) {
+		return status.Runtimef("record_function: output %d requires grad, and is none of the inputs, which can be written to in place; compute outputs under no_grad", i)
+	}
+	r := call{out: t}
+	return r.checkOut("record_function", t)
+}
+
+// adopt makes t result i of the node.
+func (n *Node) adopt(c aten.Ctx, t *tensor.Tensor, i int, inputs []*tensor.Tensor) {
+	shares := func(in *tensor.Tensor) bool { return in != t && in.Storage() == t.Storage() }
+	v := track(t)
+	n.retain()
+	if v.view != nil && wanted(v.view.base) {
+		v.view.rebase(c, v, t, n)
+		return
+	}
+	v.fixed = slices.ContainsFunc(inputs, shares) && !slices.Contains(inputs, t)
+	v.become(n, i)
+}
+
+// keep saves a tensor for the function.
+func (n *Node) keep(c aten.Ctx, t *tensor.Tensor, outputs []*tensor.Tensor) error {
+	if t == nil {
+		n.saved = append(n.saved, saved{})
+		return nil
+	}
+	s := saved{t: t.Plain()}
+	if i := slices.Index(outputs, t); i >= 0 {
+		s.from, s.result = Edge{nil, i}, true
+	} else {
+		s.from, s.of = edgeTo(t), variableOf(t)
+	}
+	_, err := n.save(c, s, t)
+	return err
+}

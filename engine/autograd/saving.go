@@ -1,0 +1,166 @@
+package autograd
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// saved is a tensor that a derivative needs.
+type saved struct {
+	t       *tensor.Tensor // without its history, which may be the node itself; nil where hooks keep something in its place
+	version int64          // of the storage when it was saved
+	from    Edge           // of an operand
+	result  bool           // of the node, number from.Output
+	of      *Variable      // the history of an operand, which the tensor may have lost since
+	parcel  *parcel
+}
+
+// parcel is what hooks have made of a saved tensor.
+type parcel struct {
+	by     *savers
+	packed unsafe.Pointer
+	like   like
+}
+
+// savers are hooks through which a thread saves tensors. They are counted: by the thread, and by what they packed.
+type savers struct {
+	*context
+	pack, unpack, drop unsafe.Pointer
+	below              uint32 // those that the thread had before
+}
+
+// saving are the hooks that threads have pushed, by their numbers.
+var saving = struct {
+	sync.Mutex
+	last uint32
+	all  map[uint32]*savers
+}{all: map[uint32]*savers{}}
+
+// PushSavedTensorsHooks has the thread save tensors through hooks.
+func PushSavedTensorsHooks(c aten.Ctx, pack, unpack, drop, data, deleter unsafe.Pointer) error {
+	const op = "push_saved_tensors_hooks"
+	if err := given(op, "pack", pack); err != nil {
+		return err
+	}
+	if err := given(op, "unpack", unpack); err != nil {
+		return err
+	}
+	saving.Lock()
+	defer saving.Unlock()
+	for saving.last++; saving.last == 0 || saving.all[saving.last] != nil; saving.last++ {
+	}
+	s := &savers{newContext(data, deleter), pack, unpack, drop, c.Saving()}
+	if err := c.SaveBy(op, saving.last); err != nil {
+		return err
+	}
+	saving.all[saving.last] = s
+	return nil
+}
+
+// PopSavedTensorsHooks ends what the last push began.
+func PopSavedTensorsHooks(c aten.Ctx) error {
+	const op = "pop_saved_tensors_hooks"
+	number := c.Saving()
+	if number == 0 {
+		return status.Runtimef("%s: the thread has pushed no hooks that it has not popped", op)
+	}
+	saving.Lock()
+	s := saving.all[number]
+	delete(saving.all, number)
+	saving.Unlock()
+	err := c.SaveBy(op, s.below)
+	s.release()
+	return err
+}
+
+// packed saves a tensor by the thread's hooks, which are shown it with its history.
+func packed(c aten.Ctx, t *tensor.Tensor) (*parcel, error) {
+	saving.Lock()
+	s := saving.all[c.Saving()]
+	s.retain()
+	saving.Unlock()
+	version := t.Storage().Version()
+	made, err := program.Pack(c.Recorded(false), s.pack, s.data, t)
+	if err != nil {
+		s.release()
+		return nil, err
+	}
+	p := &parcel{s, made, likeOf(t)}
+	if t.Storage().Version() != version {
+		p.drop()
+		return nil, status.Runtimef("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified " +
+			"by in-place operations as this can lead to unexpected side-effects: change a clone() of them")
+	}
+	return p, nil
+}
+
+func (p *parcel) drop() {
+	if p.by.drop != nil {
+		program.Delete(p.by.drop, p.packed)
+	}
+	p.by.release()
+}
+
+// open makes the tensor of a parcel again, without a history.
+func (p *parcel) open(c aten.Ctx, n *Node) (*tensor.Tensor, error) {
+	t, err := program.Unpack(c, p.by.unpack, p.by.data, p.packed)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		return nil, status.Typef("Output of saved tensor unpack_hook expected to be a Tensor but got none, for what %s saved", n.name)
+	}
+	defer t.Release()
+	return t.Plain(), nil
+}
+
+// save keeps a tensor for the derivatives and gives the place where they find it. It takes over what s refers to. shown is what
+// hooks are given.
+func (n *Node) save(c aten.Ctx, s saved, shown *tensor.Tensor) (at int, err error) {
+	if n.saved == nil {
+		n.saved = n.firstSaved[:0]
+	}
+	if c.Saving() != 0 && !s.t.IsWrappedNumber() {
+		s.parcel, err = packed(c, shown)
+		s.t.Release()
+		s.t = nil
+	} else {
+		s.version = s.t.Storage().Version()
+	}
+	n.saved = append(n.saved, s)
+	return len(n.saved) - 1, err
+}
+
+// drop releases what was saved, but for the node, which it adds to a list.
+func (s *saved) drop(nodes []*Node) []*Node {
+	s.t.Release()
+	if s.parcel != nil {
+		s.parcel.drop()
+	}
+	if s.from.Node != nil {
+		nodes = append(nodes, s.from.Node)
+	}
+	*s = saved{}
+	return nodes
+}
+
+// unchanged refuses a saved tensor that was written to since.
+func (n *Node) unchanged(s *saved) error {
+	now := s.t.Storage().Version()
+	if now == s.version {
+		return nil
+	}
+	origin := ""
+	switch {
+	case s.result:
+		origin = which(n, s.from.Output)
+	case s.of != nil && s.of.node != nil:
+		origin = which(s.of.node, s.of.output)
+	}
+	return status.Runtimef("one of the variables needed for gradient computation has been modified by an inplace operation: [%s %v]%s, is at version %d; expected version %d instead. "+
+		"It was saved by %s, whose gradient needs it as it was: change a clone() of it", typeName(s.t), s.t.Sizes(), origin, now, s.version, n.name)
+}

@@ -1,0 +1,271 @@
+package composite
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// fourier is one call of the family: what is transformed, and how.
+type fourier struct {
+	*scope
+	out, self *tensor.Tensor
+	sizes     []int64 // given for dims, of which -1 stands for self's; nil where none are
+	dims      []int64 // those of self in order; nil where none are given
+	norm      string
+	forward   bool // of whose normalization the operator is: that of a forward transform
+}
+
+// oneDim is a call for one dimension.
+func oneDim(c aten.Ctx, op string, out, self *tensor.Tensor, n ops.Int, dim int64, norm string, forward bool) (*fourier, error) {
+	f := &fourier{scope: within(c, op), out: out, self: self, dims: []int64{dim}, norm: norm, forward: forward}
+	if self.Dim() == 0 {
+		return nil, status.Indexf("%s: dimension specified as %d but tensor has no dimensions", op, dim)
+	}
+	if n != ops.NoInt {
+		if n < 1 {
+			return nil, status.Runtimef("%s: Invalid number of data points (%d) specified", op, n)
+		}
+		f.sizes = []int64{int64(n)}
+	}
+	return f, f.arrange()
+}
+
+// manyDims is a call for several dimensions.
+func manyDims(c aten.Ctx, op string, out, self *tensor.Tensor, s, dim []int64, norm string, forward bool) (*fourier, error) {
+	f := &fourier{scope: within(c, op), out: out, self: self, sizes: slices.Clone(s), dims: slices.Clone(dim), norm: norm, forward: forward}
+	return f, f.arrange()
+}
+
+// arrange finds the dimensions and checks what was given.
+func (f *fourier) arrange() error {
+	n := int64(f.self.Dim())
+	switch {
+	case !slices.Contains([]string{"", "backward", "ortho", "forward"}, f.norm):
+		return status.Runtimef("%s: Invalid normalization mode: %q; use \"backward\", \"ortho\" or \"forward\"", f.Op, f.norm)
+	case f.dims != nil && f.sizes != nil && len(f.dims) != len(f.sizes):
+		return status.Runtimef("%s: When given, dim and shape arguments must have the same length, but got dim=%v and s=%v", f.Op, f.dims, f.sizes)
+	case int64(len(f.sizes)) > n:
+		return status.Runtimef("%s: Got shape with %d values but input tensor only has %d dimensions.", f.Op, len(f.sizes), n)
+	case f.dims == nil:
+		first := int64(0)
+		if f.sizes != nil {
+			first = n - int64(len(f.sizes))
+		}
+		f.dims = []int64{}
+		for d := first; d < n; d++ {
+			f.dims = append(f.dims, d)
+		}
+	}
+	for i, d := range f.dims {
+		at, err := shape.WrapDim(f.Op, d, f.self.Dim())
+		if err != nil {
+			return err
+		}
+		if f.self.Dim() == 0 {
+			return status.Indexf("%s: dimension specified as %d but tensor has no dimensions", f.Op, d)
+		}
+		if slices.Contains(f.dims[:i], int64(at)) {
+			return status.Runtimef("%s: FFT dims must be unique, but got dimension %d twice", f.Op, d)
+		}
+		f.dims[i] = int64(at)
+	}
+	if f.sizes == nil {
+		f.sizes = slices.Repeat([]int64{-1}, len(f.dims))
+	}
+	for _, size := range f.sizes {
+		if size < 1 && size != -1 {
+			return status.Runtimef("%s: Invalid number of data points (%d) specified", f.Op, size)
+		}
+	}
+	return nil
+}
+
+// size is how many numbers dimension i of dims has.
+func (f *fourier) size(i int) int64 {
+	if f.sizes[i] != -1 {
+		return f.sizes[i]
+	}
+	return f.self.Sizes()[f.dims[i]]
+}
+
+// nonempty refuses transforms of no numbers, and, where some are wanted, those along no dimension.
+func (f *fourier) nonempty(some bool) error {
+	if some && len(f.dims) == 0 {
+		return status.Runtimef("%s: must transform at least one axis", f.Op)
+	}
+	for i := range f.dims {
+		if f.size(i) < 1 {
+			return status.Runtimef("%s: Invalid number of data points (%d) specified", f.Op, f.size(i))
+		}
+	}
+	return nil
+}
+
+// scale is what a transform of so many numbers is multiplied by.
+func (f *fourier) scale(points float64) float64 {
+	switch {
+	case f.norm == "ortho":
+		return 1 / math.Sqrt(points)
+	case (f.norm == "forward") == f.forward:
+		return 1 / points
+	}
+	return 1
+}
+
+// points is the number of what each result is summed from.
+func (f *fourier) points() float64 {
+	n := 1.0
+	for i := range f.dims {
+		n *= float64(f.size(i))
+	}
+	return n
+}
+
+// floating is self with integers and bool in the default dtype.
+func (f *fourier) floating() *tensor.Tensor {
+	d := f.self.DType()
+	if d.Category() < dtype.Floating {
+		d = dtype.Default()
+	}
+	return f.cast(f.self, d)
+}
+
+// resized is t with the sizes of dims cut off or filled up with zeros.
+func (f *fourier) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
+	for i, d := range f.dims {
+		if f.Err == nil && t.Sizes()[d] > sizes[i] {
+			t = f.part(t, int(d), 0, sizes[i])
+		}
+	}
+	if f.Err != nil {
+		return nil
+	}
+	whole := slices.Clone(t.Sizes())
+	for i, d := range f.dims {
+		whole[d] = sizes[i]
+	}
+	if slices.Equal(whole, t.Sizes()) {
+		return t
+	}
+	for i, d := range f.dims {
+		if have := t.Sizes()[d]; f.Err == nil && have < sizes[i] {
+			more := slices.Clone(t.Sizes())
+			more[d] = sizes[i] - have
+			zeros := f.Step(func() (*tensor.Tensor, error) { return f.c.NewZeros(t, more, dtype.None, tensor.NoLayout, device.None) })
+			t = f.join(int(d), t, zeros)
+		}
+	}
+	return t
+}
+
+// all are the sizes of dims, the last one by itself.
+func (f *fourier) all() []int64 {
+	sizes := make([]int64, len(f.dims))
+	for i := range sizes {
+		sizes[i] = f.size(i)
+	}
+	return sizes
+}
+
+// delivered hands t over, or writes it to out, which may be wider or narrower than the result.
+func (f *fourier) delivered(t *tensor.Tensor) (*tensor.Tensor, error) {
+	if f.Err == nil && f.out != nil {
+		d := f.out.DType()
+		switch {
+		case t.DType().IsComplex() && !d.IsComplex():
+			return nil, status.Runtimef("%s: expects a complex output tensor, but got %v", f.Op, d)
+		case !t.DType().IsComplex() && !d.IsFloatingPoint():
+			return nil, status.Runtimef("%s: expects a floating point output tensor, but got %v", f.Op, d)
+		}
+		t = f.cast(t, d)
+	}
+	return f.result(f.out, t)
+}
+
+// complex transforms complex numbers, and real ones along several dimensions.
+func (f *fourier) complex() (*tensor.Tensor, error) {
+	defer f.Close()
+	if err := f.nonempty(false); err != nil {
+		return nil, err
+	}
+	t := f.floating()
+	if f.Err == nil {
+		t = f.cast(t, t.DType().ToComplex())
+	}
+	t = f.resized(t, f.all())
+	return f.delivered(f.Step(func() (*tensor.Tensor, error) { return f.c.FftC2c(t, f.dims, f.forward, f.scale(f.points())) }))
+}
+
+// complexOrReal transforms along one dimension, real numbers at half the cost.
+func (f *fourier) complexOrReal() (*tensor.Tensor, error) {
+	if f.self.DType().IsComplex() {
+		return f.complex()
+	}
+	return f.ofReal(false)
+}
+
+// ofReal transforms real numbers; the transform back is the conjugate.
+func (f *fourier) ofReal(onesided bool) (*tensor.Tensor, error) {
+	defer f.Close()
+	if f.self.DType().IsComplex() {
+		return nil, status.Typef("%s: expects a real-valued input tensor, but got %v", f.Op, f.self.DType())
+	}
+	if err := f.nonempty(true); err != nil {
+		return nil, err
+	}
+	t := f.resized(f.floating(), f.all())
+	scale := f.scale(f.points())
+	if f.forward {
+		return f.delivered(f.Step(func() (*tensor.Tensor, error) { return f.c.FftR2c(t, f.dims, onesided, scale) }))
+	}
+	last := len(f.dims) - 1
+	t = f.Step(func() (*tensor.Tensor, error) { return f.c.FftR2c(t, f.dims[last:], onesided, scale) })
+	t = f.view(f.c.Conj, t)
+	if last > 0 {
+		t = f.Step(func() (*tensor.Tensor, error) { return f.c.FftC2c(t, f.dims[:last], false, 1) })
+	}
+	return f.delivered(t)
+}
+
+// toReal transforms half of Hermitian numbers to real ones.
+func (f *fourier) toReal() (*tensor.Tensor, error) {
+	defer f.Close()
+	if len(f.dims) == 0 {
+		return nil, status.Runtimef("%s: must transform at least one axis", f.Op)
+	}
+	last := len(f.dims) - 1
+	n := f.sizes[last]
+	if n == -1 {
+		n = 2 * (f.self.Sizes()[f.dims[last]] - 1)
+	}
+	if n < 1 {
+		return nil, status.Runtimef("%s: Invalid number of data points (%d) specified", f.Op, n)
+	}
+	f.sizes[last] = n
+	if err := f.nonempty(true); err != nil {
+		return nil, err
+	}
+	scale := f.scale(f.points())
+	t := f.floating()
+	if f.Err == nil {
+		t = f.cast(t, t.DType().ToComplex())
+	}
+	sizes := f.all()
+	sizes[last] = n/2 + 1
+	t = f.resized(t, sizes)
+	if last > 0 {
+		t = f.Step(func() (*tensor.Tensor, error) { return f.c.FftC2c(t, f.dims[:last], f.forward, 1) })
+	}
+	if f.forward {
+		t = f.view(f.c.Conj, t)
+	}
+	return f.delivered(f.Step(func() (*tensor.Tensor, error) { return f.c.FftC2r(t, f.dims[last], n, scale) }))
+}

@@ -1,0 +1,242 @@
+package composite
+
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// FftFft transforms along dim.
+func FftFft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+	f, err := oneDim(c, "fft.fft", out, self, n, dim, norm, true)
+	if err != nil {
+		return nil, err
+	}
+	return f.complexOrReal()
+}
+
+// FftIfft transforms back along dim.
+func FftIfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+	f, err := oneDim(c, "fft.ifft", out, self, n, dim, norm, false)
+	if err != nil {
+		return nil, err
+	}
+	return f.complexOrReal()
+}
+
+// FftRfft is the first half of the transform of real numbers along dim.
+func FftRfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+	f, err := oneDim(c, "fft.rfft", out, self, n, dim, norm, true)
+	if err != nil {
+		return nil, err
+	}
+	return f.ofReal(true)
+}
+
+// FftIrfft transforms half of Hermitian numbers back to real ones along dim.
+func FftIrfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+	f, err := oneDim(c, "fft.irfft", out, self, n, dim, norm, false)
+	if err != nil {
+		return nil, err
+	}
+	return f.toReal()
+}
+
+// FftHfft transforms half of Hermitian numbers to real ones along dim.
+func FftHfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+	f, err := oneDim(c, "fft.hfft", out, self, n, dim, norm, true)
+	if err != nil {
+		return nil, err
+	}
+	return f.toReal()
+}
+
+// FftIhfft is the first half of the transform back of real numbers along dim.
+func FftIhfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+	f, err := oneDim(c, "fft.ihfft", out, self, n, dim, norm, false)
+	if err != nil {
+		return nil, err
+	}
+	return f.ofReal(true)
+}
+
+// FftFft2 transforms along two dimensions.
+func FftFft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	f, err := manyDims(c, "fft.fft2", out, self, size, dim, norm, true)
+	if err != nil {
+		return nil, err
+	}
+	return f.complex()
+}
+
+// FftFftn transforms along dimensions, all in their absence.
+func FftFftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	f, err := manyDims(c, "fft.fftn", out, self, size, dim, norm, true)
+	if err != nil {
+		return nil, err
+	}
+	return f.complex()
+}
+
+// FftIfft2 transforms back along two dimensions.
+func FftIfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	f, err := manyDims(c, "fft.ifft2", out, self, size, dim, norm, false)
+	if err != nil {
+		return nil, err
+	}
+	return f.complex()
+}
+
+// FftIfftn transforms back along dimensions, all in their absence.
+func FftIfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	f, err := manyDims(c, "fft.ifftn", out, self, size, dim, norm, false)
+	if err != nil {
+		return nil, err
+	}
+	return f.complex()
+}
+
+// FftRfft2 is the first half of the transform of real numbers along two dimensions.
+func FftRfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	f, err := manyDims(c, "fft.rfft2", out, self, size, dim, norm, true)
+	if err != nil {
+		return nil, err
+	}
+	return f.ofReal(true)
+}
+
+// FftRfftn is the first half of the transform of real numbers along dimensions, all in their absence.
+func FftRfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	f, err := manyDims(c, "fft.rfftn", out, self, size, dim, norm, true)
+	if err != nil {
+		return nil, err
+	}
+	return f.ofReal(true)
+}
+
+// FftIrfft2 transforms half of Hermitian numbers back to real ones along two dimensions.
+func FftIrfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	f, err := manyDims(c, "fft.irfft2", out, self, size, dim, norm, false)
+	if err != nil {
+		return nil, err
+	}
+	return f.toReal()
+}
+
+// FftIrfftn transforms half of Hermitian numbers back to real ones along dimensions, all in their absence.
+func FftIrfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	f, err := manyDims(c, "fft.irfftn", out, self, size, dim, norm, false)
+	if err != nil {
+		return nil, err
+	}
+	return f.toReal()
+}
+
+// FftHfft2 transforms half of Hermitian numbers to real ones along two dimensions.
+func FftHfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	f, err := manyDims(c, "fft.hfft2", out, self, size, dim, norm, true)
+	if err != nil {
+		return nil, err
+	}
+	return f.toReal()
+}
+
+// FftHfftn transforms half of Hermitian numbers to real ones along dimensions, all in their absence.
+func FftHfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	f, err := manyDims(c, "fft.hfftn", out, self, size, dim, norm, true)
+	if err != nil {
+		return nil, err
+	}
+	return f.toReal()
+}
+
+// FftIhfft2 is the first half of the transform back of real numbers along two dimensions.
+func FftIhfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	f, err := manyDims(c, "fft.ihfft2", out, self, size, dim, norm, false)
+	if err != nil {
+		return nil, err
+	}
+	return f.ofReal(true)
+}
+
+// FftIhfftn is the first half of the transform back of real numbers along dimensions, all in their absence.
+func FftIhfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+	f, err := manyDims(c, "fft.ihfftn", out, self, size, dim, norm, false)
+	if err != nil {
+		return nil, err
+	}
+	return f.ofReal(true)
+}
+
+// FftFftshift rolls by half of the sizes.
+func FftFftshift(c aten.Ctx, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
+	return shifted(c, "fft.fftshift", self, dim, func(size int64) int64 { return size / 2 })
+}
+
+// FftIfftshift is the inverse of FftFftshift.
+func FftIfftshift(c aten.Ctx, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
+	return shifted(c, "fft.ifftshift", self, dim, func(size int64) int64 { return (size + 1) / 2 })
+}
+
+func shifted(c aten.Ctx, op string, self *tensor.Tensor, dims []int64, by func(size int64) int64) (*tensor.Tensor, error) {
+	if dims == nil {
+		for d := range self.Dim() {
+			dims = append(dims, int64(d))
+		}
+	}
+	if len(dims) == 0 {
+		return c.Clone(self, shape.Preserve)
+	}
+	var shifts []int64
+	for _, d := range dims {
+		at, err := shape.WrapDim(op, d, self.Dim())
+		if err != nil {
+			return nil, err
+		}
+		if self.Dim() == 0 {
+			return nil, status.Indexf("%s: dimension specified as %d but tensor has no dimensions", op, d)
+		}
+		shifts = append(shifts, by(self.Sizes()[at]))
+	}
+	rolled, err := c.Roll(self, shifts, dims)
+	return only(op, rolled, err)
+}
+
+// FftFftfreq has the frequencies of a transform of n samples that are d apart.
+func FftFftfreq(c aten.Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return frequencies(c, "fft.fftfreq", out, n, d, dt, layout, dev, [2]int64{0, (n + 1) / 2}, [2]int64{-(n / 2), 0})
+}
+
+// FftRfftfreq has the frequencies of half of a transform of n samples that are d apart.
+func FftRfftfreq(c aten.Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return frequencies(c, "fft.rfftfreq", out, n, d, dt, layout, dev, [2]int64{0, n/2 + 1})
+}
+
+// frequencies are whole numbers in ranges, divided by n times d.
+func frequencies(c aten.Ctx, op string, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device, ranges ...[2]int64) (*tensor.Tensor, error) {
+	if dt == dtype.None {
+		dt = dtype.Default()
+		if out != nil {
+			dt = out.DType()
+		}
+	}
+	switch {
+	case n < 0:
+		return nil, status.Runtimef("%s: expects a non-negative number of samples, got n=%d", op, n)
+	case dt.Category() < dtype.Floating:
+		return nil, status.Runtimef("%s: expects a floating point or complex dtype, got %v", op, dt)
+	}
+	s := within(c, op)
+	defer s.Close()
+	var parts []*tensor.Tensor
+	for _, r := range ranges {
+		parts = append(parts, s.Step(func() (*tensor.Tensor, error) {
+			return c.ArangeStart(nil, dtype.IntScalar(r[0]), dtype.IntScalar(r[1]), dt, layout, dev)
+		}))
+	}
+	return s.result(out, s.mul(s.join(0, parts...), s.float(1/(float64(n)*d))))
+}

@@ -1,0 +1,253 @@
+package composite
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Stft is the short-time Fourier transform of one signal or of several: the transforms of windows that are hopLength apart, a
+// column for each.
+func Stft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (*tensor.Tensor, error) {
+	const op = "stft"
+	hop, width := hopLength.Or(nFft/4), winLength.Or(nFft)
+	complexes := self.DType().IsComplex() || window != nil && window.DType().IsComplex()
+	half := !complexes
+	if onesided != ops.NoBool {
+		half = onesided == ops.True
+	}
+	switch {
+	case self.DType().Category() < dtype.Floating:
+		return nil, status.Runtimef("%s: expected a tensor of floating point or complex values, got %v", op, self.DType())
+	case self.Dim() != 1 && self.Dim() != 2:
+		return nil, status.Runtimef("%s: expected a 1D or 2D tensor, got shape %v", op, self.Sizes())
+	case center && alignToWindow != ops.NoBool:
+		return nil, status.Runtimef("%s: align_to_window should only be set when center = false", op)
+	case returnComplex == ops.NoBool && !complexes:
+		return nil, status.Runtimef("%s: requires the return_complex parameter be given for real inputs", op)
+	case nFft <= 0:
+		return nil, status.Runtimef("%s: expected 0 < n_fft, but got n_fft=%d", op, nFft)
+	case hop <= 0:
+		return nil, status.Runtimef("%s: expected hop_length > 0, but got hop_length=%d", op, hop)
+	case width <= 0 || width > nFft:
+		return nil, status.Runtimef("%s: expected 0 < win_length <= n_fft=%d, but got win_length=%d", op, nFft, width)
+	case window != nil && (window.Dim() != 1 || window.Numel() != width):
+		return nil, status.Runtimef("%s: expected a 1D window tensor of size equal to win_length=%d, but got window with size %v", op, width, window.Sizes())
+	case complexes && half:
+		return nil, status.Runtimef("%s: Cannot have onesided output if window or input is complex", op)
+	}
+	s := within(c, op)
+	defer s.Close()
+	signal := self
+	if center {
+		signal = s.padded(signal, nFft/2, nFft/2, padMode)
+	} else if alignToWindow == ops.True {
+		signal = s.padded(signal, (nFft-width)/2, nFft-width-(nFft-width)/2, padMode)
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	if n := signal.Sizes()[signal.Dim()-1]; n < nFft {
+		return nil, status.Runtimef("%s: expected 0 < n_fft <= %d, the length of the signal, but got n_fft=%d", op, n, nFft)
+	}
+	frames := s.Step(func() (*tensor.Tensor, error) { return c.Unfold(signal, -1, nFft, hop) })
+	if weights := s.centred(window, self, width, nFft); weights != nil {
+		frames = s.mul(frames, weights)
+	}
+	scale := 1.0
+	if normalized {
+		scale = 1 / math.Sqrt(float64(nFft))
+	}
+	spectra := s.Step(func() (*tensor.Tensor, error) {
+		if frames.DType().IsComplex() {
+			return c.FftC2c(frames, []int64{-1}, true, scale)
+		}
+		return c.FftR2c(frames, []int64{-1}, half, scale)
+	})
+	spectra = s.Step(func() (*tensor.Tensor, error) { return c.Transpose(nil, spectra, -2, -1) })
+	if returnComplex == ops.False {
+		spectra = s.view(c.ViewAsReal, spectra)
+	}
+	return s.result(nil, spectra)
+}
+
+// centred is a window in the middle of n points, ones where there is none; nil where these are n ones.
+func (s *scope) centred(window, like *tensor.Tensor, width, n int64) *tensor.Tensor {
+	if s.Err != nil || width == n {
+		return window
+	}
+	if window == nil {
+		window = s.ones(like, like.DType(), width)
+	}
+	before := (n - width) / 2
+	return s.join(0, s.zeros(window, before), window, s.zeros(window, n-width-before))
+}
+
+// zeros makes a tensor beside t.
+func (s *scope) zeros(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) {
+		return s.c.NewZeros(t, sizes, dtype.None, tensor.NoLayout, device.None)
+	})
+}
+
+// padded is a signal with more numbers before and after it along its last dimension: reflected at its ends without these, or the end
+// repeated, or the other end, or zeros.
+func (s *scope) padded(t *tensor.Tensor, before, after int64, mode string) *tensor.Tensor {
+	last := t.Dim() - 1
+	n := t.Sizes()[last]
+	piece := func(start, length int64) *tensor.Tensor { return s.part(t, last, start, length) }
+	backwards := func(t *tensor.Tensor) *tensor.Tensor {
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.Flip(t, []int64{-1}) })
+	}
+	sized := func(length int64) []int64 {
+		sizes := slices.Clone(t.Sizes())
+		sizes[last] = length
+		return sizes
+	}
+	switch most := max(before, after); {
+	case mode == "reflect" && most >= n:
+		s.Fail(status.Runtimef("%s: Padding size should be less than the corresponding input dimension, but got: padding (%d, %d) of a signal of size %d", s.Op, before, after, n))
+		return nil
+	case mode == "reflect":
+		return s.join(last, backwards(piece(1, before)), t, backwards(piece(n-1-after, after)))
+	case mode == "circular" && most > n:
+		s.Fail(status.Runtimef("%s: Padding value causes wrapping around more than once: padding (%d, %d) of a signal of size %d", s.Op, before, after, n))
+		return nil
+	case mode == "circular":
+		return s.join(last, piece(n-before, before), t, piece(0, after))
+	case mode == "replicate" && n == 0:
+		s.Fail(status.Runtimef("%s: expected a signal with elements to replicate, but got shape %v", s.Op, t.Sizes()))
+		return nil
+	case mode == "replicate":
+		return s.join(last, s.expand(piece(0, 1), sized(before)...), t, s.expand(piece(n-1, 1), sized(after)...))
+	case mode == "constant":
+		return s.join(last, s.zeros(t, sized(before)...), t, s.zeros(t, sized(after)...))
+	}
+	s.Fail(status.NotImplementedf("%s: Unrecognised padding mode %q; use reflect, constant, replicate or circular", s.Op, mode))
+	return nil
+}
+
+// Istft finds the signal of a short-time Fourier transform: the transforms back of its columns are added up where they belong,
+// times the window, and divided by the sum of the squares of the windows. After D. Griffin and J. Lim, Signal estimation from
+// modified short-time Fourier transform (1984).
+func Istft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (*tensor.Tensor, error) {
+	const op = "istft"
+	hop, width := hopLength.Or(nFft/4), winLength.Or(nFft)
+	if err := checkIstft(self, nFft, hop, width, window, onesided, returnComplex); err != nil {
+		return nil, err
+	}
+	s := within(c, op)
+	defer s.Close()
+	spectra := s.Step(func() (*tensor.Tensor, error) { return c.Transpose(nil, self, -2, -1) })
+	scale := 1 / float64(nFft)
+	if normalized {
+		scale = math.Sqrt(scale)
+	}
+	frames := s.Step(func() (*tensor.Tensor, error) {
+		if returnComplex {
+			return c.FftC2c(spectra, []int64{-1}, false, scale)
+		}
+		return c.FftC2r(s.part(spectra, spectra.Dim()-1, 0, nFft/2+1), -1, nFft, scale)
+	})
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	weights := s.centred(window, frames, width, nFft)
+	if weights == nil {
+		weights = s.ones(frames, frames.DType().ToReal(), nFft)
+	} else {
+		frames = s.mul(frames, weights)
+	}
+	count := self.Sizes()[self.Dim()-1]
+	whole := nFft + hop*(count-1)
+	signal := s.overlapped(frames, whole, hop)
+	envelope := s.overlapped(s.expand(s.Unary(c.Square, weights), count, nFft), whole, hop)
+	start, end := int64(0), whole
+	if center {
+		start, end = nFft/2, whole-nFft/2
+	}
+	if length != ops.NoInt {
+		end = start + int64(length)
+	}
+	last := self.Dim() - 2
+	kept := max(min(end, whole)-start, 0)
+	signal, envelope = s.part(signal, last, start, kept), s.part(envelope, 0, start, kept)
+	if kept > 0 {
+		lowest := s.Step(func() (*tensor.Tensor, error) { return c.Amin(nil, s.Unary(c.Abs, envelope), nil, false) })
+		if v, known := s.value(lowest); known && v.Float() < 1e-11 {
+			return nil, status.Runtimef("%s: window overlap add min: the sum of the squared windows is %v somewhere between samples %d and %d, where nothing is known of the signal", op, v.Float(), start, start+kept)
+		}
+	}
+	signal = s.div(signal, envelope)
+	if s.Err == nil && end > whole {
+		more := slices.Clone(signal.Sizes())
+		more[last] = end - whole
+		signal = s.join(last, signal, s.zeros(signal, more...))
+	}
+	return s.result(nil, signal)
+}
+
+func checkIstft(self *tensor.Tensor, nFft, hop, width int64, window *tensor.Tensor, onesided ops.Bool, returnComplex bool) error {
+	const op = "istft"
+	if !self.DType().IsComplex() {
+		return status.Typef("%s: requires a complex-valued input tensor matching the output from stft with return_complex=True, got %v", op, self.DType())
+	}
+	n := self.Dim()
+	if n != 2 && n != 3 {
+		return status.Runtimef("%s: expected a tensor of 2 or 3 dimensions, frequencies and frames being the last ones, but got shape %v", op, self.Sizes())
+	}
+	if self.Numel() == 0 {
+		return status.Runtimef("%s: input tensor cannot be empty, got shape %v", op, self.Sizes())
+	}
+	have := self.Sizes()[n-2]
+	half := have != nFft
+	if onesided != ops.NoBool {
+		half = onesided == ops.True
+	}
+	switch {
+	case half && have != nFft/2+1:
+		return status.Runtimef("%s: expected the frequency dimension (2nd to the last) of the input tensor to match n_fft / 2 + 1 = %d when onesided=True, but got %d", op, nFft/2+1, have)
+	case !half && have != nFft:
+		return status.Runtimef("%s: expected the frequency dimension (2nd to the last) of the input tensor to match n_fft = %d when onesided=False, but got %d", op, nFft, have)
+	case hop <= 0 || hop > width:
+		return status.Runtimef("%s: expected 0 < hop_length <= win_length, but got hop_length=%d and win_length=%d", op, hop, width)
+	case width <= 0 || width > nFft:
+		return status.Runtimef("%s: expected 0 < win_length <= n_fft, but got win_length=%d and n_fft=%d", op, width, nFft)
+	case window != nil && (window.Dim() != 1 || window.Numel() != width):
+		return status.Runtimef("%s: Invalid window shape. window has to be 1D and length of `win_length`=%d, but got shape %v", op, width, window.Sizes())
+	case returnComplex && half:
+		return status.Runtimef("%s: Cannot have onesided output if window or input is complex: return_complex=True needs onesided=False", op)
+	case !returnComplex && window != nil && window.DType().IsComplex():
+		return status.Runtimef("%s: Complex windows are incompatible with return_complex=False", op)
+	}
+	return nil
+}
+
+// overlapped adds up the rows of frames, which are hop apart, along a line of n points.
+func (s *scope) overlapped(frames *tensor.Tensor, n, hop int64) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	last := frames.Dim() - 2
+	sizes := slices.Clone(frames.Sizes()[:last])
+	width := frames.Sizes()[last+1]
+	at := s.Step(func() (*tensor.Tensor, error) {
+		return s.c.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, frames.Device())
+	})
+	at = s.Step(func() (*tensor.Tensor, error) { return s.c.Unfold(at, 0, width, hop) })
+	at = s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(at, []int64{-1}) })
+	line := s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(frames, append(slices.Clone(sizes), at.Numel())) })
+	if s.Err != nil {
+		return nil
+	}
+	zeros := s.zeros(frames, append(sizes, n)...)
+	return s.Step(func() (*tensor.Tensor, error) {
+		return s.c.IndexAdd(nil, zeros, int64(last), at, line, dtype.IntScalar(1))
+	})
+}

@@ -1,0 +1,146 @@
+package composite
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// signalWindow makes a window of m samples from their positions, which begin at first and are step apart.
+func signalWindow(c aten.Ctx, name string, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device, positions func(width float64) (first, step float64), values func(s *scope, x *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
+	op := "signal.windows." + name
+	if d == dtype.None {
+		d = dtype.Default()
+	}
+	switch {
+	case m < 0:
+		return nil, status.Valuef("%s: requires non-negative window length, got M=%d", op, m)
+	case d != dtype.Float32 && d != dtype.Float64:
+		return nil, status.Valuef("%s: expects float32 or float64 dtypes, got: %v", op, d)
+	}
+	s := within(c, op)
+	defer s.Close()
+	if m <= 1 {
+		return s.result(nil, s.Keep(c.Ones(nil, []int64{m}, d, layout, dev)))
+	}
+	width := float64(m)
+	if sym {
+		width--
+	}
+	first, step := positions(width)
+	x := s.Keep(c.Linspace(nil, dtype.FloatScalar(first), dtype.FloatScalar(first+float64(m-1)*step), m, d, layout, dev))
+	return s.Last(func() (*tensor.Tensor, error) { return s.result(nil, values(s, x)) })
+}
+
+// SignalWindowsBartlett is the triangular window 1 - |x|, x going from -1 to 1.
+func SignalWindowsBartlett(c aten.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return signalWindow(c, "bartlett", m, sym, d, layout, dev, func(width float64) (first, step float64) { return -1, 2 / width }, func(s *scope, x *tensor.Tensor) *tensor.Tensor {
+		return s.scaled(s.Unary(c.Abs, x), -1, 1)
+	})
+}
+
+// SignalWindowsCosine is half a period of a sine.
+func SignalWindowsCosine(c aten.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	half := func(width float64) (first, step float64) {
+		step = math.Pi / (width + 1)
+		return step / 2, step
+	}
+	return signalWindow(c, "cosine", m, sym, d, layout, dev, half, func(s *scope, x *tensor.Tensor) *tensor.Tensor { return s.Unary(c.Sin, x) })
+}
+
+// SignalWindowsExponential is exp(-|i - center| / tau), center being the middle unless given.
+func SignalWindowsExponential(c aten.Ctx, m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	const name = "exponential"
+	switch {
+	case !(tau > 0):
+		return nil, status.Valuef("signal.windows.%s: Tau must be positive, got: %v instead", name, tau)
+	case sym && center != nil:
+		return nil, status.Valuef("signal.windows.%s: Center must be None for symmetric windows, got: %v", name, *center)
+	}
+	around := func(width float64) (first, step float64) {
+		middle := width / 2
+		if center != nil {
+			middle = *center
+		}
+		return -middle / tau, 1 / tau
+	}
+	return signalWindow(c, name, m, sym, d, layout, dev, around, func(s *scope, x *tensor.Tensor) *tensor.Tensor {
+		return s.Unary(c.Exp, s.negative(s.Unary(c.Abs, x)))
+	})
+}
+
+// SignalWindowsGaussian is exp(-(x / std)² / 2), x being the distance from the middle.
+func SignalWindowsGaussian(c aten.Ctx, m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if !(std > 0) {
+		return nil, status.Valuef("signal.windows.gaussian: Standard deviation must be positive, got: %v instead", std)
+	}
+	around := func(width float64) (first, step float64) {
+		step = 1 / (std * math.Sqrt2)
+		return -width / 2 * step, step
+	}
+	return signalWindow(c, "gaussian", m, sym, d, layout, dev, around, func(s *scope, x *tensor.Tensor) *tensor.Tensor {
+		return s.Unary(c.Exp, s.negative(s.Unary(c.Square, x)))
+	})
+}
+
+// SignalWindowsKaiser is I0(sqrt(beta² - x²)) / I0(beta), x going from -beta to beta.
+func SignalWindowsKaiser(c aten.Ctx, m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if !(beta >= 0) {
+		return nil, status.Valuef("signal.windows.kaiser: beta must be non-negative, got: %v instead", beta)
+	}
+	return signalWindow(c, "kaiser", m, sym, d, layout, dev, func(width float64) (first, step float64) { return -1, 2 / width }, func(s *scope, x *tensor.Tensor) *tensor.Tensor {
+		return s.kaiser(x, beta)
+	})
+}
+
+// cosines is a sum of cosines, of which number i has i periods in the window, with weights of alternating signs.
+func cosines(c aten.Ctx, name string, m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return signalWindow(c, name, m, sym, d, layout, dev, func(width float64) (first, step float64) { return 0, 2 * math.Pi / width }, func(s *scope, x *tensor.Tensor) *tensor.Tensor {
+		total := s.scaled(x, 0, weights[0])
+		for i, w := range weights[1:] {
+			if i%2 == 0 {
+				w = -w
+			}
+			total = s.add(total, s.cosine(x, float64(i+1), w, 0))
+		}
+		return total
+	})
+}
+
+// SignalWindowsBlackman is a sum of three cosines.
+func SignalWindowsBlackman(c aten.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return cosines(c, "blackman", m, []float64{0.42, 0.5, 0.08}, sym, d, layout, dev)
+}
+
+// SignalWindowsGeneralCosine is a sum of cosines with the weights that are given.
+func SignalWindowsGeneralCosine(c aten.Ctx, m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if len(weights) == 0 {
+		return nil, status.Valuef("signal.windows.general_cosine: Coefficients cannot be empty")
+	}
+	return cosines(c, "general_cosine", m, weights, sym, d, layout, dev)
+}
+
+// SignalWindowsGeneralHamming is alpha - (1 - alpha) cos(2πx), x going from 0 to 1.
+func SignalWindowsGeneralHamming(c aten.Ctx, m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return cosines(c, "general_hamming", m, []float64{alpha, 1 - alpha}, sym, d, layout, dev)
+}
+
+// SignalWindowsHamming is 0.54 - 0.46 cos(2πx), x going from 0 to 1.
+func SignalWindowsHamming(c aten.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return cosines(c, "hamming", m, []float64{0.54, 0.46}, sym, d, layout, dev)
+}
+
+// SignalWindowsHann is (1 - cos(2πx)) / 2, x going from 0 to 1.
+func SignalWindowsHann(c aten.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return cosines(c, "hann", m, []float64{0.5, 0.5}, sym, d, layout, dev)
+}
+
+// SignalWindowsNuttall is a sum of four cosines with continuous first derivatives at its ends. After A. H. Nuttall, Some windows with
+// very good sidelobe behavior (1981).
+func SignalWindowsNuttall(c aten.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return cosines(c, "nuttall", m, []float64{0.3635819, 0.4891775, 0.1365995, 0.0106411}, sym, d, layout, dev)
+}

@@ -1,0 +1,209 @@
+// The transform of one line of complex numbers that lie one after another.
+#ifndef LIBTENSOR_KERNEL_FFT_LINE_H
+#define LIBTENSOR_KERNEL_FFT_LINE_H
+
+#include "plan.h"
+
+namespace lt {
+namespace {
+
+template <class T>
+LT_INLINE int64_t groups_of(int64_t n) {
+  return (n + Vec<T>::N - 1) / Vec<T>::N;
+}
+
+template <class T>
+LT_INLINE int lanes_of(int64_t n, int64_t group) {
+  const int64_t left = n - group * Vec<T>::N;
+  return int(left < Vec<T>::N ? left : Vec<T>::N);
+}
+
+// The scratch of a thread, and that of a line, in bytes.
+template <class T>
+int64_t own_bytes(const char *base, const Plan &p) {
+  const int64_t pair = 2 * Vec<T>::N * sizeof(T);
+  switch (p.scheme) {
+    case kLanes:
+      return 3 * (p.n + 1) * pair;
+    case kLine:
+      return 2 * (p.columns.n > p.rows.n ? p.columns.n : p.rows.n) * pair;
+  }
+  return own_bytes<T>(base, *(const Plan *)(base + p.inner));
+}
+
+template <class T>
+int64_t shared_bytes(const char *base, const Plan &p) {
+  switch (p.scheme) {
+    case kLanes:
+      return 0;
+    case kLine:
+      return groups_of<T>(p.columns.n) * p.rows.n * 2 * Vec<T>::N * sizeof(T);
+  }
+  const Plan &inner = *(const Plan *)(base + p.inner);
+  return shared_bytes<T>(base, inner) + (inner.n * 2 * sizeof(T) + 63) / 64 * 64;
+}
+
+// The first round: groups of columns, times the roots of n, to `turned`, in which for each group of
+// rows of the result the numbers of its rows lie side by side.
+template <class T>
+void transform_columns(const char *base, const Plan &p, const T *in, bool swap, T *turned,
+                       char *own, int64_t begin, int64_t end) {
+  constexpr int N = Vec<T>::N;
+  constexpr int64_t kPair = 2 * N;
+  const int64_t n1 = p.columns.n, n2 = p.rows.n;
+  T *first = (T *)own, *second = first + n1 * kPair;
+  // The stages end in the buffer that they do not read last.
+  T *done = p.columns.count % 2 ? first : second;
+  const T *within = (const T *)(base + p.within);
+  for (int64_t g = begin; g < end; g++) {
+    const int lanes = lanes_of<T>(n2, g);
+    const Adjacent<T> from = {const_cast<T *>(in) + g * kPair, 2 * n2, lanes, swap, T(1)};
+    run_stages<T>(p.columns, base, from, Buffer<T>{done}, first, second);
+    const T *between = (const T *)(base + p.between) + g * 2 * n1;
+    for (int64_t k = 0; k < n1; k += N) {
+      const int rows = lanes_of<T>(n1, k / N);
+      Vec<T> re[N], im[N];
+      for (int i = 0; i < N; i++) {
+        Pair<T> z = {Vec<T>(T(0)), Vec<T>(T(0))};
+        if (i < rows) {
+          z = Buffer<T>{done}.get(k + i) * Buffer<T>{const_cast<T *>(within)}.get(k + i);
+          if (g > 0) z = z * everywhere(between + 2 * (k + i));
+        }
+        re[i] = z.re;
+        im[i] = z.im;
+      }
+      turn(re);
+      turn(im);
+      const Buffer<T> to = {turned + (k / N * n2 + g * N) * kPair};
+      for (int i = 0; i < lanes; i++) to.put(i, {re[i], im[i]});
+    }
+  }
+}
+
+// The second round: groups of rows.
+template <class T>
+void transform_rows(const char *base, const Plan &p, const T *turned, T *out, bool swap, T scale,
+                    char *own, int64_t begin, int64_t end) {
+  constexpr int64_t kPair = 2 * Vec<T>::N;
+  const int64_t n1 = p.columns.n, n2 = p.rows.n;
+  T *first = (T *)own, *second = first + n2 * kPair;
+  for (int64_t g = begin; g < end; g++) {
+    const Buffer<T> from = {const_cast<T *>(turned) + g * n2 * kPair};
+    const Adjacent<T> to = {out + g * kPair, 2 * n1, lanes_of<T>(n1, g), swap, scale};
+    run_stages<T>(p.rows, base, from, to, first, second);
+  }
+}
+
+template <class T>
+void transform_line(const char *base, const Plan &p, const T *in, T *out, bool swap, T scale,
+                    char *shared, char *own);
+
+template <class T>
+LT_INLINE void load_number(const T *p, bool swap, T &re, T &im) {
+  re = p[swap];
+  im = p[!swap];
+}
+
+template <class T>
+LT_INLINE void store_number(T *p, bool swap, T re, T im) {
+  p[swap] = re;
+  p[!swap] = im;
+}
+
+// The convolution of the m numbers in `work` with those whose transform is the plan's spectrum.
+template <class T>
+void convolve(const char *base, const Plan &p, T *work, T more_re, T more_im, char *shared,
+              char *own) {
+  constexpr int N = Vec<T>::N;
+  const Plan &inner = *(const Plan *)(base + p.inner);
+  const T *spectrum = (const T *)(base + p.spectrum);
+  transform_line<T>(base, inner, work, work, false, T(1), shared, own);
+  int64_t i = 0;
+  for (; i + N <= inner.n; i += N)
+    store_complex(work + 2 * i, load_complex(work + 2 * i) * load_complex(spectrum + 2 * i));
+  for (; i < inner.n; i++) {
+    const Complex<T> z = Complex<T>(work[2 * i], work[2 * i + 1]) *
+                         Complex<T>(spectrum[2 * i], spectrum[2 * i + 1]);
+    work[2 * i] = z.re;
+    work[2 * i + 1] = z.im;
+  }
+  // What is added to the sum of the numbers is added to each of them.
+  work[0] += more_re;
+  work[1] += more_im;
+  transform_line<T>(base, inner, work, work, true, T(1), shared, own);
+}
+
+// X[0] is the sum of all numbers; X[g^-i] is x[0] and the convolution of x[g^i] with w^(g^-i).
+template <class T>
+void transform_rader(const char *base, const Plan &p, const T *in, T *out, bool swap, T scale,
+                     char *shared, char *own) {
+  const int64_t m = p.n - 1;
+  const int64_t *order = (const int64_t *)(base + p.order);
+  T *work = (T *)shared, re, im, sum_re, sum_im;
+  shared += (m * 2 * sizeof(T) + 63) / 64 * 64;
+  load_number(in, swap, re, im);
+  sum_re = re;
+  sum_im = im;
+  for (int64_t i = 0; i < m; i++) {
+    load_number(in + 2 * order[i], swap, work[2 * i], work[2 * i + 1]);
+    sum_re += work[2 * i];
+    sum_im += work[2 * i + 1];
+  }
+  convolve(base, p, work, re, im, shared, own);
+  store_number(out, swap, sum_re * scale, sum_im * scale);
+  for (int64_t i = 0; i < m; i++) {
+    const int64_t at = i == 0 ? 0 : m - i;
+    store_number(out + 2 * order[at], swap, work[2 * i] * scale, work[2 * i + 1] * scale);
+  }
+}
+
+// With c[i] = w^(i^2 / 2), X[k] is c[k] times the convolution of x[i] c[i] with the conjugates of c.
+template <class T>
+void transform_chirp(const char *base, const Plan &p, const T *in, T *out, bool swap, T scale,
+                     char *shared, char *own) {
+  const int64_t n = p.n, m = ((const Plan *)(base + p.inner))->n;
+  const T *chirp = (const T *)(base + p.chirp);
+  T *work = (T *)shared;
+  shared += (m * 2 * sizeof(T) + 63) / 64 * 64;
+  for (int64_t i = 0; i < n; i++) {
+    Complex<T> x;
+    load_number(in + 2 * i, swap, x.re, x.im);
+    x = x * Complex<T>(chirp[2 * i], chirp[2 * i + 1]);
+    work[2 * i] = x.re;
+    work[2 * i + 1] = x.im;
+  }
+  memset(work + 2 * n, 0, (m - n) * 2 * sizeof(T));
+  convolve(base, p, work, T(0), T(0), shared, own);
+  for (int64_t i = 0; i < n; i++) {
+    const Complex<T> x =
+        Complex<T>(work[2 * i], work[2 * i + 1]) * Complex<T>(chirp[2 * i], chirp[2 * i + 1]);
+    store_number(out + 2 * i, swap, x.re * scale, x.im * scale);
+  }
+}
+
+template <class T>
+void transform_line(const char *base, const Plan &p, const T *in, T *out, bool swap, T scale,
+                    char *shared, char *own) {
+  switch (p.scheme) {
+    case kRader:
+      return transform_rader(base, p, in, out, swap, scale, shared, own);
+    case kChirp:
+      return transform_chirp(base, p, in, out, swap, scale, shared, own);
+  }
+  transform_columns<T>(base, p, in, swap, (T *)shared, own, 0, groups_of<T>(p.rows.n));
+  transform_rows<T>(base, p, (const T *)shared, out, swap, scale, own, 0,
+                    groups_of<T>(p.columns.n));
+}
+
+// The transform of the numbers that a convolution is with, whose inverse needs no factor any more.
+template <class T>
+void make_spectra(char *base, const Plan &p, char *shared, char *own) {
+  if (p.inner == 0) return;
+  const Plan &inner = *(const Plan *)(base + p.inner);
+  T *numbers = (T *)(base + p.spectrum);
+  transform_line<T>(base, inner, numbers, numbers, false, T(1) / T(inner.n), shared, own);
+}
+
+}  // namespace
+}  // namespace lt
+#endif

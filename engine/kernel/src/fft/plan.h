@@ -1,0 +1,259 @@
+// Plans: how a transform of n points is taken apart, with the roots of unity that it needs.
+#ifndef LIBTENSOR_KERNEL_FFT_PLAN_H
+#define LIBTENSOR_KERNEL_FFT_PLAN_H
+
+#include "../../fft.h"
+#include "stages.h"
+
+namespace lt {
+namespace {
+
+enum Scheme {
+  // As many transforms at once as a register has lanes.
+  kLanes,
+  // One transform of n = n1 n2 points seen as a matrix: transforms of its columns, multiplications by
+  // the roots of n, transforms of its rows (D. H. Bailey, FFTs in external or hierarchical memory,
+  // 1990).
+  kLine,
+  // A prime number of points as a cyclic convolution of n - 1 points, in the order of the powers of
+  // a primitive root (C. M. Rader, Discrete Fourier transforms when the number of data samples is
+  // prime, 1968).
+  kRader,
+  // Any number of points as a convolution with a chirp (L. I. Bluestein, A linear filtering approach
+  // to the computation of the discrete Fourier transform, 1970).
+  kChirp,
+};
+
+// Up to how many points transforms are cheaper side by side, always and where memory has them so.
+constexpr int64_t kFewPoints = 256, kAdjacentPoints = 1 << 14;
+
+// What follows are places in the plan, in bytes.
+struct Plan {
+  int64_t n, scheme;
+  Stages lanes;          // kLanes
+  Stages columns, rows;  // kLine
+  int64_t within, between;
+  int64_t inner, spectrum, chirp, order;  // kRader, kChirp
+  int64_t unpack;  // the roots of 2 n points, for transforms of 2 n real numbers; 0 for none
+};
+
+// The reals in which roots of unity are computed.
+template <class T>
+using Exact = std::conditional_t<sizeof(T) == 4, double, long double>;
+
+// e^(-2 pi i k / n), from an angle within an eighth of a turn.
+template <class T>
+void unit_root(T *to, int64_t k, int64_t n) {
+  using E = Exact<T>;
+  k %= n;
+  const bool below = 2 * k > n;  // the lower half of the circle has the conjugates of the upper one
+  if (below) k = n - k;
+  const bool left = 4 * k > n;
+  // In units of a turn over 4 n, so that a quarter is n.
+  int64_t angle = left ? 2 * n - 4 * k : 4 * k;
+  const bool steep = 2 * angle > n;
+  if (steep) angle = n - angle;
+  const E x = E(1.57079632679489661923132169163975144L) * E(angle) / E(n);
+  E c, s;
+  if constexpr (sizeof(T) == 4) {
+    c = cos(x);
+    s = sin(x);
+  } else {
+    c = cosl(x);
+    s = sinl(x);
+  }
+  const E re = steep ? s : c, im = steep ? c : s;
+  to[0] = T(left ? -re : re);
+  to[1] = T(below ? im : -im);
+}
+
+// The largest prime factor.
+LT_INLINE int64_t largest_factor(int64_t n) {
+  int64_t largest = 1;
+  for (int64_t f = 2; f * f <= n; f++)
+    while (n % f == 0) {
+      n /= f;
+      largest = f;
+    }
+  return n > 1 ? n : largest;
+}
+
+LT_INLINE bool smooth(int64_t n) { return largest_factor(n) <= kLargestRadix; }
+
+// Takes memory piece by piece: without any, it measures.
+struct Room {
+  char *base;
+  int64_t used;
+  int64_t take(int64_t bytes) {
+    const int64_t at = used;
+    used += (bytes + 63) / 64 * 64;
+    return at;
+  }
+  template <class T>
+  T *at(int64_t place) const {
+    return base ? (T *)(base + place) : nullptr;
+  }
+};
+
+template <class T>
+Stages make_stages(Room &room, int64_t n) {
+  Stages t = {n, 0, 0, {}};
+  int twos = 0;
+  int64_t rest = n;
+  for (; rest % 2 == 0; rest /= 2) twos++;
+  for (int64_t f = 3; rest > 1; f += 2)
+    for (; rest % f == 0; rest /= f) t.radix[t.count++] = int32_t(f);
+  // Powers of two by eights, with fours rather than a two beside them.
+  if (twos == 1) t.radix[t.count++] = 2;
+  for (; twos % 3 != 0 && twos > 1; twos -= 2) t.radix[t.count++] = 4;
+  for (; twos >= 3; twos -= 3) t.radix[t.count++] = 8;
+  int64_t values = 0, left = n;
+  for (int i = 0; i < t.count; left /= t.radix[i++]) values += stage_values(left, t.radix[i]);
+  t.roots = room.take(values * sizeof(T));
+  T *to = room.at<T>(t.roots);
+  left = n;
+  for (int i = 0; to && i < t.count; left /= t.radix[i++]) {
+    const int64_t r = t.radix[i];
+    if (r % 2)
+      for (int64_t k = 0; k < r; k++, to += 2) unit_root(to, k, r);
+    for (int64_t p = 1; p < left / r; p++)
+      for (int64_t j = 1; j < r; j++, to += 2) unit_root(to, p * j, left);
+  }
+  return t;
+}
+
+// The factor n1 of n for which the fewest lanes are idle, near the root of n.
+template <class T>
+int64_t best_factor(int64_t n) {
+  constexpr int64_t N = Vec<T>::N;
+  const auto work = [=](int64_t a, int64_t b) { return (a + N - 1) / N * b + (b + N - 1) / N * a; };
+  int64_t best = 1;
+  for (int64_t f = 2; f * f <= n; f++)
+    if (n % f == 0 && (best == 1 || work(f, n / f) <= work(best, n / best))) best = f;
+  return best;
+}
+
+template <class T>
+int64_t make_plan(Room &room, int64_t n, bool line, bool adjacent, bool real);
+
+LT_INLINE int64_t power_modulo(int64_t a, int64_t e, int64_t n) {
+  int64_t r = 1;
+  for (; e > 0; e /= 2) {
+    if (e % 2) r = int64_t((unsigned __int128)r * a % n);
+    a = int64_t((unsigned __int128)a * a % n);
+  }
+  return r;
+}
+
+// The smallest number whose powers are all that a prime number n does not divide.
+LT_INLINE int64_t primitive_root(int64_t n) {
+  for (int64_t g = 2;; g++) {
+    bool primitive = true;
+    int64_t rest = n - 1;
+    for (int64_t f = 2; rest > 1; f++) {
+      if (f * f > rest) f = rest;
+      if (rest % f != 0) continue;
+      while (rest % f == 0) rest /= f;
+      primitive = primitive && power_modulo(g, (n - 1) / f, n) != 1;
+    }
+    if (primitive) return g;
+  }
+}
+
+template <class T>
+void make_rader(Room &room, Plan &p) {
+  const int64_t n = p.n, m = n - 1;
+  p.inner = make_plan<T>(room, m, true, false, false);
+  p.spectrum = room.take(2 * m * sizeof(T));
+  p.order = room.take(m * sizeof(int64_t));
+  if (!room.base) return;
+  T *b = room.at<T>(p.spectrum);
+  int64_t *order = room.at<int64_t>(p.order);
+  const int64_t g = primitive_root(n);
+  for (int64_t i = 0, power = 1; i < m; i++, power = int64_t((unsigned __int128)power * g % n))
+    order[i] = power;
+  for (int64_t i = 0; i < m; i++) unit_root(b + 2 * i, order[(m - i) % m], n);
+}
+
+// The least number of points from n on that is 1, 3, 5, 9 or 15 times a power of two.
+LT_INLINE int64_t convenient(int64_t n) {
+  int64_t best = 0;
+  for (int64_t odd : {1, 3, 5, 9, 15}) {
+    int64_t m = odd;
+    while (m < n) m *= 2;
+    if (best == 0 || m < best) best = m;
+  }
+  return best;
+}
+
+template <class T>
+void make_chirp(Room &room, Plan &p) {
+  const int64_t n = p.n, m = convenient(2 * n - 1);
+  p.inner = make_plan<T>(room, m, true, false, false);
+  p.chirp = room.take(2 * n * sizeof(T));
+  p.spectrum = room.take(2 * m * sizeof(T));
+  if (!room.base) return;
+  T *c = room.at<T>(p.chirp), *b = room.at<T>(p.spectrum);
+  memset(b, 0, 2 * m * sizeof(T));
+  for (int64_t i = 0, square = 0; i < n; i++) {  // square is i^2 modulo 2 n
+    unit_root(c + 2 * i, square, 2 * n);
+    b[2 * i] = b[2 * ((m - i) % m)] = c[2 * i];
+    b[2 * i + 1] = b[2 * ((m - i) % m) + 1] = -c[2 * i + 1];
+    square = (square + 2 * i + 1) % (2 * n);
+  }
+}
+
+// The place of the plan of n points. `line` asks for one that transforms a line.
+template <class T>
+int64_t make_plan(Room &room, int64_t n, bool line, bool adjacent, bool real) {
+  constexpr int64_t N = Vec<T>::N;
+  const int64_t place = room.take(sizeof(Plan));
+  Plan p = {};
+  p.n = n;
+  if (!smooth(n))
+    p.scheme = largest_factor(n) == n && smooth(n - 1) ? kRader : kChirp;
+  else
+    p.scheme = line || n > (adjacent ? kAdjacentPoints : kFewPoints) ? kLine : kLanes;
+  switch (p.scheme) {
+    case kLanes:
+      p.lanes = make_stages<T>(room, n);
+      break;
+    case kLine: {
+      const int64_t n1 = best_factor<T>(n), n2 = n / n1, groups = (n2 + N - 1) / N;
+      p.columns = make_stages<T>(room, n1);
+      p.rows = make_stages<T>(room, n2);
+      // w^(k1 j2) is w^(k1 l), l being the lane of j2, times w^(k1 (j2 - l)).
+      p.within = room.take(n1 * 2 * N * sizeof(T));
+      p.between = room.take(groups * n1 * 2 * sizeof(T));
+      if (T *w = room.at<T>(p.within))
+        for (int64_t k = 0; k < n1; k++)
+          for (int64_t l = 0; l < N; l++) {
+            T z[2];
+            unit_root(z, k * l, n);
+            w[k * 2 * N + l] = z[0];
+            w[k * 2 * N + N + l] = z[1];
+          }
+      if (T *w = room.at<T>(p.between))
+        for (int64_t g = 0; g < groups; g++)
+          for (int64_t k = 0; k < n1; k++, w += 2) unit_root(w, k * N * g, n);
+      break;
+    }
+    case kRader:
+      make_rader<T>(room, p);
+      break;
+    case kChirp:
+      make_chirp<T>(room, p);
+      break;
+  }
+  if (real) {
+    p.unpack = room.take((n / 2 + 1) * 2 * sizeof(T));
+    if (T *w = room.at<T>(p.unpack))
+      for (int64_t k = 0; k <= n / 2; k++, w += 2) unit_root(w, k, 2 * n);
+  }
+  if (room.base) memcpy(room.base + place, &p, sizeof p);
+  return place;
+}
+
+}  // namespace
+}  // namespace lt
+#endif

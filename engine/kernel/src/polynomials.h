@@ -1,0 +1,113 @@
+// Orthogonal polynomials of one number and a degree, by their recurrences.
+#ifndef LIBTENSOR_KERNEL_POLYNOMIALS_H
+#define LIBTENSOR_KERNEL_POLYNOMIALS_H
+
+#include "pair.h"
+
+namespace lt {
+namespace {
+
+// The integer part of n. Polynomials of negative degrees are 0, and so are those of degrees beyond
+// int64_t's range; of degree 0 they are 1, whatever x is.
+constexpr int64_t kNoDegree = -1;
+LT_INLINE int64_t degree_of(double n) { return n > -1 && n < 0x1p63 ? int64_t(n) : kNoDegree; }
+LT_INLINE double constant(double n) { return n == n ? degree_of(n) == 0 : n; }
+
+// What a polynomial does at an infinity, and where its value is beyond the range.
+LT_INLINE double unbounded(bool negative, int64_t n) {
+  return negative && n % 2 ? -__builtin_inf() : __builtin_inf();
+}
+
+// Chebyshev polynomials: T_n and U_(n-1) are cos(n t) and sin(n t) / sin t with x = cos t. Doubling
+// n and adding 1 to it take two products each (DLMF 18.9), so that n may be any number.
+template <class R>
+struct Turned {
+  R cosine, sine;
+};
+template <class R>
+inline Turned<R> turn(R x, int64_t n) {
+  Turned<R> z = {x, R(1.0)};
+  const R rest = (R(1.0) - x) * (R(1.0) + x);
+  for (int bit = 62 - __builtin_clzll(uint64_t(n)); bit >= 0; bit--) {
+    const R product = z.cosine * z.sine, square = z.cosine * z.cosine;
+    z = {square + square - R(1.0), product + product};
+    if (n >> bit & 1) z = {x * z.cosine - rest * z.sine, x * z.sine + z.cosine};
+  }
+  return z;
+}
+
+enum Chebyshev { kFirst, kSecond, kThird, kFourth };
+template <Chebyshev kind, class R>
+inline R chebyshev_at(R x, int64_t n) {
+  const Turned<R> z = turn(x, n);
+  if (kind == kFirst) return z.cosine;
+  if (kind == kSecond) return x * z.sine + z.cosine;
+  if (kind == kThird) return z.cosine - (R(1.0) - x) * z.sine;
+  return z.cosine + (R(1.0) + x) * z.sine;
+}
+template <Chebyshev kind, bool shifted>
+inline double chebyshev(double a, double degree) {
+  const int64_t n = degree_of(degree);
+  if (n <= 0) return constant(degree);
+  const Pair x = shifted ? Pair::sum(a + a, -1) : Pair(a);
+  double y = double(chebyshev_at<kind>(x, n));
+  // The largest numbers are beyond what products in double length take.
+  if (!(__builtin_fabs(y) < __builtin_inf())) y = chebyshev_at<kind>(double(x), n);
+  if (!(__builtin_fabs(y) < __builtin_inf()) && __builtin_fabs(x.hi) > 1)
+    y = unbounded(x.hi < 0, n);
+  return y;
+}
+
+// More steps than these take too long; the result is NaN.
+constexpr int64_t kMostSteps = int64_t(1) << 22;
+
+LT_INLINE double number(double x) { return x; }
+LT_INLINE double number(Pair x) { return double(x); }
+LT_INLINE double scaled_by(double x, double power) { return x * power; }
+LT_INLINE Pair scaled_by(Pair x, double power) { return {x.hi * power, x.lo * power}; }
+
+// p_n, given p_1 and p_(k+1) = step(p_k, p_(k-1), k), p_0 being 1. negative: whether p_1 is
+// negative at an infinite x.
+template <class R, class F>
+inline double recurrence(double x, double degree, R first, bool negative, F step) {
+  const int64_t n = degree_of(degree);
+  if (n <= 0) return constant(degree);
+  if (x != x || n > kMostSteps) return __builtin_nan("");
+  if (__builtin_fabs(x) == __builtin_inf()) return unbounded(negative, n);
+  R before = 1.0, now = first;
+  int powers = 0;
+  for (int64_t k = 1; k < n; k++) {
+    const R next = step(now, before, double(k));
+    before = now, now = next;
+    if (__builtin_fabs(leading(now)) > 0x1p400) {
+      now = scaled_by(now, 0x1p-400), before = scaled_by(before, 0x1p-400);
+      powers++;
+    }
+  }
+  return __builtin_ldexp(number(now), powers < 100 ? 400 * powers : 40000);
+}
+
+template <class R>
+inline double hermite(double a, double degree, double scale) {
+  const R x = scale * a;
+  return recurrence(a, degree, x, a < 0,
+                    [=](R now, R before, double k) { return x * now - R(scale * k) * before; });
+}
+template <class R>
+inline double laguerre(double a, double degree) {
+  const R x = a;
+  return recurrence(a, degree, R(1.0) - x, a > 0, [=](R now, R before, double k) {
+    return now + (R(k) * (now - before) - x * now) / R(k + 1);
+  });
+}
+template <class R>
+inline double legendre(double a, double degree) {
+  const R x = a;
+  return recurrence(a, degree, x, a < 0, [=](R now, R before, double k) {
+    return (R(2 * k + 1) * (x * now) - R(k) * before) / R(k + 1);
+  });
+}
+
+}  // namespace
+}  // namespace lt
+#endif

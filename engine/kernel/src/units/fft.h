@@ -1,0 +1,158 @@
+// Fourier transforms.
+#include "../fft/lanes.h"
+#include "../rows.h"
+
+namespace lt {
+namespace {
+
+// The bytes of a line of the numbers of a transform, with one more.
+template <class T>
+LT_INLINE int64_t line_bytes(const Plan &p) {
+  return ((p.n + 1) * 2 * sizeof(T) + 63) / 64 * 64;
+}
+
+struct FftPlan {
+  template <class T>
+  static void row(lt_fft_plan *a) {
+    Room room = {(char *)a->plan, 0};
+    const Plan &p = *(const Plan *)a->plan;
+    if (a->own) return make_spectra<T>(room.base, p, (char *)a->shared, (char *)a->own);
+    const bool halved = a->real && a->n % 2 == 0;
+    make_plan<T>(room, halved ? a->n / 2 : a->n, false, a->adjacent, halved);
+    a->plan_bytes = room.used;
+    if (!a->plan) return;
+    a->own_bytes = own_bytes<T>(room.base, p);
+    a->shared_bytes =
+        p.scheme == kLanes ? 0 : shared_bytes<T>(room.base, p) + 2 * line_bytes<T>(p);
+    a->groups[0] = p.scheme == kLine ? groups_of<T>(p.rows.n) : 0;
+    a->groups[1] = p.scheme == kLine ? groups_of<T>(p.columns.n) : 0;
+    a->unfinished = p.scheme == kRader || p.scheme == kChirp;
+  }
+};
+
+// A line on its way: where its numbers lie one after another before and after the transform, which
+// are the caller's memory or copies.
+template <class T>
+struct Line {
+  static constexpr int64_t kNumber = 2 * sizeof(T);
+  const lt_fft &f;
+  const char *base;
+  const Plan &p;
+  const char *in;
+  char *out;
+  int64_t h = f.n / 2;
+  bool halved = f.kind != LT_FFT_COMPLEX && f.n % 2 == 0;
+  bool swap = f.inverse || f.kind == LT_FFT_REAL;
+  T *copy = (T *)f.shared, *made = (T *)(f.shared + line_bytes<T>(p));
+  char *turned = (char *)(f.shared + 2 * line_bytes<T>(p));
+  const T *roots = (const T *)(base + p.unpack);
+  const T *from = copy;
+  T *to = made;
+  bool in_lies, out_lies;  // numbers one after another, or pairs of real ones
+
+  Line(const lt_fft &f, const char *base, const Plan &p, const Walk &at)
+      : f(f), base(base), p(p), in((const char *)f.in + at.in), out((char *)f.out + at.out) {
+    const bool real_in = f.kind == LT_FFT_ONESIDED || f.kind == LT_FFT_TWOSIDED;
+    in_lies = f.in_step == (real_in ? (int64_t)sizeof(T) : kNumber);
+    out_lies = f.out_step == (f.kind == LT_FFT_REAL ? (int64_t)sizeof(T) : kNumber);
+    if (in_lies && (real_in ? halved : f.kind == LT_FFT_COMPLEX)) from = (const T *)in;
+    if (out_lies && (f.kind == LT_FFT_COMPLEX || halved)) to = (T *)out;
+  }
+
+  // Makes `from`.
+  void prepare() {
+    if (from != copy) return;
+    if (f.kind == LT_FFT_REAL) {
+      const T *numbers = (const T *)in;
+      if (!in_lies) {
+        for (int64_t i = 0; i <= h; i++) memcpy(made + 2 * i, in + i * f.in_step, kNumber);
+        numbers = made;
+      }
+      if (halved) return pack_line(numbers, copy, h, roots);
+      put_single(copy, {numbers[0], T(0)});
+      for (int64_t k = 1; k <= h; k++) {
+        const Single<T> z = single(numbers + 2 * k);
+        put_single(copy + 2 * k, z);
+        put_single(copy + 2 * (f.n - k), z.conj());
+      }
+      return;
+    }
+    for (int64_t i = 0; i < f.n; i++) {
+      const char *at = in + i * f.in_step;
+      if (f.kind == LT_FFT_COMPLEX)
+        memcpy(copy + 2 * i, at, kNumber);
+      else if (halved)
+        memcpy(copy + i, at, sizeof(T));
+      else
+        put_single(copy + 2 * i, {value_at<T>(at), T(0)});
+    }
+  }
+
+  // Takes what is in `to` where it belongs.
+  void finish() {
+    if (f.kind == LT_FFT_REAL) {
+      if (to != made) return;
+      for (int64_t i = 0; i < f.n; i++) memcpy(out + i * f.out_step, halved ? to + i : to + 2 * i, sizeof(T));
+      return;
+    }
+    if (halved) unpack_line(to, h, roots);
+    const bool mirrored = f.kind == LT_FFT_TWOSIDED;
+    const int64_t given = f.kind == LT_FFT_COMPLEX ? f.n : h + 1;
+    if (to == made)
+      for (int64_t i = 0; i < given; i++) memcpy(out + i * f.out_step, to + 2 * i, kNumber);
+    if (mirrored)
+      for (int64_t k = given; k < f.n; k++)
+        put_single((T *)(out + k * f.out_step), single(to + 2 * (f.n - k)).conj());
+  }
+
+  void transform() {
+    prepare();
+    transform_line<T>(base, p, from, to, swap, T(f.scale), turned, (char *)f.own);
+    finish();
+  }
+};
+
+struct Fft {
+  template <class T>
+  static void row(const lt_fft *f) {
+    const char *base = (const char *)f->plan;
+    const Plan &p = *(const Plan *)base;
+    if (f->step != LT_FFT_ALL) {
+      Line<T> line(*f, base, p, Walk(*f, f->line));
+      switch (f->step) {
+        case LT_FFT_PREPARE:
+          return line.prepare();
+        case LT_FFT_COLUMNS:
+          return transform_columns<T>(base, p, line.from, line.swap, (T *)line.turned,
+                                      (char *)f->own, f->begin, f->end);
+        case LT_FFT_ROWS:
+          return transform_rows<T>(base, p, (const T *)line.turned, line.to, line.swap,
+                                   T(f->scale), (char *)f->own, f->begin, f->end);
+      }
+      return line.finish();
+    }
+    Walk at(*f, f->begin);
+    if (p.scheme != kLanes) {
+      for (int64_t i = f->begin; i < f->end; i++, at.next()) Line<T>(*f, base, p, at).transform();
+      return;
+    }
+    for (int64_t i = f->begin; i < f->end;) {
+      Lines g;
+      for (g.lanes = 0; g.lanes < Vec<T>::N && i < f->end; i++, at.next(), g.lanes++) {
+        g.in[g.lanes] = at.in;
+        g.out[g.lanes] = at.out;
+      }
+      transform_lanes<T>(*f, base, p, g);
+    }
+  }
+};
+
+}  // namespace
+}  // namespace lt
+
+// clang-format off
+LT_UNIT(fft){
+    {"fft_plan", "", LT_FLOATING(FftPlan)},
+    {"fft", "", LT_FLOATING(Fft)},
+    LT_END,
+};

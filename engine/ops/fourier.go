@@ -1,0 +1,146 @@
+package ops
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// FftC2c transforms complex numbers along dims and multiplies by scale.
+func FftC2c(self *tensor.Tensor, dim []int64, forward bool, scale float64) (*tensor.Tensor, error) {
+	const op = "fft_c2c"
+	if !self.DType().IsComplex() {
+		return nil, status.Runtimef("%s: expects a complex input tensor, but got %v", op, self.DType())
+	}
+	dims, err := transformed(op, self, dim)
+	if err != nil {
+		return nil, err
+	}
+	if len(dims) == 0 {
+		return cloned(op, self, self.DType(), self.Device(), shape.Preserve)
+	}
+	return transform(op, self, byStride(self, dims), self.Sizes(), self.DType(), !forward, scale)
+}
+
+// FftR2c transforms real numbers along dims and multiplies by scale; along the last of dims, onesided leaves out the second half,
+// which has the conjugates of the first.
+func FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float64) (*tensor.Tensor, error) {
+	const op = "fft_r2c"
+	if !self.DType().IsFloatingPoint() {
+		return nil, status.Runtimef("%s: expects a real input tensor, but got %v", op, self.DType())
+	}
+	dims, err := transformed(op, self, dim)
+	if err != nil {
+		return nil, err
+	}
+	if len(dims) == 0 {
+		return nil, status.Runtimef("%s: must transform at least one axis", op)
+	}
+	if len(dims) > 1 && !onesided {
+		return nil, status.Runtimef("%s: transforms with both halves have one dimension, got dim=%v", op, dim)
+	}
+	last := len(dims) - 1
+	sizes := slices.Clone(self.Sizes())
+	if onesided {
+		sizes[dims[last]] = sizes[dims[last]]/2 + 1
+	}
+	dims = append(byStride(self, dims[:last]), dims[last])
+	return transform(op, self, dims, sizes, self.DType().ToComplex(), false, scale)
+}
+
+// FftC2r transforms the first half of Hermitian numbers back to size real ones along dim, and multiplies by scale.
+func FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (*tensor.Tensor, error) {
+	const op = "fft_c2r"
+	if !self.DType().IsComplex() {
+		return nil, status.Runtimef("%s: expects a complex input tensor, but got %v", op, self.DType())
+	}
+	dims, err := transformed(op, self, []int64{dim})
+	if err != nil {
+		return nil, err
+	}
+	if size < 1 {
+		return nil, status.Runtimef("%s: Invalid number of data points (%d) specified", op, size)
+	}
+	sizes := slices.Clone(self.Sizes())
+	if have := sizes[dims[0]]; have != size/2+1 {
+		return nil, status.Runtimef("%s: %d real numbers come from %d complex ones, but self has size %d in dim %d", op, size, size/2+1, have, dim)
+	}
+	sizes[dims[0]] = size
+	return transform(op, self, dims, sizes, self.DType().ToReal(), true, scale)
+}
+
+// transformed are the dimensions that are named, each once and with elements.
+func transformed(op string, self *tensor.Tensor, dim []int64) ([]int, error) {
+	if len(dim) == 0 {
+		return nil, nil
+	}
+	if self.Dim() == 0 {
+		return nil, status.Indexf("%s: dimension specified as %d but tensor has no dimensions", op, dim[0])
+	}
+	if _, err := shape.WrapDims(op, dim, self.Dim(), false); err != nil {
+		return nil, err
+	}
+	dims := make([]int, len(dim))
+	for i, d := range dim {
+		dims[i], _ = shape.WrapDim(op, d, self.Dim())
+		if self.Sizes()[dims[i]] == 0 {
+			return nil, status.Runtimef("%s: Invalid number of data points (0) specified: dimension %d has size 0", op, d)
+		}
+	}
+	return dims, nil
+}
+
+// byStride has the dimensions with the largest strides first.
+func byStride(t *tensor.Tensor, dims []int) []int {
+	sorted := slices.Clone(dims)
+	slices.SortStableFunc(sorted, func(a, b int) int { return cmp.Compare(t.Strides()[b], t.Strides()[a]) })
+	return sorted
+}
+
+// transform runs a transform along dims, the fastest last. The result lies in memory as PyTorch's does: the transformed dimensions
+// innermost, in their order, and the others around them by the strides of self.
+func transform(op string, self *tensor.Tensor, dims []int, sizes []int64, d dtype.DType, inverse bool, scale float64) (*tensor.Tensor, error) {
+	s := within(op)
+	defer s.Close()
+	var batch []int
+	for i := range self.Dim() {
+		if !slices.Contains(dims, i) {
+			batch = append(batch, i)
+		}
+	}
+	var strides []int64
+	if self.Numel() > 0 {
+		strides = make([]int64, len(sizes))
+		step := int64(1)
+		for _, i := range slices.Backward(append(byStride(self, batch), dims...)) {
+			strides[i] = step
+			step *= sizes[i]
+		}
+	}
+	from := s.computed(self)
+	out := s.Step(func() (*tensor.Tensor, error) { return tensor.EmptyStrided(op, sizes, strides, d, self.Device()) })
+	to := out
+	if d != d.Compute() {
+		to = s.Step(func() (*tensor.Tensor, error) {
+			return tensor.EmptyStrided(op, sizes, strides, d.Compute(), self.Device())
+		})
+	}
+	slices.Reverse(dims)
+	s.Do(func() error {
+		return launch.On(to).Fourier(op, launch.Fourier{To: to, From: from, Dims: dims, Inverse: inverse, Scale: scale})
+	})
+	if to != out {
+		s.copy(out, to)
+	}
+	return s.Give(out)
+}
+
+// computed is t in the dtype in which is computed.
+func (s *scope) computed(t *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return converted(s.Op, t, t.DType().Compute()) })
+}
