@@ -257,6 +257,24 @@ def products() -> Iterator[Case]:
     yield "einsum bij,bjk->bik", case("t.einsum('bij,bjk->bik', a, b)", "a = fill(32, 64, 64); b = fill(32, 64, 64)")
 
 
+def linear() -> Iterator[Case]:
+    for n, batch in ((8, 1000), (64, 100), (512, 1)):
+        a = f"a = fill({batch}, {n}, {n}); a = a + cast({2 * n} * t.eye({n}), 'float32')"
+        system, symmetric = f"{a}; b = fill({batch}, {n}, 4)", f"{a}; s = a + a.swapaxes(-2, -1)"
+        for name, code, setup in (
+            ("solve", "t.linalg.solve(a, b)", system),
+            ("inv", "t.linalg.inv(a)", a),
+            ("det", "t.linalg.det(a)", a),
+            ("cholesky", "t.linalg.cholesky(s)", symmetric),
+            ("qr", "t.linalg.qr(a)", a),
+            ("svd", "t.linalg.svd(a)", a),
+            ("eigh", "t.linalg.eigh(s)", symmetric),
+        ):
+            yield f"{name} of {batch}, {n}²", case(code, setup)
+    yield "matrix_exp of 100, 16²", case("t.matrix_exp(a)", "a = fill(100, 16, 16)", None)
+    yield "lstsq 1000 × 100", case("t.linalg.lstsq(a, b)[0]", "a = fill(1000, 100); a[:100] += cast(t.eye(100), 'float32'); b = fill(1000, 4)")
+
+
 def search() -> Iterator[Case]:
     yield "sort 1M", case("t.sort(a)", f"a = fill({M})")
     yield "topk 10 of 1M", case("t.topk(a, 10)", f"a = fill({M})", None)
@@ -281,7 +299,7 @@ def neighbours() -> Iterator[Case]:
         yield f"{kind} tensor of 1000 x 100 to a list", case("a.tolist()", f"{data}; a = t.tensor(data)", None)
 
 
-FAMILIES = (small, memory, arithmetic, layouts, elementary, special, reductions, scans, copies, indexing, products, search, random, neighbours)
+FAMILIES = (small, memory, arithmetic, layouts, elementary, special, reductions, scans, copies, indexing, products, linear, search, random, neighbours)
 
 
 def cases() -> Iterator[tuple[str, str, Make]]:
