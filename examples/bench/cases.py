@@ -299,7 +299,23 @@ def neighbours() -> Iterator[Case]:
         yield f"{kind} tensor of 1000 x 100 to a list", case("a.tolist()", f"{data}; a = t.tensor(data)", None)
 
 
-FAMILIES = (small, memory, arithmetic, layouts, elementary, special, reductions, scans, copies, indexing, products, linear, search, random, neighbours)
+FAMILIES = (
+    small,
+    memory,
+    arithmetic,
+    layouts,
+    elementary,
+    special,
+    reductions,
+    scans,
+    copies,
+    indexing,
+    products,
+    linear,
+    search,
+    random,
+    neighbours,
+)
 
 
 def cases() -> Iterator[tuple[str, str, Make]]:
