@@ -269,6 +269,22 @@ def spectral() -> Iterator[Case]:
     window = f"w = t.hann_window(512); a = fill({M})"
     yield "stft 512 of 1M", case("t.stft(a, 512, window=w, return_complex=True)", window, None)
     yield "istft 512 of 1M", case("t.istft(a, 512, window=w)", f"{window}; a = t.stft(a, 512, window=w, return_complex=True)", None)
+def linear() -> Iterator[Case]:
+    for n, batch in ((8, 1000), (64, 100), (512, 1)):
+        a = f"a = fill({batch}, {n}, {n}); a = a + cast({2 * n} * t.eye({n}), 'float32')"
+        system, symmetric = f"{a}; b = fill({batch}, {n}, 4)", f"{a}; s = a + a.swapaxes(-2, -1)"
+        for name, code, setup in (
+            ("solve", "t.linalg.solve(a, b)", system),
+            ("inv", "t.linalg.inv(a)", a),
+            ("det", "t.linalg.det(a)", a),
+            ("cholesky", "t.linalg.cholesky(s)", symmetric),
+            ("qr", "t.linalg.qr(a)", a),
+            ("svd", "t.linalg.svd(a)", a),
+            ("eigh", "t.linalg.eigh(s)", symmetric),
+        ):
+            yield f"{name} of {batch}, {n}²", case(code, setup)
+    yield "matrix_exp of 100, 16²", case("t.matrix_exp(a)", "a = fill(100, 16, 16)", None)
+    yield "lstsq 1000 × 100", case("t.linalg.lstsq(a, b)[0]", "a = fill(1000, 100); a[:100] += cast(t.eye(100), 'float32'); b = fill(1000, 4)")
 
 
 def search() -> Iterator[Case]:
@@ -308,6 +324,7 @@ FAMILIES = (
     indexing,
     products,
     spectral,
+    linear,
     search,
     random,
     neighbours,
