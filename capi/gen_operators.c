@@ -2023,6 +2023,20 @@ static intptr_t packed_is_grad_enabled(lt_value *a) {
   return status;
 }
 
+static intptr_t packed_is_inference(lt_value *a) {
+  bool r0 = 0;
+  tensor_status status = tensor_is_inference(a[0].pointer, &r0);
+  a[0].i = r0;
+  return status;
+}
+
+static intptr_t packed_is_inference_mode_enabled(lt_value *a) {
+  bool r0 = 0;
+  tensor_status status = tensor_is_inference_mode_enabled(&r0);
+  a[0].i = r0;
+  return status;
+}
+
 static intptr_t packed_is_leaf(lt_value *a) {
   bool r0 = 0;
   tensor_status status = tensor_is_leaf(a[0].pointer, &r0);
@@ -4029,6 +4043,8 @@ static intptr_t packed_set_grad(lt_value *a) { return tensor_set_grad(a[0].point
 
 static intptr_t packed_set_grad_enabled(lt_value *a) { return tensor_set_grad_enabled(a[0].i); }
 
+static intptr_t packed_set_inference_mode(lt_value *a) { return tensor_set_inference_mode(a[0].i); }
+
 static intptr_t packed_set_memory_limit(lt_value *a) { return tensor_set_memory_limit(a[0].i); }
 
 static intptr_t packed_set_num_threads(lt_value *a) { return tensor_set_num_threads(a[0].i); }
@@ -5233,6 +5249,12 @@ static intptr_t packed_unsqueeze(lt_value *a) {
 }
 
 static intptr_t packed_unsqueeze_(lt_value *a) { return tensor_unsqueeze_(a[0].pointer, a[1].i); }
+
+static intptr_t packed_untracked(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_untracked(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
 
 static intptr_t packed_untyped_storage(lt_value *a) { return tensor_untyped_storage(a[0].pointer, (tensor_storage_t **)&a[0].pointer); }
 
@@ -6787,6 +6809,10 @@ static const lt_parameter of_is_contiguous[] = {
 static const lt_parameter of_is_grad[] = {
     {"input", 'T', 0, {0}},
     {"other", 'T', 0, {0}},
+};
+
+static const lt_parameter of_is_inference[] = {
+    {"input", 'T', 0, {0}},
 };
 
 static const lt_parameter of_is_leaf[] = {
@@ -8455,6 +8481,10 @@ static const lt_parameter of_set_grad_enabled[] = {
     {"enabled", 'B', 0, {0}},
 };
 
+static const lt_parameter of_set_inference_mode[] = {
+    {"enabled", 'B', 0, {0}},
+};
+
 static const lt_parameter of_set_memory_limit[] = {
     {"nbytes", 'I', 0, {0}},
 };
@@ -9366,6 +9396,10 @@ static const lt_parameter of_unsqueeze[] = {
     {"dim", 'I', 0, {0}},
 };
 
+static const lt_parameter of_untracked[] = {
+    {"input", 'T', 0, {0}},
+};
+
 static const lt_parameter of_untyped_storage[] = {
     {"input", 'T', 0, {0}},
 };
@@ -9752,6 +9786,8 @@ lt_operator lt_operators[] = {
     {"is_contiguous", {{packed_is_contiguous, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_contiguous, 2, "B", "(Tensor input, *, memory_format memory_format=contiguous_format)", -1, 0},
     {"is_grad", {{packed_is_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_grad, 2, "B", "(Tensor input, Tensor other)", -1, 0},
     {"is_grad_enabled", {{packed_is_grad_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "B", "()", -1, 0},
+    {"is_inference", {{packed_is_inference, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_inference, 1, "B", "(Tensor input)", -1, 0},
+    {"is_inference_mode_enabled", {{packed_is_inference_mode_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "B", "()", -1, 0},
     {"is_leaf", {{packed_is_leaf, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_leaf, 1, "B", "(Tensor input)", -1, 0},
     {"is_neg", {{packed_is_neg, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_neg, 1, "B", "(Tensor input)", -1, 0},
     {"is_nonzero", {{packed_is_nonzero, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_nonzero, 1, "B", "(Tensor input)", -1, 0},
@@ -10044,6 +10080,7 @@ lt_operator lt_operators[] = {
     {"set_detect_anomaly", {{packed_set_detect_anomaly, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_detect_anomaly, 2, "", "(bool enabled, bool check_nan)", -1, 0},
     {"set_grad", {{packed_set_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_grad, 2, "", "(Tensor input, Tensor grad)", -1, 0},
     {"set_grad_enabled", {{packed_set_grad_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_grad_enabled, 1, "", "(bool enabled)", -1, 0},
+    {"set_inference_mode", {{packed_set_inference_mode, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_inference_mode, 1, "", "(bool enabled)", -1, 0},
     {"set_memory_limit", {{packed_set_memory_limit, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_memory_limit, 1, "", "(int nbytes)", -1, 0},
     {"set_num_threads", {{packed_set_num_threads, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_num_threads, 1, "", "(int n)", -1, 0},
     {"set_requires_grad", {{packed_set_requires_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_requires_grad, 2, "", "(Tensor input, bool requires_grad=True)", -1, 0},
@@ -10213,6 +10250,7 @@ lt_operator lt_operators[] = {
     {"unsafe_split", {{packed_unsafe_split, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unsafe_split, 3, "A", "(Tensor input, int split_size, int dim=0)", -1, LT_BRIEF},
     {"unsafe_split_with_sizes", {{packed_unsafe_split_with_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unsafe_split_with_sizes, 3, "A", "(Tensor input, sequence of int split_sizes, int dim=0)", -1, LT_BRIEF},
     {"unsqueeze", {{packed_unsqueeze, NULL}, {packed_unsqueeze_, NULL}, {NULL, NULL}}, of_unsqueeze, 2, "T", "(Tensor input, int dim)", -1, LT_BRIEF},
+    {"untracked", {{packed_untracked, NULL}, {NULL, NULL}, {NULL, NULL}}, of_untracked, 1, "T", "(Tensor input)", -1, 0},
     {"untyped_storage", {{packed_untyped_storage, NULL}, {NULL, NULL}, {NULL, NULL}}, of_untyped_storage, 1, "W", "(Tensor input)", -1, 0},
     {"vander", {{packed_vander, NULL}, {NULL, NULL}, {NULL, NULL}}, of_vander, 3, "T", "(Tensor x, int N=None, bool increasing=False)", -1, 0},
     {"var", {{packed_var, NULL}, {NULL, NULL}, {NULL, NULL}}, of_var, 2, "T", "(Tensor input, bool unbiased=True)", -1, 0},
@@ -10237,4 +10275,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 744;
+const int lt_operator_count = 748;

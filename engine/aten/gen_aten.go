@@ -513,6 +513,16 @@ func (c Ctx) IsGrad(self, other *tensor.Tensor) (bool, error) {
 	return recorded.IsGrad(c, self, other)
 }
 
+// Untracked is the operator untracked.
+func (c Ctx) Untracked(self *tensor.Tensor) (*tensor.Tensor, error) {
+	return recorded.Untracked(c, self)
+}
+
+// IsInference is the operator is_inference.
+func (c Ctx) IsInference(self *tensor.Tensor) (bool, error) {
+	return recorded.IsInference(c, self)
+}
+
 // Eq is the operator eq.
 func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {

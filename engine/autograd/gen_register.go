@@ -45,5 +45,7 @@ func init() {
 		SetAnomalyWatcher:              SetAnomalyWatcher,
 		Handle:                         Handle,
 		IsGrad:                         IsGrad,
+		Untracked:                      Untracked,
+		IsInference:                    IsInference,
 	})
 }

@@ -163,12 +163,26 @@ func NodeContext(_ aten.Ctx, self tensor.Node) (data unsafe.Pointer, err error) 
 }
 
 // GetVersion is how often operators have written to the storage of self.
-func GetVersion(_ aten.Ctx, self *tensor.Tensor) (int64, error) { return self.Storage().Version(), nil }
+func GetVersion(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
+	if inferred(self) {
+		return 0, status.Runtimef("Inference tensors do not track version counter.")
+	}
+	return self.Storage().Version(), nil
+}
 
 // IncrementVersion counts a write.
 func IncrementVersion(_ aten.Ctx, self *tensor.Tensor) error {
 	self.Storage().Wrote()
 	return nil
+}
+
+// Untracked is self without its history; writes to it are not counted.
+func Untracked(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	t := self.Alias()
+	forgetHistory(t)
+	t.SetApart()
+	t.Silence()
+	return t, nil
 }
 
 // Handle is self for another handle.

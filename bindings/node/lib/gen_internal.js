@@ -29,5 +29,8 @@ module.exports = {
     'handle',
     'handleAsync',
     'isGrad',
+    'untracked',
+    'untrackedAsync',
+    'isInference',
   ],
 };

@@ -67,6 +67,8 @@ GRADIENTS = (
     "set_anomaly_watcher",
     "handle",
     "is_grad",
+    "untracked",
+    "is_inference",
 )
 REASONS |= {f"tensor_{name}": "is about what was recorded before; capi/test/gradients.c and law hostile" for name in GRADIENTS}
 
