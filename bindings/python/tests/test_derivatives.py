@@ -45,3 +45,18 @@ def test_second_derivatives_of_logcumsumexp(dtype):
     wanted = [-2 * p[0] * (1 - p[0]), 2 * p[0] * p[1], 2 * p[0] * p[2], 0]
     assert torch.allclose(slope.detach().real, torch.tensor([1 - 2 * p[0], -2 * p[1], -2 * p[2], 0]).to(slope.real.dtype), atol=1e-6)
     assert torch.allclose(bend.real, torch.tensor(wanted).to(bend.real.dtype), atol=1e-6)
+
+
+def test_views_of_one_call_that_overlap():
+    """Each adds what comes to it."""
+    split = {"tensor_split": ((6,), 0), "hsplit": ((2, 6), 1), "vsplit": ((6, 2), 0), "dsplit": ((1, 2, 6), 2)}
+    for name, (sizes, dim) in split.items():
+        x = torch.zeros(*sizes, dtype=torch.float64, requires_grad=True)
+        a, b, c = getattr(torch, name)(x, [4, 2])
+        assert not b.numel()
+        (a.sum() + 10 * b.sum() + 100 * c.sum()).backward()
+        wanted = torch.tensor([1.0, 1, 101, 101, 100, 100]).double()
+        assert torch.equal(x.grad.movedim(dim, -1), wanted.expand(x.movedim(dim, -1).shape)), name
+    z = torch.zeros(3, dtype=torch.complex64, requires_grad=True)
+    sum((part * 1j).real.sum() for part in z.conj().tensor_split([2, 1])).backward()
+    assert z.grad.tolist() == [1j, 2j, 1j]
