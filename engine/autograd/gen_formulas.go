@@ -5663,7 +5663,7 @@ func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('*', s.grad(0), s.after(1, s.keep(s.c.MaskedFill(nil, s.log(s.saved(other_)), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Le(nil, s.saved(other_), s.int(0)))))))), s.int(0)))), right)
+				return s.after(2, s.keep(s.c.MaskedFill(nil, s.hand(s.keep(s.c.Xlogy(nil, s.grad(0), s.saved(other_)))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Le(nil, s.saved(other_), s.int(0)))))))), s.int(0))))
 			}
 			return s.binary('/', s.mul(s.grad(0), s.saved(self_)), s.saved(other_), left)
 		}
@@ -5726,10 +5726,32 @@ func recordHeaviside(c aten.Ctx, out, self, values *tensor.Tensor) (result *tens
 }
 
 func recordLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if !recording(c, self, other) {
-		return c.Past(tensor.Gradient).Ldexp(out, self, other)
+	r, err := begin(c, "ldexp", "LdexpBackward0", out, self, other)
+	if err != nil {
+		return
 	}
-	return compose(c, "ldexp", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.mul(self, s.pow(s.float(2.0), other)) })
+	other_ := r.save(other, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Ldexp(out, self, other)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.Ldexp(nil, s.grad(0), s.conj(s.saved(other_))))
+			}
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.float(0.6931471805599453)))))), right)
+		}
+	}
+	return
 }
 
 func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaResult *tensor.Tensor, exponentResult *tensor.Tensor, err error) {
@@ -5886,7 +5908,7 @@ func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('*', s.grad(0), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand(s.keep(s.c.Log1p(nil, s.saved(other_)))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Le(nil, s.saved(other_), s.int(-1)))))))), s.int(0)))), right)
+				return s.after(2, s.keep(s.c.MaskedFill(nil, s.hand(s.keep(s.c.SpecialXlog1py(nil, s.grad(0), s.saved(other_)))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Le(nil, s.saved(other_), s.int(-1)))))))), s.int(0))))
 			}
 			return s.binary('/', s.mul(s.grad(0), s.saved(self_)), (s.add(s.saved(other_), s.int(1))), left|right)
 		}

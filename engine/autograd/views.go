@@ -107,7 +107,8 @@ func (v *Variable) turn(next replay) {
 	}
 }
 
-// unview is the gradient of what was viewed: what comes from the views in their places, and zeros elsewhere.
+// unview is the gradient of what was viewed: what comes from the views in their places, added up where they overlap, and zeros
+// elsewhere.
 func (s *steps) unview(origin like, grads []*tensor.Tensor, again replay) *tensor.Tensor {
 	r, err := begin(s.c, "backward", "ViewBackwardBackward0", nil, grads...)
 	s.check(err)
@@ -117,7 +118,12 @@ func (s *steps) unview(origin like, grads []*tensor.Tensor, again replay) *tenso
 		if grads[i] == nil {
 			continue
 		}
-		s.check(r.c.Copy(part, grads[i], false))
+		if i == 0 {
+			s.check(r.c.Copy(part, grads[i], false))
+			continue
+		}
+		_, err := r.c.Add(part, part, grads[i], one)
+		s.check(err)
 	}
 	if r.finish(nil, made) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {

@@ -269,6 +269,8 @@ def spectral() -> Iterator[Case]:
     window = f"w = t.hann_window(512); a = fill({M})"
     yield "stft 512 of 1M", case("t.stft(a, 512, window=w, return_complex=True)", window, None)
     yield "istft 512 of 1M", case("t.istft(a, 512, window=w)", f"{window}; a = t.stft(a, 512, window=w, return_complex=True)", None)
+
+
 def linear() -> Iterator[Case]:
     for n, batch in ((8, 1000), (64, 100), (512, 1)):
         a = f"a = fill({batch}, {n}, {n}); a = a + cast({2 * n} * t.eye({n}), 'float32')"

@@ -47,6 +47,7 @@ def test_second_derivatives_of_logcumsumexp(dtype):
     assert torch.allclose(bend.real, torch.tensor(wanted).to(bend.real.dtype), atol=1e-6)
 
 
+<<<<<<< HEAD
 def slopes(function, *values):
     leaves = [torch.tensor(v, requires_grad=True) for v in values]
     return [t.tolist() for t in torch.autograd.grad(function(*leaves).sum(), leaves, materialize_grads=True)]
@@ -69,3 +70,38 @@ def test_limits_that_elements_are_equal_to():
 
 def test_atan2_of_zeros():
     assert slopes(torch.atan2, [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]) == [[0, 1, 0], [0, 0, -1]]
+=======
+def test_views_of_one_call_that_overlap():
+    """Each adds what comes to it."""
+    split = {"tensor_split": ((6,), 0), "hsplit": ((2, 6), 1), "vsplit": ((6, 2), 0), "dsplit": ((1, 2, 6), 2)}
+    for name, (sizes, dim) in split.items():
+        x = torch.zeros(*sizes, dtype=torch.float64, requires_grad=True)
+        a, b, c = getattr(torch, name)(x, [4, 2])
+        assert not b.numel()
+        (a.sum() + 10 * b.sum() + 100 * c.sum()).backward()
+        wanted = torch.tensor([1.0, 1, 101, 101, 100, 100]).double()
+        assert torch.equal(x.grad.movedim(dim, -1), wanted.expand(x.movedim(dim, -1).shape)), name
+    z = torch.zeros(3, dtype=torch.complex64, requires_grad=True)
+    sum((part * 1j).real.sum() for part in z.conj().tensor_split([2, 1])).backward()
+    assert z.grad.tolist() == [1j, 2j, 1j]
+
+
+@pytest.mark.parametrize("seven", [7, 7.0, torch.tensor(7.0)])
+def test_logarithms_of_numbers_are_not_rounded_to_another_dtype(seven):
+    x = torch.tensor([2.0], dtype=torch.float64, requires_grad=True)
+    for product, wanted in ((torch.xlogy, math.log(7)), (torch.special.xlogy, math.log(7)), (torch.special.xlog1py, math.log(8))):
+        (slope,) = torch.autograd.grad(product(x, seven), x)
+        assert slope.item() == pytest.approx(wanted, rel=1e-15)
+    assert torch.autograd.grad(torch.xlogy(x * 0, 0), x)[0].item() == 0
+
+
+def test_ldexp_has_the_gradients_of_a_product():
+    x = torch.tensor([1e-300, 3.0], dtype=torch.float64, requires_grad=True)
+    y = torch.ldexp(x, torch.tensor([1000, -2]))
+    assert type(y.grad_fn).__name__ == "LdexpBackward0"
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0**1000, 0.25]
+    n = torch.tensor([1.5], requires_grad=True)
+    torch.ldexp(torch.tensor([3.0]), n).backward()
+    assert n.grad.item() == pytest.approx(3 * 2**1.5 * math.log(2))
+>>>>>>> w-mendops
