@@ -47,7 +47,6 @@ def test_second_derivatives_of_logcumsumexp(dtype):
     assert torch.allclose(bend.real, torch.tensor(wanted).to(bend.real.dtype), atol=1e-6)
 
 
-<<<<<<< HEAD
 def slopes(function, *values):
     leaves = [torch.tensor(v, requires_grad=True) for v in values]
     return [t.tolist() for t in torch.autograd.grad(function(*leaves).sum(), leaves, materialize_grads=True)]
@@ -70,7 +69,8 @@ def test_limits_that_elements_are_equal_to():
 
 def test_atan2_of_zeros():
     assert slopes(torch.atan2, [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]) == [[0, 1, 0], [0, 0, -1]]
-=======
+
+
 def test_views_of_one_call_that_overlap():
     """Each adds what comes to it."""
     split = {"tensor_split": ((6,), 0), "hsplit": ((2, 6), 1), "vsplit": ((6, 2), 0), "dsplit": ((1, 2, 6), 2)}
@@ -104,4 +104,3 @@ def test_ldexp_has_the_gradients_of_a_product():
     n = torch.tensor([1.5], requires_grad=True)
     torch.ldexp(torch.tensor([3.0]), n).backward()
     assert n.grad.item() == pytest.approx(3 * 2**1.5 * math.log(2))
->>>>>>> w-mendops
