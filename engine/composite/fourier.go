@@ -128,14 +128,16 @@ func (f *fourier) points() float64 {
 	return n
 }
 
-// floating is self with integers and bool in the default dtype.
-func (f *fourier) floating() *tensor.Tensor {
-	d := f.self.DType()
-	if d.Category() < dtype.Floating {
-		d = dtype.Default()
+// dtype is that of self, the default dtype for integers and bool.
+func (f *fourier) dtype() dtype.DType {
+	if d := f.self.DType(); d.Category() >= dtype.Floating {
+		return d
 	}
-	return f.cast(f.self, d)
+	return dtype.Default()
 }
+
+// floating is self in the dtype in which is computed.
+func (f *fourier) floating() *tensor.Tensor { return f.cast(f.self, f.dtype().Compute()) }
 
 // resized is t with the sizes of dims cut off or filled up with zeros.
 func (f *fourier) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
@@ -168,6 +170,11 @@ func (f *fourier) all() []int64 {
 
 // delivered hands t over, or writes it to out, which may be wider or narrower than the result.
 func (f *fourier) delivered(t *tensor.Tensor) (*tensor.Tensor, error) {
+	if f.Err == nil && t.DType().IsComplex() {
+		t = f.cast(t, f.dtype().ToComplex())
+	} else if f.Err == nil {
+		t = f.cast(t, f.dtype().ToReal())
+	}
 	if f.Err == nil && f.out != nil {
 		d := f.out.DType()
 		switch {

@@ -12,7 +12,7 @@ import sys
 
 TIERS = ("baseline", "avx2", "avx512")
 POINTS = {
-    "powers of two": [2**k for k in range(1, 21)],
+    "powers of two": [2**k for k in range(1, 18)],
     "products of 2 to 13": [
         6,
         12,
@@ -27,13 +27,10 @@ POINTS = {
         16807,
         30030,
         44100,
-        1 << 17,
-        531441,
-        1000000,
     ],
     "primes up to 127": [3, 5, 7, 11, 13, 17, 31, 61, 97, 127],
-    "primes by Rader's method": [131, 257, 1009, 4001, 65537, 114661],
-    "all other numbers, by Bluestein's": [262, 263, 1018, 10007, 20014, 99991, 1000003],
+    "primes by Rader's method": [131, 257, 1009, 4001, 65537],
+    "all other numbers, by Bluestein's": [262, 263, 1018, 10007, 20014],
 }
 KINDS = ("fft", "ifft", "rfft", "irfft")
 
