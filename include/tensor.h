@@ -3442,10 +3442,18 @@ TENSOR_API tensor_status tensor_is_anomaly_check_nan_enabled(bool *out);
 TENSOR_API tensor_status tensor_set_anomaly_watcher(tensor_watcher watcher, void *context);
 
 // Another handle to `self`, which shares its memory and its history, and has the geometry that it has now.
-TENSOR_API tensor_status tensor_handle(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_new_handle(const tensor_t *self, tensor_t **out);
 
 // Whether `other` is the gradient of `self` as `grad` gives it: over the same memory, and of the same geometry.
 TENSOR_API tensor_status tensor_is_grad(const tensor_t *self, const tensor_t *other, bool *out);
+
+// `self` without its history, over the same memory: what operators write to it is not counted, so that what recorded calls saved
+// counts as unchanged.
+TENSOR_API tensor_status tensor_untracked(const tensor_t *self, tensor_t **out);
+
+// Whether `self` was made in inference mode, or is a view of such a tensor: recorded calls do not save it, and outside of that
+// mode it is not written to.
+TENSOR_API tensor_status tensor_is_inference(const tensor_t *self, bool *out);
 
 // ------------------------------------------------------------------------------------------------- storages and memory
 
@@ -3763,6 +3771,13 @@ TENSOR_API tensor_status tensor_set_grad_enabled(bool enabled);
 
 // Whether operations of the calling thread are recorded for gradients: true when a thread starts.
 TENSOR_API tensor_status tensor_is_grad_enabled(bool *out);
+
+// Begins inference mode for the calling thread, or ends it: operations are not recorded for gradients, and the tensors that they
+// make take no part in recorded ones. Sets set_grad_enabled to the opposite.
+TENSOR_API tensor_status tensor_set_inference_mode(bool enabled);
+
+// Whether the calling thread is in inference mode.
+TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out);
 
 // Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available.
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out);

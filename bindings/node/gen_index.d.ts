@@ -5140,6 +5140,15 @@ export function setGradEnabled(enabled: boolean): void;
  */
 export function isGradEnabled(): boolean;
 /**
+ * Begins inference mode for the calling thread, or ends it: operations are not recorded for gradients, and the tensors that they
+ * make take no part in recorded ones. Sets set_grad_enabled to the opposite.
+ */
+export function setInferenceMode(enabled: boolean): void;
+/**
+ * Whether the calling thread is in inference mode.
+ */
+export function isInferenceModeEnabled(): boolean;
+/**
  * Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available.
  */
 export function parseDevice(text: string): Device;

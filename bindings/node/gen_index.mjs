@@ -382,6 +382,7 @@ const lt_inverse = lt.inverse;
 const lt_inverseAsync = lt.inverseAsync;
 const lt_isConj = lt.isConj;
 const lt_isGradEnabled = lt.isGradEnabled;
+const lt_isInferenceModeEnabled = lt.isInferenceModeEnabled;
 const lt_isNeg = lt.isNeg;
 const lt_isNonzero = lt.isNonzero;
 const lt_isReadOnly = lt.isReadOnly;
@@ -703,6 +704,7 @@ const lt_setAsyncThreads = lt.setAsyncThreads;
 const lt_setDefaultDevice = lt.setDefaultDevice;
 const lt_setDefaultDtype = lt.setDefaultDtype;
 const lt_setGradEnabled = lt.setGradEnabled;
+const lt_setInferenceMode = lt.setInferenceMode;
 const lt_setMemoryLimit = lt.setMemoryLimit;
 const lt_setNumThreads = lt.setNumThreads;
 const lt_sgn = lt.sgn;
@@ -1238,6 +1240,7 @@ export {
   lt_inverseAsync as inverseAsync,
   lt_isConj as isConj,
   lt_isGradEnabled as isGradEnabled,
+  lt_isInferenceModeEnabled as isInferenceModeEnabled,
   lt_isNeg as isNeg,
   lt_isNonzero as isNonzero,
   lt_isReadOnly as isReadOnly,
@@ -1559,6 +1562,7 @@ export {
   lt_setDefaultDevice as setDefaultDevice,
   lt_setDefaultDtype as setDefaultDtype,
   lt_setGradEnabled as setGradEnabled,
+  lt_setInferenceMode as setInferenceMode,
   lt_setMemoryLimit as setMemoryLimit,
   lt_setNumThreads as setNumThreads,
   lt_sgn as sgn,

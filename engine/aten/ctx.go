@@ -94,7 +94,7 @@ func refused(op string, key tensor.Keys) error {
 
 // wrote counts a write to what an operator was given to write to, whether it succeeded or not.
 func wrote(t *tensor.Tensor) {
-	if t != nil {
+	if t != nil && !t.Silent() {
 		t.Storage().Wrote()
 	}
 }

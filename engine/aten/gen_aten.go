@@ -503,14 +503,24 @@ func (c Ctx) SetAnomalyWatcher(function, data unsafe.Pointer) error {
 	return recorded.SetAnomalyWatcher(c, function, data)
 }
 
-// Handle is the operator handle.
-func (c Ctx) Handle(self *tensor.Tensor) (*tensor.Tensor, error) {
-	return recorded.Handle(c, self)
+// NewHandle is the operator new_handle.
+func (c Ctx) NewHandle(self *tensor.Tensor) (*tensor.Tensor, error) {
+	return recorded.NewHandle(c, self)
 }
 
 // IsGrad is the operator is_grad.
 func (c Ctx) IsGrad(self, other *tensor.Tensor) (bool, error) {
 	return recorded.IsGrad(c, self, other)
+}
+
+// Untracked is the operator untracked.
+func (c Ctx) Untracked(self *tensor.Tensor) (*tensor.Tensor, error) {
+	return recorded.Untracked(c, self)
+}
+
+// IsInference is the operator is_inference.
+func (c Ctx) IsInference(self *tensor.Tensor) (bool, error) {
+	return recorded.IsInference(c, self)
 }
 
 // Eq is the operator eq.

@@ -11,11 +11,13 @@ import (
 )
 
 // SetRequiresGrad says whether the gradient of a leaf is wanted.
-func SetRequiresGrad(_ aten.Ctx, self *tensor.Tensor, on bool) error {
+func SetRequiresGrad(c aten.Ctx, self *tensor.Tensor, on bool) error {
 	v := variableOf(self)
 	switch {
 	case on && !differentiable(self):
 		return status.Runtimef("Only Tensors of floating point and complex dtype can require gradients, not one of %v", self.DType())
+	case on && inferred(self) && !c.Inferring():
+		return status.Runtimef("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
 	case v != nil && (v.node != nil || v.view != nil && wanted(v.view.base)):
 		if on {
 			return nil
@@ -96,6 +98,9 @@ func IsGrad(_ aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 // SetGrad gives self a gradient, or takes it away where grad is nil.
 func SetGrad(_ aten.Ctx, self, grad *tensor.Tensor) error {
 	if grad != nil {
+		if grad == self {
+			return status.Runtimef("can't assign Variable as its own grad")
+		}
 		if err := fits(self, grad); err != nil {
 			return err
 		}
@@ -186,6 +191,9 @@ func Backward(c aten.Ctx, tensors, grads []*tensor.Tensor, retain ops.Bool, crea
 
 // AutogradGrad are the gradients of outputs with respect to inputs, nil for those on which they do not depend.
 func AutogradGrad(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
+	if len(inputs) == 0 {
+		return nil, status.Runtimef("`inputs` argument to `grad()` cannot be empty.")
+	}
 	r := start(c, keeps(retain, create), create)
 	defer r.close()
 	goals, err := r.begin(outputs, grads, inputs, true)

@@ -304,7 +304,7 @@ func (v *Variable) accumulate(c aten.Ctx, t, grad *tensor.Tensor, create bool) e
 		v.grad = made
 		return err
 	}
-	if !create && v.grad.History() == nil {
+	if !create {
 		_, err := c.Add(v.grad, v.grad, grad, one)
 		return err
 	}

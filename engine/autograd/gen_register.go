@@ -43,7 +43,9 @@ func init() {
 		IsAnomalyEnabled:               IsAnomalyEnabled,
 		IsAnomalyCheckNanEnabled:       IsAnomalyCheckNanEnabled,
 		SetAnomalyWatcher:              SetAnomalyWatcher,
-		Handle:                         Handle,
+		NewHandle:                      NewHandle,
 		IsGrad:                         IsGrad,
+		Untracked:                      Untracked,
+		IsInference:                    IsInference,
 	})
 }

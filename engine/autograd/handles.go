@@ -163,7 +163,12 @@ func NodeContext(_ aten.Ctx, self tensor.Node) (data unsafe.Pointer, err error) 
 }
 
 // GetVersion is how often operators have written to the storage of self.
-func GetVersion(_ aten.Ctx, self *tensor.Tensor) (int64, error) { return self.Storage().Version(), nil }
+func GetVersion(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
+	if inferred(self) {
+		return 0, status.Runtimef("Inference tensors do not track version counter.")
+	}
+	return self.Storage().Version(), nil
+}
 
 // IncrementVersion counts a write.
 func IncrementVersion(_ aten.Ctx, self *tensor.Tensor) error {
@@ -171,5 +176,14 @@ func IncrementVersion(_ aten.Ctx, self *tensor.Tensor) error {
 	return nil
 }
 
-// Handle is self for another handle.
-func Handle(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) { return self.Alias(), nil }
+// Untracked is self without its history; writes to it are not counted.
+func Untracked(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	t := self.Alias()
+	forgetHistory(t)
+	t.SetApart()
+	t.Silence()
+	return t, nil
+}
+
+// NewHandle is self for another handle.
+func NewHandle(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) { return self.Alias(), nil }

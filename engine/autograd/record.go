@@ -14,13 +14,20 @@ type call struct {
 	node *Node    // nil where nothing is recorded
 	out  *tensor.Tensor
 	view bool  // out gets another geometry, and its elements stay as they are
+	mark mark  // of the views of the first operand, where they have no history
 	err  error // of what was to be saved
 }
 
 // begin decides whether a call is recorded, and refuses one that cannot be. The node has an edge for each of the operands.
 func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
 	r := call{c: c.Past(tensor.Gradient), out: out}
+	if err := writable(c, op, out); err != nil {
+		return r, err
+	}
 	if !recording(c, operands...) {
+		if len(operands) > 0 {
+			r.mark = ofViews(c, operands[0])
+		}
 		if out != nil && (len(operands) == 0 || out != operands[0]) && recording(c, out) {
 			return r, writes(op, "the tensor given as out")
 		}
@@ -54,7 +61,7 @@ func (r *call) checkOut(op string, self *tensor.Tensor) error {
 	v := variableOf(self)
 	switch {
 	case v == nil:
-		return alone(op, self)
+		return join(op, self)
 	case v.fixed:
 		return status.Runtimef("Output %d of %s is a view and is being modified inplace. This view was created inside a custom Function (or because an input was returned as-is) and the "+
 			"autograd logic to handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. "+
@@ -73,15 +80,6 @@ func (r *call) checkOut(op string, self *tensor.Tensor) error {
 	return nil
 }
 
-// alone refuses to give a plain tensor a history that others over its memory would not know of: plain views are not tracked.
-func alone(op string, t *tensor.Tensor) error {
-	if t.Storage().Refs() == 1 {
-		return nil
-	}
-	return status.NotImplementedf("%s_: in place, this gives a history to a tensor without one that shares its memory with others, which would not have it; "+
-		"write to the only tensor over the memory, by an index where it is a part: x[i] = y", op)
-}
-
 // wants tells whether the gradient of operand i is wanted.
 func (r *call) wants(i int) bool { return r.node != nil && r.node.edges[i].Node != nil }
 
@@ -89,6 +87,9 @@ func (r *call) wants(i int) bool { return r.node != nil && r.node.edges[i].Node 
 // need it are wanted. What the call writes over is kept as a copy.
 func (r *call) save(t *tensor.Tensor, needed bool) int {
 	if !needed || t == nil || r.err != nil {
+		return -1
+	}
+	if r.err = savable(t); r.err != nil {
 		return -1
 	}
 	s := saved{from: edgeTo(t), of: variableOf(t)}
@@ -222,6 +223,9 @@ func (r *call) mayView(err error, self, result *tensor.Tensor) bool {
 
 // into records a composition that writes to out: as a copy of its result. Where it writes to self, its steps have a copy of that.
 func into(c aten.Ctx, op string, out, self *tensor.Tensor, run func(out, self *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	if err := writable(c, op, out); err != nil {
+		return nil, err
+	}
 	if out == nil || !c.Recording() {
 		return run(out, self)
 	}

@@ -22,6 +22,7 @@ type Variable struct {
 	changes     int            // how often an operator in place has given the tensor another node
 	fixed       bool           // of a function of the program's, which has made it as a view: it must not be written to
 	listeners   *listeners     // of a leaf
+	inferred    bool           // of a tensor that was made in inference mode
 }
 
 // Retain is part of tensor.History.
@@ -52,11 +53,11 @@ func (v *Variable) Release() {
 }
 
 // Describe is part of tensor.History.
-func (v *Variable) Describe() (call string, wanted bool) {
+func (v *Variable) Describe() (call string, needed bool) {
 	if v.node != nil {
 		call = v.node.name
 	}
-	return call, v.requires
+	return call, v.requires || v.view != nil && wanted(v.view.base)
 }
 
 // variableOf is the history of a tensor, nil for a plain one.
@@ -74,6 +75,7 @@ func track(t *tensor.Tensor) *Variable {
 	if v == nil {
 		v = new(Variable)
 		v.refs.Store(1)
+		v.inferred = inferred(t)
 		t.SetHistory(v)
 	}
 	return v

@@ -57,9 +57,15 @@ type viewed struct {
 // views is finish for views, which have no history but their own, or for the tensor itself, viewed in place.
 func (r *call) views(err error, results ...*tensor.Tensor) bool {
 	r.view = r.out != nil
+	if r.mark != 0 && err == nil && !r.view {
+		for _, t := range results {
+			t.SetHistory(r.mark)
+		}
+		return false
+	}
 	for _, t := range results {
 		if t != nil && t.History() != nil && !r.view {
-			t.SetHistory(nil)
+			forgetHistory(t)
 		}
 	}
 	return r.finish(err, results...)
@@ -218,7 +224,7 @@ func (s *steps) spliced(t, given *tensor.Tensor, again replay, at int) *tensor.T
 func recordDetach(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	t, err := c.Past(tensor.Gradient).Detach(self)
 	if err == nil {
-		t.SetHistory(nil)
+		forgetHistory(t)
 	}
 	return t, err
 }

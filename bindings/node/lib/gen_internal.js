@@ -26,8 +26,11 @@ module.exports = {
     'setDetectAnomaly',
     'isAnomalyEnabled',
     'isAnomalyCheckNanEnabled',
-    'handle',
-    'handleAsync',
+    'newHandle',
+    'newHandleAsync',
     'isGrad',
+    'untracked',
+    'untrackedAsync',
+    'isInference',
   ],
 };

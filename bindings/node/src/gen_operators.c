@@ -611,15 +611,15 @@ static const lt_operator overloads_is_anomaly_check_nan_enabled[] = {
     {"isAnomalyCheckNanEnabled", NULL, results_is_anomaly_check_nan_enabled, 0, 0, 1, -1, {{call_is_anomaly_check_nan_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_handle(const lt_value *a, lt_value *r) { return tensor_handle(a[0].tensor, &r[0].tensor); }
-static const lt_argument arguments_handle[] = {
+static tensor_status call_new_handle(const lt_value *a, lt_value *r) { return tensor_new_handle(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_new_handle[] = {
     {"input", LT_TENSOR, 0, {0}},
 };
-static const lt_argument results_handle[] = {
+static const lt_argument results_new_handle[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
-static const lt_operator overloads_handle[] = {
-    {"handle", arguments_handle, results_handle, 1, 1, 1, -1, {{call_handle, NULL}, {NULL, NULL}, {NULL, NULL}}},
+static const lt_operator overloads_new_handle[] = {
+    {"newHandle", arguments_new_handle, results_new_handle, 1, 1, 1, -1, {{call_new_handle, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_grad(const lt_value *a, lt_value *r) { return tensor_is_grad(a[0].tensor, a[1].tensor, &r[0].b); }
@@ -632,6 +632,28 @@ static const lt_argument results_is_grad[] = {
 };
 static const lt_operator overloads_is_grad[] = {
     {"isGrad", arguments_is_grad, results_is_grad, 2, 2, 1, -1, {{call_is_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_untracked(const lt_value *a, lt_value *r) { return tensor_untracked(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_untracked[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_untracked[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_untracked[] = {
+    {"untracked", arguments_untracked, results_untracked, 1, 1, 1, -1, {{call_untracked, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_inference(const lt_value *a, lt_value *r) { return tensor_is_inference(a[0].tensor, &r[0].b); }
+static const lt_argument arguments_is_inference[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_is_inference[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_inference[] = {
+    {"isInference", arguments_is_inference, results_is_inference, 1, 1, 1, -1, {{call_is_inference, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_eq(const lt_value *a, lt_value *r) { return tensor_eq(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -5340,6 +5362,22 @@ static const lt_operator overloads_is_grad_enabled[] = {
     {"isGradEnabled", NULL, results_is_grad_enabled, 0, 0, 1, -1, {{call_is_grad_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_set_inference_mode(const lt_value *a, lt_value *r) { (void)r; return tensor_set_inference_mode(a[0].i); }
+static const lt_argument arguments_set_inference_mode[] = {
+    {"enabled", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_set_inference_mode[] = {
+    {"setInferenceMode", arguments_set_inference_mode, NULL, 1, 1, 0, -1, {{call_set_inference_mode, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_inference_mode_enabled(const lt_value *a, lt_value *r) { (void)a; return tensor_is_inference_mode_enabled(&r[0].b); }
+static const lt_argument results_is_inference_mode_enabled[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_inference_mode_enabled[] = {
+    {"isInferenceModeEnabled", NULL, results_is_inference_mode_enabled, 0, 0, 1, -1, {{call_is_inference_mode_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_parse_device(const lt_value *a, lt_value *r) { return tensor_parse_device(a[0].text, &r[0].device); }
 static const lt_argument arguments_parse_device[] = {
     {"text", LT_STR, 0, {0}},
@@ -9465,8 +9503,10 @@ const lt_entry lt_entries[] = {
     {"setDetectAnomaly", overloads_set_detect_anomaly, 1, LT_AS_FUNCTION},
     {"isAnomalyEnabled", overloads_is_anomaly_enabled, 1, LT_AS_FUNCTION},
     {"isAnomalyCheckNanEnabled", overloads_is_anomaly_check_nan_enabled, 1, LT_AS_FUNCTION},
-    {"handle", overloads_handle, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"newHandle", overloads_new_handle, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"isGrad", overloads_is_grad, 1, LT_AS_FUNCTION},
+    {"untracked", overloads_untracked, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"isInference", overloads_is_inference, 1, LT_AS_FUNCTION},
     {"eq", overloads_eq, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"ne", overloads_ne, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"notEqual", overloads_not_equal, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
@@ -9786,6 +9826,8 @@ const lt_entry lt_entries[] = {
     {"getDefaultDevice", overloads_get_default_device, 1, LT_AS_FUNCTION},
     {"setGradEnabled", overloads_set_grad_enabled, 1, LT_AS_FUNCTION},
     {"isGradEnabled", overloads_is_grad_enabled, 1, LT_AS_FUNCTION},
+    {"setInferenceMode", overloads_set_inference_mode, 1, LT_AS_FUNCTION},
+    {"isInferenceModeEnabled", overloads_is_inference_mode_enabled, 1, LT_AS_FUNCTION},
     {"parseDevice", overloads_parse_device, 1, LT_AS_FUNCTION},
     {"setNumThreads", overloads_set_num_threads, 1, LT_AS_FUNCTION},
     {"getNumThreads", overloads_get_num_threads, 1, LT_AS_FUNCTION},

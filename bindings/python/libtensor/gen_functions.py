@@ -757,14 +757,28 @@ def set_anomaly_watcher(watcher, context):
     """
 
 
-@_operator("handle")
-def handle(input):
+@_operator("new_handle")
+def new_handle(input):
     """Another handle to `input`, which shares its memory and its history, and has the geometry that it has now."""
 
 
 @_operator("is_grad")
 def is_grad(input, other):
     """Whether `other` is the gradient of `input` as `grad` gives it: over the same memory, and of the same geometry."""
+
+
+@_operator("untracked")
+def untracked(input):
+    """`input` without its history, over the same memory: what operators write to it is not counted, so that what recorded calls saved
+    counts as unchanged.
+    """
+
+
+@_operator("is_inference")
+def is_inference(input):
+    """Whether `input` was made in inference mode, or is a view of such a tensor: recorded calls do not save it, and outside of that
+    mode it is not written to.
+    """
 
 
 @_operator("eq")
@@ -3860,6 +3874,18 @@ def set_grad_enabled(enabled):
 @_operator("is_grad_enabled")
 def is_grad_enabled():
     """Whether operations of the calling thread are recorded for gradients: true when a thread starts."""
+
+
+@_operator("set_inference_mode")
+def set_inference_mode(enabled):
+    """Begins inference mode for the calling thread, or ends it: operations are not recorded for gradients, and the tensors that they
+    make take no part in recorded ones. Sets set_grad_enabled to the opposite.
+    """
+
+
+@_operator("is_inference_mode_enabled")
+def is_inference_mode_enabled():
+    """Whether the calling thread is in inference mode."""
 
 
 @_operator("parse_device")
