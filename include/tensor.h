@@ -809,7 +809,7 @@ TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t *
 // Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
 TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out);
 
-// The same bytes as elements of another dtype. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
+// The same bytes as elements of another dtype, without a history. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
 // the other strides and the storage offset must divide.
 TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dtype, tensor_t **out);
 

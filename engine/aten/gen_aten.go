@@ -24,7 +24,9 @@ func (c Ctx) Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tenso
 		return
 	}
 	r0, err = ops.Add(out, self, other, alpha)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -38,7 +40,9 @@ func (c Ctx) Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tenso
 		return
 	}
 	r0, err = ops.Sub(out, self, other, alpha)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -64,7 +68,9 @@ func (c Ctx) Mul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		return
 	}
 	r0, err = ops.Mul(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -78,7 +84,9 @@ func (c Ctx) Div(out, self, other *tensor.Tensor, rounding string) (r0 *tensor.T
 		return
 	}
 	r0, err = ops.Div(out, self, other, rounding)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -92,7 +100,9 @@ func (c Ctx) TrueDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 		return
 	}
 	r0, err = ops.TrueDivide(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -106,7 +116,9 @@ func (c Ctx) FloorDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 		return
 	}
 	r0, err = ops.FloorDivide(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -120,7 +132,9 @@ func (c Ctx) Remainder(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 		return
 	}
 	r0, err = ops.Remainder(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -134,7 +148,9 @@ func (c Ctx) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 		return
 	}
 	r0, err = ops.Fmod(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -148,7 +164,9 @@ func (c Ctx) Pow(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err err
 		return
 	}
 	r0, err = ops.Pow(out, self, exponent)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -162,7 +180,9 @@ func (c Ctx) FloatPower(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, 
 		return
 	}
 	r0, err = ops.FloatPower(out, self, exponent)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -176,7 +196,9 @@ func (c Ctx) Neg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Neg(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -202,7 +224,9 @@ func (c Ctx) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Square(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -216,7 +240,9 @@ func (c Ctx) Reciprocal(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		return
 	}
 	r0, err = ops.Reciprocal(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -230,7 +256,9 @@ func (c Ctx) Abs(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Abs(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -244,7 +272,9 @@ func (c Ctx) Sign(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Sign(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -258,7 +288,9 @@ func (c Ctx) Sgn(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Sgn(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -272,7 +304,9 @@ func (c Ctx) Copysign(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 		return
 	}
 	r0, err = ops.Copysign(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -286,7 +320,9 @@ func (c Ctx) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 		return
 	}
 	r0, err = ops.Addcmul(out, self, tensor1, tensor2, value)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -300,7 +336,9 @@ func (c Ctx) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 		return
 	}
 	r0, err = ops.Addcdiv(out, self, tensor1, tensor2, value)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -314,7 +352,9 @@ func (c Ctx) Lerp(out, self, end, weight *tensor.Tensor) (r0 *tensor.Tensor, err
 		return
 	}
 	r0, err = ops.Lerp(out, self, end, weight)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -533,7 +573,9 @@ func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		return
 	}
 	r0, err = ops.Eq(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -547,7 +589,9 @@ func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		return
 	}
 	r0, err = ops.Ne(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -561,7 +605,9 @@ func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		return
 	}
 	r0, err = ops.Lt(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -575,7 +621,9 @@ func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		return
 	}
 	r0, err = ops.Le(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -589,7 +637,9 @@ func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		return
 	}
 	r0, err = ops.Gt(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -603,7 +653,9 @@ func (c Ctx) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		return
 	}
 	r0, err = ops.Ge(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -701,7 +753,9 @@ func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Isposinf(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -715,7 +769,9 @@ func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Isneginf(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -729,7 +785,9 @@ func (c Ctx) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Signbit(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -743,7 +801,9 @@ func (c Ctx) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, err er
 		return
 	}
 	r0, err = ops.ComplexParts(out, re, im)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -757,7 +817,9 @@ func (c Ctx) Polar(out, abs, angle *tensor.Tensor) (r0 *tensor.Tensor, err error
 		return
 	}
 	r0, err = ops.Polar(out, abs, angle)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -831,7 +893,9 @@ func (c Ctx) ConjPhysical(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		return
 	}
 	r0, err = ops.ConjPhysical(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -869,7 +933,9 @@ func (c Ctx) Angle(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Angle(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -919,7 +985,9 @@ func (c Ctx) Copy(self, src *tensor.Tensor, x2 bool) (err error) {
 		return
 	}
 	err = ops.Copy(self, src, x2)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -933,7 +1001,9 @@ func (c Ctx) Fill(out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err error
 		return
 	}
 	r0, err = ops.Fill(out, self, value)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -947,7 +1017,9 @@ func (c Ctx) Zero(self *tensor.Tensor) (err error) {
 		return
 	}
 	err = ops.Zero(self)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -997,7 +1069,9 @@ func (c Ctx) Resize(self *tensor.Tensor, size []int64, f shape.MemoryFormat) (er
 		return
 	}
 	err = ops.Resize(self, size, f)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -1011,7 +1085,9 @@ func (c Ctx) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (r0 
 		return
 	}
 	r0, err = ops.NarrowCopy(out, self, dim, start, length)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1025,7 +1101,9 @@ func (c Ctx) ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) (err 
 		return
 	}
 	err = ops.ResizeAs(self, template, f)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -1039,7 +1117,9 @@ func (c Ctx) Set(self *tensor.Tensor) (err error) {
 		return
 	}
 	err = ops.Set(self)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -1053,7 +1133,9 @@ func (c Ctx) SetTensor(self, source *tensor.Tensor) (err error) {
 		return
 	}
 	err = ops.SetTensor(self, source)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -1067,7 +1149,9 @@ func (c Ctx) SetTensorGeometry(self, source *tensor.Tensor, offset int64, size, 
 		return
 	}
 	err = ops.SetTensorGeometry(self, source, offset, size, stride)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -1081,7 +1165,9 @@ func (c Ctx) SetStorage(self *tensor.Tensor, source *storage.Storage) (err error
 		return
 	}
 	err = ops.SetStorage(self, source)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -1095,7 +1181,9 @@ func (c Ctx) SetStorageGeometry(self *tensor.Tensor, source *storage.Storage, of
 		return
 	}
 	err = ops.SetStorageGeometry(self, source, offset, size, stride)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -1109,7 +1197,9 @@ func (c Ctx) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (e
 		return
 	}
 	err = ops.FillDiagonal(self, value, wrap)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -1124,7 +1214,9 @@ func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Zeros(out, size, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1139,7 +1231,9 @@ func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Ones(out, size, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1154,7 +1248,9 @@ func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Full(out, size, value, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1169,7 +1265,9 @@ func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Empty(out, size, d, layout, dev, f)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1202,7 +1300,9 @@ func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DT
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.ArangeStart(out, start, end, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1217,7 +1317,9 @@ func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, 
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.ArangeStartStep(out, start, end, step, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1232,7 +1334,9 @@ func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout 
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Arange(out, end, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1247,7 +1351,9 @@ func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DT
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Range(out, start, end, step, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1262,7 +1368,9 @@ func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Linspace(out, start, end, steps, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1307,7 +1415,9 @@ func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Logspace(out, start, end, steps, base, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1352,7 +1462,9 @@ func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layou
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Eye(out, n, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1367,7 +1479,9 @@ func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.L
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.EyeM(out, n, m, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2022,7 +2136,9 @@ func (c Ctx) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Sqrt(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2036,7 +2152,9 @@ func (c Ctx) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Rsqrt(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2050,7 +2168,9 @@ func (c Ctx) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Exp(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2064,7 +2184,9 @@ func (c Ctx) Exp2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Exp2(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2078,7 +2200,9 @@ func (c Ctx) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Expm1(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2092,7 +2216,9 @@ func (c Ctx) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Log(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2106,7 +2232,9 @@ func (c Ctx) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Log2(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2120,7 +2248,9 @@ func (c Ctx) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Log10(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2134,7 +2264,9 @@ func (c Ctx) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Log1p(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2148,7 +2280,9 @@ func (c Ctx) Sin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Sin(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2162,7 +2296,9 @@ func (c Ctx) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Cos(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2176,7 +2312,9 @@ func (c Ctx) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Tan(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2190,7 +2328,9 @@ func (c Ctx) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Asin(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2204,7 +2344,9 @@ func (c Ctx) Acos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Acos(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2218,7 +2360,9 @@ func (c Ctx) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Atan(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2232,7 +2376,9 @@ func (c Ctx) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Sinh(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2246,7 +2392,9 @@ func (c Ctx) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Cosh(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2260,7 +2408,9 @@ func (c Ctx) Tanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Tanh(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2274,7 +2424,9 @@ func (c Ctx) Asinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Asinh(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2288,7 +2440,9 @@ func (c Ctx) Acosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Acosh(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2302,7 +2456,9 @@ func (c Ctx) Atanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Atanh(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2316,7 +2472,9 @@ func (c Ctx) Sigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Sigmoid(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2330,7 +2488,9 @@ func (c Ctx) Atan2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		return
 	}
 	r0, err = ops.Atan2(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2344,7 +2504,9 @@ func (c Ctx) Hypot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		return
 	}
 	r0, err = ops.Hypot(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2370,7 +2532,9 @@ func (c Ctx) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *tensor.
 		return
 	}
 	err = ops.IndexSet(self, items, value)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -2384,7 +2548,9 @@ func (c Ctx) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dt
 		return
 	}
 	err = ops.IndexSetScalar(self, items, value)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -2398,7 +2564,9 @@ func (c Ctx) IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values
 		return
 	}
 	r0, err = ops.IndexPut(out, self, indices, values, accumulate)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2412,7 +2580,9 @@ func (c Ctx) IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tens
 		return
 	}
 	r0, err = ops.IndexSelect(out, self, dim, index)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2426,7 +2596,9 @@ func (c Ctx) MaskedSelect(out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, er
 		return
 	}
 	r0, err = ops.MaskedSelect(out, self, mask)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2440,7 +2612,9 @@ func (c Ctx) MaskedFill(out, self, mask, value *tensor.Tensor) (r0 *tensor.Tenso
 		return
 	}
 	r0, err = ops.MaskedFill(out, self, mask, value)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2454,7 +2628,9 @@ func (c Ctx) MaskedScatter(out, self, mask, source *tensor.Tensor) (r0 *tensor.T
 		return
 	}
 	r0, err = ops.MaskedScatter(out, self, mask, source)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2468,7 +2644,9 @@ func (c Ctx) Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x
 		return
 	}
 	r0, err = ops.Gather(out, self, dim, index, x4)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2482,7 +2660,9 @@ func (c Ctx) Take(out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error
 		return
 	}
 	r0, err = ops.Take(out, self, index)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2496,7 +2676,9 @@ func (c Ctx) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *t
 		return
 	}
 	r0, err = ops.TakeAlongDim(out, self, indices, dim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2510,7 +2692,9 @@ func (c Ctx) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Nonzero(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2546,7 +2730,9 @@ func (c Ctx) Put(out, self, index, source *tensor.Tensor, accumulate bool) (r0 *
 		return
 	}
 	r0, err = ops.Put(out, self, index, source, accumulate)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2560,7 +2746,9 @@ func (c Ctx) Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.
 		return
 	}
 	r0, err = ops.Scatter(out, self, dim, index, source)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2574,7 +2762,9 @@ func (c Ctx) ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Ten
 		return
 	}
 	r0, err = ops.ScatterValue(out, self, dim, index, value)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2588,7 +2778,9 @@ func (c Ctx) ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, sou
 		return
 	}
 	r0, err = ops.ScatterReduceSource(out, self, dim, index, source, reduce)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2602,7 +2794,9 @@ func (c Ctx) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tens
 		return
 	}
 	r0, err = ops.ScatterReduceValue(out, self, dim, index, value, reduce)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2616,7 +2810,9 @@ func (c Ctx) ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tens
 		return
 	}
 	r0, err = ops.ScatterAdd(out, self, dim, index, source)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2630,7 +2826,9 @@ func (c Ctx) ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *t
 		return
 	}
 	r0, err = ops.ScatterReduce(out, self, dim, index, source, reduce, includeSelf)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2644,7 +2842,9 @@ func (c Ctx) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor
 		return
 	}
 	r0, err = ops.IndexAdd(out, self, dim, index, source, alpha)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2658,7 +2858,9 @@ func (c Ctx) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tenso
 		return
 	}
 	r0, err = ops.IndexCopy(out, self, dim, index, source)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2672,7 +2874,9 @@ func (c Ctx) IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor
 		return
 	}
 	r0, err = ops.IndexFill(out, self, dim, index, value)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2686,7 +2890,9 @@ func (c Ctx) IndexReduce(out, self *tensor.Tensor, dim int64, index, source *ten
 		return
 	}
 	r0, err = ops.IndexReduce(out, self, dim, index, source, reduce, includeSelf)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2700,7 +2906,9 @@ func (c Ctx) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *t
 		return
 	}
 	r0, err = ops.Cat(out, tensors, dim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2714,7 +2922,9 @@ func (c Ctx) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 
 		return
 	}
 	r0, err = ops.Stack(out, tensors, dim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2986,7 +3196,9 @@ func (c Ctx) Tril(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, 
 		return
 	}
 	r0, err = ops.Tril(out, self, diagonal)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3000,7 +3212,9 @@ func (c Ctx) Triu(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, 
 		return
 	}
 	r0, err = ops.Triu(out, self, diagonal)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3014,7 +3228,9 @@ func (c Ctx) Diag(out, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, er
 		return
 	}
 	r0, err = ops.Diag(out, self, offset)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3134,7 +3350,9 @@ func (c Ctx) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 		return
 	}
 	r0, err = ops.Matmul(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3248,8 +3466,10 @@ func (c Ctx) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkEr
 		return
 	}
 	r0, r1, err = ops.LinalgCholeskyEx(outL, outInfo, self, upper, checkErrors)
-	wrote(outL)
-	wrote(outInfo)
+	if err == nil {
+		wrote(outL)
+		wrote(outInfo)
+	}
 	return
 }
 
@@ -3283,9 +3503,11 @@ func (c Ctx) LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot
 		return
 	}
 	r0, r1, r2, err = ops.LinalgLuFactorEx(outLU, outPivots, outInfo, a, pivot, checkErrors)
-	wrote(outLU)
-	wrote(outPivots)
-	wrote(outInfo)
+	if err == nil {
+		wrote(outLU)
+		wrote(outPivots)
+		wrote(outInfo)
+	}
 	return
 }
 
@@ -3341,9 +3563,11 @@ func (c Ctx) LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, h
 		return
 	}
 	r0, r1, r2, err = ops.LinalgLdlFactorEx(outLD, outPivots, outInfo, self, hermitian, checkErrors)
-	wrote(outLD)
-	wrote(outPivots)
-	wrote(outInfo)
+	if err == nil {
+		wrote(outLD)
+		wrote(outPivots)
+		wrote(outInfo)
+	}
 	return
 }
 
@@ -3367,8 +3591,10 @@ func (c Ctx) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *te
 		return
 	}
 	r0, r1, err = ops.Geqrf(outA, outTau, self)
-	wrote(outA)
-	wrote(outTau)
+	if err == nil {
+		wrote(outA)
+		wrote(outTau)
+	}
 	return
 }
 
@@ -3382,8 +3608,10 @@ func (c Ctx) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor.Ten
 		return
 	}
 	r0, r1, err = ops.LinalgQr(outQ, outR, a, mode)
-	wrote(outQ)
-	wrote(outR)
+	if err == nil {
+		wrote(outQ)
+		wrote(outR)
+	}
 	return
 }
 
@@ -3407,7 +3635,9 @@ func (c Ctx) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tenso
 		return
 	}
 	r0, err = ops.LinalgHouseholderProduct(out, input, tau)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3421,7 +3651,9 @@ func (c Ctx) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (
 		return
 	}
 	r0, err = ops.Ormqr(out, self, tau, other, left, transpose)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3485,7 +3717,9 @@ func (c Ctx) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []
 		return
 	}
 	r0, err = ops.LinalgVectorNorm(out, self, ord, dim, keepdim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3669,8 +3903,10 @@ func (c Ctx) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkE
 		return
 	}
 	r0, r1, err = ops.LinalgSolveEx(outResult, outInfo, a, b, left, checkErrors)
-	wrote(outResult)
-	wrote(outInfo)
+	if err == nil {
+		wrote(outResult)
+		wrote(outInfo)
+	}
 	return
 }
 
@@ -3694,8 +3930,10 @@ func (c Ctx) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool
 		return
 	}
 	r0, r1, err = ops.LinalgInvEx(outInverse, outInfo, a, checkErrors)
-	wrote(outInverse)
-	wrote(outInfo)
+	if err == nil {
+		wrote(outInverse)
+		wrote(outInfo)
+	}
 	return
 }
 
@@ -3719,7 +3957,9 @@ func (c Ctx) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, uni
 		return
 	}
 	r0, err = ops.LinalgSolveTriangular(out, self, b, upper, left, unitriangular)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3783,7 +4023,9 @@ func (c Ctx) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (
 		return
 	}
 	r0, err = ops.LinalgLdlSolve(out, ld, pivots, b, hermitian)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3797,10 +4039,12 @@ func (c Ctx) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, 
 		return
 	}
 	r0, r1, r2, r3, err = ops.LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
-	wrote(outSolution)
-	wrote(outResiduals)
-	wrote(outRank)
-	wrote(outSingular)
+	if err == nil {
+		wrote(outSolution)
+		wrote(outResiduals)
+		wrote(outRank)
+		wrote(outSingular)
+	}
 	return
 }
 
@@ -3814,8 +4058,10 @@ func (c Ctx) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string)
 		return
 	}
 	r0, r1, err = ops.LinalgEigh(outValues, outVectors, self, uplo)
-	wrote(outValues)
-	wrote(outVectors)
+	if err == nil {
+		wrote(outValues)
+		wrote(outVectors)
+	}
 	return
 }
 
@@ -3829,7 +4075,9 @@ func (c Ctx) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.T
 		return
 	}
 	r0, err = ops.LinalgEigvalsh(out, self, uplo)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3843,8 +4091,10 @@ func (c Ctx) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.T
 		return
 	}
 	r0, r1, err = ops.LinalgEig(outValues, outVectors, self)
-	wrote(outValues)
-	wrote(outVectors)
+	if err == nil {
+		wrote(outValues)
+		wrote(outVectors)
+	}
 	return
 }
 
@@ -3858,7 +4108,9 @@ func (c Ctx) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 		return
 	}
 	r0, err = ops.LinalgEigvals(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3872,9 +4124,11 @@ func (c Ctx) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, d
 		return
 	}
 	r0, r1, r2, err = ops.LinalgSvd(outU, outS, outVh, a, fullMatrices, driver)
-	wrote(outU)
-	wrote(outS)
-	wrote(outVh)
+	if err == nil {
+		wrote(outU)
+		wrote(outS)
+		wrote(outVh)
+	}
 	return
 }
 
@@ -3898,7 +4152,9 @@ func (c Ctx) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Ten
 		return
 	}
 	r0, err = ops.LinalgSvdvals(out, a, driver)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3912,7 +4168,9 @@ func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 		return
 	}
 	r0, err = ops.LogicalAnd(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3926,7 +4184,9 @@ func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 		return
 	}
 	r0, err = ops.LogicalOr(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3940,7 +4200,9 @@ func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 		return
 	}
 	r0, err = ops.LogicalXor(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3954,7 +4216,9 @@ func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		return
 	}
 	r0, err = ops.LogicalNot(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3968,7 +4232,9 @@ func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 		return
 	}
 	r0, err = ops.BitwiseAnd(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3982,7 +4248,9 @@ func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 		return
 	}
 	r0, err = ops.BitwiseOr(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3996,7 +4264,9 @@ func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 		return
 	}
 	r0, err = ops.BitwiseXor(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4010,7 +4280,9 @@ func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		return
 	}
 	r0, err = ops.BitwiseNot(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4024,7 +4296,9 @@ func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tenso
 		return
 	}
 	r0, err = ops.BitwiseLeftShift(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4038,7 +4312,9 @@ func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tens
 		return
 	}
 	r0, err = ops.BitwiseRightShift(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4052,7 +4328,9 @@ func (c Ctx) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Mm(out, self, mat2)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4066,7 +4344,9 @@ func (c Ctx) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		return
 	}
 	r0, err = ops.Bmm(out, self, mat2)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4080,7 +4360,9 @@ func (c Ctx) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Mv(out, self, vec)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4094,7 +4376,9 @@ func (c Ctx) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		return
 	}
 	r0, err = ops.Dot(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4108,7 +4392,9 @@ func (c Ctx) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 		return
 	}
 	r0, err = ops.Vdot(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4142,7 +4428,9 @@ func (c Ctx) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scala
 		return
 	}
 	r0, err = ops.Addmm(out, self, mat1, mat2, beta, alpha)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4156,7 +4444,9 @@ func (c Ctx) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype
 		return
 	}
 	r0, err = ops.Baddbmm(out, self, batch1, batch2, beta, alpha)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4170,7 +4460,9 @@ func (c Ctx) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.
 		return
 	}
 	r0, err = ops.Addbmm(out, self, batch1, batch2, beta, alpha)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4184,7 +4476,9 @@ func (c Ctx) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar)
 		return
 	}
 	r0, err = ops.Addmv(out, self, mat, vec, beta, alpha)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4198,7 +4492,9 @@ func (c Ctx) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar
 		return
 	}
 	r0, err = ops.Addr(out, self, vec1, vec2, beta, alpha)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4366,7 +4662,9 @@ func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Rand(out, size, g, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4381,7 +4679,9 @@ func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtyp
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Randn(out, size, g, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4396,7 +4696,9 @@ func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *rando
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Randint(out, low, high, size, g, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4411,7 +4713,9 @@ func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.RandintHigh(out, high, size, g, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4426,7 +4730,9 @@ func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Randperm(out, n, g, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4499,7 +4805,9 @@ func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.NormalSize(out, mean, std, size, g, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4513,7 +4821,9 @@ func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tenso
 		return
 	}
 	r0, err = ops.Bernoulli(out, self, g)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4539,7 +4849,9 @@ func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bo
 		return
 	}
 	r0, err = ops.Multinomial(out, self, samples, replacement, g)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4565,7 +4877,9 @@ func (c Ctx) FillUniform(self *tensor.Tensor, from, to float64, g *random.Genera
 		return
 	}
 	err = ops.FillUniform(self, from, to, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4579,7 +4893,9 @@ func (c Ctx) FillNormal(self *tensor.Tensor, mean, std float64, g *random.Genera
 		return
 	}
 	err = ops.FillNormal(self, mean, std, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4593,7 +4909,9 @@ func (c Ctx) FillRandom(self *tensor.Tensor, g *random.Generator) (err error) {
 		return
 	}
 	err = ops.FillRandom(self, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4607,7 +4925,9 @@ func (c Ctx) FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator) (e
 		return
 	}
 	err = ops.FillRandomTo(self, to, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4621,7 +4941,9 @@ func (c Ctx) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int, g *rand
 		return
 	}
 	err = ops.FillRandomFrom(self, from, to, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4635,7 +4957,9 @@ func (c Ctx) FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) 
 		return
 	}
 	err = ops.FillBernoulli(self, p, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4649,7 +4973,9 @@ func (c Ctx) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err
 		return
 	}
 	err = ops.FillBernoulliEach(self, p, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4663,7 +4989,9 @@ func (c Ctx) FillExponential(self *tensor.Tensor, lambda float64, g *random.Gene
 		return
 	}
 	err = ops.FillExponential(self, lambda, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4677,7 +5005,9 @@ func (c Ctx) FillCauchy(self *tensor.Tensor, median, sigma float64, g *random.Ge
 		return
 	}
 	err = ops.FillCauchy(self, median, sigma, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4691,7 +5021,9 @@ func (c Ctx) FillLogNormal(self *tensor.Tensor, mean, std float64, g *random.Gen
 		return
 	}
 	err = ops.FillLogNormal(self, mean, std, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4705,7 +5037,9 @@ func (c Ctx) FillGeometric(self *tensor.Tensor, p float64, g *random.Generator) 
 		return
 	}
 	err = ops.FillGeometric(self, p, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4766,7 +5100,9 @@ func (c Ctx) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DT
 		return
 	}
 	r0, err = ops.Sum(out, self, dim, keepdim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4780,7 +5116,9 @@ func (c Ctx) Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype
 		return
 	}
 	r0, err = ops.Nansum(out, self, dim, keepdim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4794,7 +5132,9 @@ func (c Ctx) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.D
 		return
 	}
 	r0, err = ops.Prod(out, self, dim, keepdim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4808,7 +5148,9 @@ func (c Ctx) Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.D
 		return
 	}
 	r0, err = ops.Mean(out, self, dim, keepdim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4822,7 +5164,9 @@ func (c Ctx) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtyp
 		return
 	}
 	r0, err = ops.Nanmean(out, self, dim, keepdim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4836,7 +5180,9 @@ func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 		return
 	}
 	r0, err = ops.Any(out, self, dim, keepdim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4850,7 +5196,9 @@ func (c Ctx) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 		return
 	}
 	r0, err = ops.All(out, self, dim, keepdim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4896,7 +5244,9 @@ func (c Ctx) StdCorrection(out, self *tensor.Tensor, dim []int64, correction dty
 		return
 	}
 	r0, err = ops.StdCorrection(out, self, dim, correction, keepdim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4930,7 +5280,9 @@ func (c Ctx) VarCorrection(out, self *tensor.Tensor, dim []int64, correction dty
 		return
 	}
 	r0, err = ops.VarCorrection(out, self, dim, correction, keepdim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5008,7 +5360,9 @@ func (c Ctx) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim
 		return
 	}
 	r0, err = ops.Norm(out, self, p, dim, keepdim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5022,7 +5376,9 @@ func (c Ctx) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim b
 		return
 	}
 	r0, err = ops.NormName(out, self, p, dim, keepdim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5036,7 +5392,9 @@ func (c Ctx) Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tens
 		return
 	}
 	r0, err = ops.Amax(out, self, dim, keepdim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5050,7 +5408,9 @@ func (c Ctx) Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tens
 		return
 	}
 	r0, err = ops.Amin(out, self, dim, keepdim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5064,7 +5424,9 @@ func (c Ctx) Max(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Max(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5078,8 +5440,10 @@ func (c Ctx) MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepd
 		return
 	}
 	r0, r1, err = ops.MaxDim(outValues, outIndices, self, dim, keepdim)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5093,7 +5457,9 @@ func (c Ctx) Min(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Min(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5107,8 +5473,10 @@ func (c Ctx) MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepd
 		return
 	}
 	r0, r1, err = ops.MinDim(outValues, outIndices, self, dim, keepdim)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5122,7 +5490,9 @@ func (c Ctx) Maximum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 		return
 	}
 	r0, err = ops.Maximum(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5136,7 +5506,9 @@ func (c Ctx) Minimum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 		return
 	}
 	r0, err = ops.Minimum(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5150,8 +5522,10 @@ func (c Ctx) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim b
 		return
 	}
 	r0, r1, err = ops.Aminmax(outMin, outMax, self, dim, keepdim)
-	wrote(outMin)
-	wrote(outMax)
+	if err == nil {
+		wrote(outMin)
+		wrote(outMax)
+	}
 	return
 }
 
@@ -5165,7 +5539,9 @@ func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 		return
 	}
 	r0, err = ops.Argmax(out, self, dim, keepdim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5179,7 +5555,9 @@ func (c Ctx) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 		return
 	}
 	r0, err = ops.Argmin(out, self, dim, keepdim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5193,7 +5571,9 @@ func (c Ctx) Floor(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Floor(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5207,7 +5587,9 @@ func (c Ctx) Ceil(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Ceil(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5221,7 +5603,9 @@ func (c Ctx) Trunc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Trunc(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5235,7 +5619,9 @@ func (c Ctx) Round(out, self *tensor.Tensor, decimals int64) (r0 *tensor.Tensor,
 		return
 	}
 	r0, err = ops.Round(out, self, decimals)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5249,7 +5635,9 @@ func (c Ctx) Frac(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Frac(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5263,7 +5651,9 @@ func (c Ctx) ClampTensor(out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor
 		return
 	}
 	r0, err = ops.ClampTensor(out, self, low, high)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5277,7 +5667,9 @@ func (c Ctx) Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor
 		return
 	}
 	r0, err = ops.Clamp(out, self, low, high)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5291,7 +5683,9 @@ func (c Ctx) ClampMin(out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err err
 		return
 	}
 	r0, err = ops.ClampMin(out, self, low)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5305,7 +5699,9 @@ func (c Ctx) ClampMax(out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err er
 		return
 	}
 	r0, err = ops.ClampMax(out, self, high)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5319,7 +5715,9 @@ func (c Ctx) Fmax(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 		return
 	}
 	r0, err = ops.Fmax(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5333,7 +5731,9 @@ func (c Ctx) Fmin(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 		return
 	}
 	r0, err = ops.Fmin(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5347,7 +5747,9 @@ func (c Ctx) Relu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Relu(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5361,7 +5763,9 @@ func (c Ctx) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.Tenso
 		return
 	}
 	r0, err = ops.Where(out, condition, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5375,7 +5779,9 @@ func (c Ctx) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *ten
 		return
 	}
 	r0, err = ops.Cumsum(out, self, dim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5389,7 +5795,9 @@ func (c Ctx) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 		return
 	}
 	r0, err = ops.Cumprod(out, self, dim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5403,8 +5811,10 @@ func (c Ctx) Cummax(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *
 		return
 	}
 	r0, r1, err = ops.Cummax(outValues, outIndices, self, dim)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5418,8 +5828,10 @@ func (c Ctx) Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *
 		return
 	}
 	r0, r1, err = ops.Cummin(outValues, outIndices, self, dim)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5433,7 +5845,9 @@ func (c Ctx) Logcumsumexp(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tenso
 		return
 	}
 	r0, err = ops.Logcumsumexp(out, self, dim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5447,7 +5861,9 @@ func (c Ctx) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 
 		return
 	}
 	r0, err = ops.Logsumexp(out, self, dim, keepdim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5461,7 +5877,9 @@ func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 		return
 	}
 	r0, err = ops.Softmax(out, self, dim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5475,7 +5893,9 @@ func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 
 		return
 	}
 	r0, err = ops.LogSoftmax(out, self, dim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5544,8 +5964,10 @@ func (c Ctx) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descend
 		return
 	}
 	r0, r1, err = ops.Sort(outValues, outIndices, self, dim, descending)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5559,8 +5981,10 @@ func (c Ctx) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.Bool,
 		return
 	}
 	r0, r1, err = ops.SortStable(outValues, outIndices, self, x3, dim, descending)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5604,8 +6028,10 @@ func (c Ctx) Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, larg
 		return
 	}
 	r0, r1, err = ops.Topk(outValues, outIndices, self, k, dim, largest, sorted)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5631,8 +6057,10 @@ func (c Ctx) MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, ke
 		return
 	}
 	r0, r1, err = ops.MedianDim(outValues, outIndices, self, dim, keepdim)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5658,8 +6086,10 @@ func (c Ctx) NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64,
 		return
 	}
 	r0, r1, err = ops.NanmedianDim(outValues, outIndices, self, dim, keepdim)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5673,8 +6103,10 @@ func (c Ctx) Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, 
 		return
 	}
 	r0, r1, err = ops.Kthvalue(outValues, outIndices, self, k, dim, keepdim)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5688,8 +6120,10 @@ func (c Ctx) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim
 		return
 	}
 	r0, r1, err = ops.Mode(outValues, outIndices, self, dim, keepdim)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5703,7 +6137,9 @@ func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool
 		return
 	}
 	r0, err = ops.Searchsorted(out, sorted, self, outInt32, right, side, sorter)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5717,7 +6153,9 @@ func (c Ctx) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right boo
 		return
 	}
 	r0, err = ops.Bucketize(out, self, boundaries, outInt32, right)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5755,7 +6193,9 @@ func (c Ctx) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (
 		return
 	}
 	r0, err = ops.Isin(out, elements, testElements, x3, invert)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5769,7 +6209,9 @@ func (c Ctx) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Erf(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5783,7 +6225,9 @@ func (c Ctx) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Erfc(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5797,7 +6241,9 @@ func (c Ctx) Erfinv(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Erfinv(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5811,7 +6257,9 @@ func (c Ctx) Lgamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Lgamma(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5825,7 +6273,9 @@ func (c Ctx) Digamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Digamma(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5839,7 +6289,9 @@ func (c Ctx) I0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.I0(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5853,7 +6305,9 @@ func (c Ctx) Sinc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Sinc(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5867,7 +6321,9 @@ func (c Ctx) Logit(out, self *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, e
 		return
 	}
 	r0, err = ops.Logit(out, self, eps)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5881,7 +6337,9 @@ func (c Ctx) Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (r0 *te
 		return
 	}
 	r0, err = ops.Polygamma(out, n, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5895,7 +6353,9 @@ func (c Ctx) Mvlgamma(out, self *tensor.Tensor, p int64) (r0 *tensor.Tensor, err
 		return
 	}
 	r0, err = ops.Mvlgamma(out, self, p)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5909,7 +6369,9 @@ func (c Ctx) Igamma(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 		return
 	}
 	r0, err = ops.Igamma(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5923,7 +6385,9 @@ func (c Ctx) Igammac(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 		return
 	}
 	r0, err = ops.Igammac(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5937,7 +6401,9 @@ func (c Ctx) Logaddexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 		return
 	}
 	r0, err = ops.Logaddexp(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5951,7 +6417,9 @@ func (c Ctx) Logaddexp2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 		return
 	}
 	r0, err = ops.Logaddexp2(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5965,7 +6433,9 @@ func (c Ctx) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		return
 	}
 	r0, err = ops.Xlogy(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5979,7 +6449,9 @@ func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		return
 	}
 	r0, err = ops.Gcd(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5993,7 +6465,9 @@ func (c Ctx) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		return
 	}
 	r0, err = ops.Lcm(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6007,7 +6481,9 @@ func (c Ctx) Nextafter(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 		return
 	}
 	r0, err = ops.Nextafter(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6021,7 +6497,9 @@ func (c Ctx) Heaviside(out, self, values *tensor.Tensor) (r0 *tensor.Tensor, err
 		return
 	}
 	r0, err = ops.Heaviside(out, self, values)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6035,7 +6513,9 @@ func (c Ctx) Ldexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		return
 	}
 	r0, err = ops.Ldexp(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6049,8 +6529,10 @@ func (c Ctx) Frexp(mantissa, exponent, self *tensor.Tensor) (r0 *tensor.Tensor, 
 		return
 	}
 	r0, r1, err = ops.Frexp(mantissa, exponent, self)
-	wrote(mantissa)
-	wrote(exponent)
+	if err == nil {
+		wrote(mantissa)
+		wrote(exponent)
+	}
 	return
 }
 
@@ -6064,7 +6546,9 @@ func (c Ctx) NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (r
 		return
 	}
 	r0, err = ops.NanToNum(out, self, nan, posinf, neginf)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6078,7 +6562,9 @@ func (c Ctx) Deg2rad(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Deg2rad(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6092,7 +6578,9 @@ func (c Ctx) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Rad2deg(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6106,7 +6594,9 @@ func (c Ctx) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		return
 	}
 	r0, err = ops.SpecialI0e(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6120,7 +6610,9 @@ func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		return
 	}
 	r0, err = ops.SpecialI1(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6134,7 +6626,9 @@ func (c Ctx) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		return
 	}
 	r0, err = ops.SpecialI1e(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6148,7 +6642,9 @@ func (c Ctx) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor,
 		return
 	}
 	r0, err = ops.SpecialXlog1py(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6162,7 +6658,9 @@ func (c Ctx) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 		return
 	}
 	r0, err = ops.SpecialZeta(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6176,7 +6674,9 @@ func (c Ctx) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 		return
 	}
 	r0, err = ops.SpecialEntr(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6190,7 +6690,9 @@ func (c Ctx) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		return
 	}
 	r0, err = ops.SpecialErfcx(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6204,7 +6706,9 @@ func (c Ctx) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 		return
 	}
 	r0, err = ops.SpecialNdtr(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6218,7 +6722,9 @@ func (c Ctx) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err er
 		return
 	}
 	r0, err = ops.SpecialLogNdtr(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6232,7 +6738,9 @@ func (c Ctx) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		return
 	}
 	r0, err = ops.SpecialNdtri(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6246,7 +6754,9 @@ func (c Ctx) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		return
 	}
 	r0, err = ops.SpecialBesselJ0(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6260,7 +6770,9 @@ func (c Ctx) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		return
 	}
 	r0, err = ops.SpecialBesselJ1(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6274,7 +6786,9 @@ func (c Ctx) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		return
 	}
 	r0, err = ops.SpecialBesselY0(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6288,7 +6802,9 @@ func (c Ctx) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		return
 	}
 	r0, err = ops.SpecialBesselY1(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6302,7 +6818,9 @@ func (c Ctx) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tenso
 		return
 	}
 	r0, err = ops.SpecialModifiedBesselK0(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6316,7 +6834,9 @@ func (c Ctx) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tenso
 		return
 	}
 	r0, err = ops.SpecialModifiedBesselK1(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6330,7 +6850,9 @@ func (c Ctx) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor
 		return
 	}
 	r0, err = ops.SpecialScaledModifiedBesselK0(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6344,7 +6866,9 @@ func (c Ctx) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor
 		return
 	}
 	r0, err = ops.SpecialScaledModifiedBesselK1(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6358,7 +6882,9 @@ func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tens
 		return
 	}
 	r0, err = ops.SpecialSphericalBesselJ0(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6372,7 +6898,9 @@ func (c Ctx) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 		return
 	}
 	r0, err = ops.SpecialAiryAi(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6386,7 +6914,9 @@ func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.T
 		return
 	}
 	r0, err = ops.SpecialChebyshevPolynomialT(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6400,7 +6930,9 @@ func (c Ctx) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.T
 		return
 	}
 	r0, err = ops.SpecialChebyshevPolynomialU(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6414,7 +6946,9 @@ func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.T
 		return
 	}
 	r0, err = ops.SpecialChebyshevPolynomialV(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6428,7 +6962,9 @@ func (c Ctx) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.T
 		return
 	}
 	r0, err = ops.SpecialChebyshevPolynomialW(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6442,7 +6978,9 @@ func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Ten
 		return
 	}
 	r0, err = ops.SpecialHermitePolynomialH(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6456,7 +6994,9 @@ func (c Ctx) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Te
 		return
 	}
 	r0, err = ops.SpecialHermitePolynomialHe(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6470,7 +7010,9 @@ func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Te
 		return
 	}
 	r0, err = ops.SpecialLaguerrePolynomialL(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6484,7 +7026,9 @@ func (c Ctx) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Te
 		return
 	}
 	r0, err = ops.SpecialLegendrePolynomialP(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6498,7 +7042,9 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *t
 		return
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialT(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6512,7 +7058,9 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *t
 		return
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialU(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6526,7 +7074,9 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *t
 		return
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialV(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6540,7 +7090,9 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *t
 		return
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialW(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6666,7 +7218,9 @@ func (c Ctx) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar)
 		return
 	}
 	r0, err = ops.Histc(out, self, bins, low, high)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6680,8 +7234,10 @@ func (c Ctx) Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, range
 		return
 	}
 	r0, r1, err = ops.Histogram(outHist, outEdges, self, bins, ranges, weight, density)
-	wrote(outHist)
-	wrote(outEdges)
+	if err == nil {
+		wrote(outHist)
+		wrote(outEdges)
+	}
 	return
 }
 
@@ -6695,8 +7251,10 @@ func (c Ctx) HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor
 		return
 	}
 	r0, r1, err = ops.HistogramEdges(outHist, outEdges, self, bins, weight, density)
-	wrote(outHist)
-	wrote(outEdges)
+	if err == nil {
+		wrote(outHist)
+		wrote(outEdges)
+	}
 	return
 }
 
@@ -6858,7 +7416,9 @@ func (c Ctx) ShareMemory(self *tensor.Tensor) (err error) {
 		return
 	}
 	err = ops.ShareMemory(self)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -6946,28 +7506,36 @@ func (c Ctx) StorageClone(self *storage.Storage) (*storage.Storage, error) {
 // StorageFill is the operator storage_fill_.
 func (c Ctx) StorageFill(self *storage.Storage, value int64) (err error) {
 	err = ops.StorageFill(self, value)
-	wroteBytes(self)
+	if err == nil {
+		wroteBytes(self)
+	}
 	return
 }
 
 // StorageCopy is the operator storage_copy_.
 func (c Ctx) StorageCopy(self, source *storage.Storage) (err error) {
 	err = ops.StorageCopy(self, source)
-	wroteBytes(self)
+	if err == nil {
+		wroteBytes(self)
+	}
 	return
 }
 
 // StorageByteswap is the operator storage_byteswap_.
 func (c Ctx) StorageByteswap(self *storage.Storage, d dtype.DType) (err error) {
 	err = ops.StorageByteswap(self, d)
-	wroteBytes(self)
+	if err == nil {
+		wroteBytes(self)
+	}
 	return
 }
 
 // StorageResize is the operator storage_resize_.
 func (c Ctx) StorageResize(self *storage.Storage, nbytes int64) (err error) {
 	err = ops.StorageResize(self, nbytes)
-	wroteBytes(self)
+	if err == nil {
+		wroteBytes(self)
+	}
 	return
 }
 
@@ -6979,7 +7547,9 @@ func (c Ctx) StorageResizable(self *storage.Storage) (bool, error) {
 // StorageShareMemory is the operator storage_share_memory_.
 func (c Ctx) StorageShareMemory(self *storage.Storage) (err error) {
 	err = ops.StorageShareMemory(self)
-	wroteBytes(self)
+	if err == nil {
+		wroteBytes(self)
+	}
 	return
 }
 
@@ -7072,7 +7642,7 @@ func (c Ctx) View(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err err
 
 // ViewDtype is the operator view.
 func (c Ctx) ViewDtype(self *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).ViewDtype; does != nil {
 			return does(c, self, d)
 		}
@@ -7162,7 +7732,9 @@ func (c Ctx) TransposeMatrix(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		return
 	}
 	r0, err = ops.TransposeMatrix(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -7176,7 +7748,9 @@ func (c Ctx) Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.T
 		return
 	}
 	r0, err = ops.Transpose(out, self, dim0, dim1)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -7308,7 +7882,9 @@ func (c Ctx) Squeeze(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Squeeze(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -7322,7 +7898,9 @@ func (c Ctx) SqueezeDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor,
 		return
 	}
 	r0, err = ops.SqueezeDim(out, self, dim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -7336,7 +7914,9 @@ func (c Ctx) SqueezeDims(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Ten
 		return
 	}
 	r0, err = ops.SqueezeDims(out, self, dims)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -7350,7 +7930,9 @@ func (c Ctx) Unsqueeze(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, 
 		return
 	}
 	r0, err = ops.Unsqueeze(out, self, dim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -7410,7 +7992,9 @@ func (c Ctx) AsStrided(out, self *tensor.Tensor, size, stride []int64, offset op
 		return
 	}
 	r0, err = ops.AsStrided(out, self, size, stride, offset)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 

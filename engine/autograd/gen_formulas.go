@@ -414,8 +414,6 @@ var formulas = aten.Backend{
 	Renorm:                             recordRenorm,
 	ShareMemory:                        recordShareMemory,
 	View:                               recordView,
-	ViewDtype:                          recordViewDtype,
-	ViewAs:                             recordViewAs,
 	Reshape:                            recordReshape,
 	ReshapeAs:                          recordReshapeAs,
 	Flatten:                            recordFlatten,
@@ -431,7 +429,6 @@ var formulas = aten.Backend{
 	AdjointMatrix:                      recordAdjointMatrix,
 	Adjoint:                            recordAdjoint,
 	Expand:                             recordExpand,
-	ExpandAs:                           recordExpandAs,
 	BroadcastTo:                        recordBroadcastTo,
 	Squeeze:                            recordSqueeze,
 	SqueezeDim:                         recordSqueezeDim,
@@ -472,6 +469,7 @@ func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 			}
 			return s.scaled(s.grad(0), alpha)
 		}
+		r.publish()
 	}
 	return
 }
@@ -490,6 +488,7 @@ func recordSub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 			}
 			return s.after(1, s.scaled(s.hand(s.neg(s.grad(0))), alpha))
 		}
+		r.publish()
 	}
 	return
 }
@@ -532,6 +531,7 @@ func recordMul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 			}
 			return s.mul(s.grad(0), s.conj(s.saved(self_)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -558,6 +558,7 @@ func recordDiv(c aten.Ctx, out, self, other *tensor.Tensor, rounding string) (re
 				return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
 			}, func() *tensor.Tensor { return s.zerosLike(s.grad(0)) })
 		}
+		r.publish()
 	}
 	return
 }
@@ -582,6 +583,7 @@ func recordTrueDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 			}
 			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -616,6 +618,7 @@ func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			}
 			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "floor")), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -640,6 +643,7 @@ func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "trunc")), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -670,6 +674,7 @@ func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.T
 			}
 			return s.powerExponent(s.grad(0), s.saved(self_), s.saved(exponent_), s.saved(result_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -691,6 +696,7 @@ func recordNeg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Neg(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.neg(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -731,6 +737,7 @@ func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.saved(result_)))))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -748,6 +755,7 @@ func recordAbs(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Abs(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.sgn(s.saved(self_))) }
+		r.publish()
 	}
 	return
 }
@@ -760,6 +768,7 @@ func recordSign(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Sign(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -785,6 +794,7 @@ func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.signGradient(s.grad(0), s.saved(self_), s.saved(result_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -814,6 +824,7 @@ func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor
 			}
 			return s.zerosLike(s.grad(0))
 		}
+		r.publish()
 	}
 	return
 }
@@ -840,6 +851,7 @@ func recordAddcmul(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 			}
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.mul(s.saved(tensor1_), s.number(value)))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -866,6 +878,7 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 			}
 			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.binary('/', s.mul(s.number(value), s.saved(tensor1_)), (s.mul(s.saved(tensor2_), s.saved(tensor2_))), left|right))))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -893,6 +906,7 @@ func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tens
 			}
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.sub(s.saved(end_), s.saved(self_)))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1001,6 +1015,7 @@ func recordComplexParts(c aten.Ctx, out, re, im *tensor.Tensor) (result *tensor.
 			}
 			return s.keep(s.c.Imag(s.grad(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -1025,6 +1040,7 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.after(1, s.real(s.hand(s.mul(s.conj(s.grad(0)), s.turned(s.saved(result_))))))
 		}
+		r.publish()
 	}
 	return
 }
@@ -1103,6 +1119,7 @@ func recordConjPhysical(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 	result, err = r.c.ConjPhysical(out, self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.conj(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -1113,8 +1130,7 @@ func recordResolveConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, 
 		return
 	}
 	result, err = r.c.ResolveConj(self)
-	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ResolveConj(base)) }, result)
+	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
 	}
 	return
@@ -1126,8 +1142,7 @@ func recordResolveNeg(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 		return
 	}
 	result, err = r.c.ResolveNeg(self)
-	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ResolveNeg(base)) }, result)
+	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
 	}
 	return
@@ -1146,6 +1161,7 @@ func recordAngle(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Angle(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.angleGradient(s.grad(0), s.saved(self_)) }
+		r.publish()
 	}
 	return
 }
@@ -1200,6 +1216,7 @@ func recordCopy(c aten.Ctx, self, src *tensor.Tensor, x2 bool) (err error) {
 			}
 			return s.grad(0)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1218,6 +1235,7 @@ func recordFill(c aten.Ctx, out, self, value *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.keep(s.c.Sum(nil, s.grad(0), nil, false, dtype.None))
 		}
+		r.publish()
 	}
 	return
 }
@@ -1230,15 +1248,9 @@ func recordZero(c aten.Ctx, self *tensor.Tensor) (err error) {
 	err = r.c.Zero(self)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
-}
-
-func recordResize(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryFormat) (err error) {
-	if err = refuse(c, "resize_", self); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).Resize(self, size, f)
 }
 
 func recordNarrowCopy(c aten.Ctx, out, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
@@ -1248,13 +1260,6 @@ func recordNarrowCopy(c aten.Ctx, out, self *tensor.Tensor, dim, start, length i
 	return compose(c, "narrow_copy", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.after(1, s.keep(s.c.Clone(s.hand(s.keep(s.c.Narrow(self, dim, start, length))), shape.NoFormat)))
 	})
-}
-
-func recordResizeAs(c aten.Ctx, self, template *tensor.Tensor, f shape.MemoryFormat) (err error) {
-	if err = refuse(c, "resize_as_", self, template); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).ResizeAs(self, template, f)
 }
 
 func recordSet(c aten.Ctx, self *tensor.Tensor) (err error) {
@@ -1300,6 +1305,7 @@ func recordFillDiagonal(c aten.Ctx, self *tensor.Tensor, value dtype.Scalar, wra
 	err = r.c.FillDiagonal(self, value, wrap)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.diagonalCleared(s.grad(0), wrap) }
+		r.publish()
 	}
 	return
 }
@@ -1661,6 +1667,7 @@ func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.grad(0), (s.mul(s.int(2), s.conj(s.saved(result_)))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1681,6 +1688,7 @@ func recordRsqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.mul(s.float(-0.5), s.grad(0)), s.conj(s.pow(s.saved(result_), s.int(3))), left)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1699,6 +1707,7 @@ func recordExp(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 			return
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.conj(s.saved(result_))) }
+		r.publish()
 	}
 	return
 }
@@ -1719,6 +1728,7 @@ func recordExp2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.mul(s.grad(0), s.conj(s.saved(result_))), s.float(0.6931471805599453), left)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1739,6 +1749,7 @@ func recordExpm1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), (s.add(s.conj(s.saved(result_)), s.int(1))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1756,6 +1767,7 @@ func recordLog(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Log(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.div(s.grad(0), s.conj(s.saved(self_))) }
+		r.publish()
 	}
 	return
 }
@@ -1775,6 +1787,7 @@ func recordLog2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.grad(0), (s.mul(s.conj(s.saved(self_)), s.float(0.6931471805599453))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1794,6 +1807,7 @@ func recordLog10(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.grad(0), (s.mul(s.conj(s.saved(self_)), s.float(2.302585092994046))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1813,6 +1827,7 @@ func recordLog1p(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.add(s.saved(self_), s.int(1)))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1832,6 +1847,7 @@ func recordSin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cos(nil, s.saved(self_)))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1851,6 +1867,7 @@ func recordCos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand(s.keep(s.c.Sin(nil, s.saved(self_)))))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1871,6 +1888,7 @@ func recordTan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1890,6 +1908,7 @@ func recordAsin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1909,6 +1928,7 @@ func recordAcos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1928,6 +1948,7 @@ func recordAtan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1947,6 +1968,7 @@ func recordSinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cosh(nil, s.saved(self_)))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1966,6 +1988,7 @@ func recordCosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.keep(s.c.Sinh(nil, s.saved(self_)))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1986,6 +2009,7 @@ func recordTanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2005,6 +2029,7 @@ func recordAsinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2024,6 +2049,7 @@ func recordAcosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('*', s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.sub(s.saved(self_), s.int(1))))))), s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.add(s.saved(self_), s.int(1))))))), left|right))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2043,6 +2069,7 @@ func recordAtanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2063,6 +2090,7 @@ func recordSigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('*', (s.sub(s.int(1), s.saved(result_))), s.saved(result_), left))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2087,6 +2115,7 @@ func recordAtan2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('/', s.binary('*', s.neg(s.grad(0)), s.saved(self_), left), (s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right)), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2117,6 +2146,7 @@ func recordHypot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('*', s.grad(0), (s.div(s.saved(other_), s.saved(result_))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2143,6 +2173,7 @@ func recordIndexPut(c aten.Ctx, out, self *tensor.Tensor, indices []*tensor.Tens
 			}
 			return s.keep(s.c.IndexGet(s.grad(0), s.items(s.savedAll(indices_))))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2163,6 +2194,7 @@ func recordIndexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *t
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.IndexAdd(nil, s.zerosOf(selfLike), dim, s.saved(index_), s.grad(0), dtype.IntScalar(1)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2183,6 +2215,7 @@ func recordMaskedSelect(c aten.Ctx, out, self, mask *tensor.Tensor) (result *ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.maskedSelectGradient(s.grad(0), selfLike, s.saved(mask_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2206,6 +2239,7 @@ func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result
 			}
 			return s.keep(s.c.Sum(nil, s.where(s.saved(mask_), s.grad(0), s.int(0)), nil, false, dtype.None))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2230,6 +2264,7 @@ func recordMaskedScatter(c aten.Ctx, out, self, mask, source *tensor.Tensor) (re
 			}
 			return s.maskedScatterGradient(s.grad(0), s.saved(mask_), sourceSizes)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2250,6 +2285,7 @@ func recordGather(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.gatherGradient(s.grad(0), selfLike, dim, s.saved(index_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2270,6 +2306,7 @@ func recordTake(c aten.Ctx, out, self, index *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.Put(nil, s.zerosOf(selfLike), s.saved(index_), s.grad(0), true))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2314,6 +2351,7 @@ func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate b
 			}
 			return s.after(1, s.keep(s.c.Reshape(s.hand(s.keep(s.c.Take(nil, s.grad(0), s.saved(index_)))), sourceSizes)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2338,6 +2376,7 @@ func recordScatter(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sourc
 			}
 			return s.scattered(s.grad(0), dim, s.saved(index_), sourceSizes)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2357,6 +2396,7 @@ func recordScatterValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.ScatterValue(nil, s.grad(0), dim, s.saved(index_), dtype.IntScalar(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2401,6 +2441,7 @@ func recordScatterAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, so
 			}
 			return s.scattered(s.grad(0), dim, s.saved(index_), sourceSizes)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2432,6 +2473,7 @@ func recordScatterReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index,
 			}
 			return s.scatterReduceSource(s.grad(0), s.saved(self_), dim, s.saved(index_), s.saved(source_), reduce, includeSelf, s.saved(result_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2455,6 +2497,7 @@ func recordIndexAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sour
 			}
 			return s.after(1, s.scaled(s.hand(s.keep(s.c.IndexSelect(nil, s.grad(0), dim, s.saved(index_)))), alpha))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2478,6 +2521,7 @@ func recordIndexCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sou
 			}
 			return s.keep(s.c.IndexSelect(nil, s.grad(0), dim, s.saved(index_)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2501,6 +2545,7 @@ func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, val
 			}
 			return s.after(1, s.keep(s.c.Sum(nil, s.hand((s.binary('*', s.grad(0), s.keep(s.c.IndexFill(nil, s.zerosLike(s.grad(0)), dim, s.saved(index_), s.int(1))), right))), nil, false, dtype.None)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2533,6 +2578,7 @@ func recordIndexReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, s
 			}
 			return s.scatterReduceSource(s.grad(0), s.saved(self_), dim, s.over(s.saved(index_), dim, sourceSizes), s.saved(source_), reduce, includeSelf, s.saved(result_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2546,6 +2592,7 @@ func recordCat(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim int
 	result, err = r.c.Cat(out, tensors, dim)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.catted(s.grad(0), tensorsSizes, dim, int64(i)) }
+		r.publish()
 	}
 	return
 }
@@ -2558,6 +2605,7 @@ func recordStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim i
 	result, err = r.c.Stack(out, tensors, dim)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.selected(s.grad(0), dim, int64(i)) }
+		r.publish()
 	}
 	return
 }
@@ -2635,6 +2683,7 @@ func recordTril(c aten.Ctx, out, self *tensor.Tensor, diagonal int64) (result *t
 	result, err = r.c.Tril(out, self, diagonal)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Tril(nil, s.grad(0), diagonal)) }
+		r.publish()
 	}
 	return
 }
@@ -2647,6 +2696,7 @@ func recordTriu(c aten.Ctx, out, self *tensor.Tensor, diagonal int64) (result *t
 	result, err = r.c.Triu(out, self, diagonal)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Triu(nil, s.grad(0), diagonal)) }
+		r.publish()
 	}
 	return
 }
@@ -2849,6 +2899,7 @@ func recordLinalgCholeskyEx(c aten.Ctx, outL, outInfo, self *tensor.Tensor, uppe
 			return
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.choleskyGradient(s.grad(0), s.saved(LResult_), upper) }
+		r.publish()
 	}
 	return
 }
@@ -2882,6 +2933,7 @@ func recordLinalgLuFactorEx(c aten.Ctx, outLU, outPivots, outInfo, a *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.luFactorGradient(s.grad(0), s.saved(LUResult_), s.saved(pivotsResult_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2923,6 +2975,7 @@ func recordLinalgQr(c aten.Ctx, outQ, outR, a *tensor.Tensor, mode string) (QRes
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.qrGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(QResult_), s.saved(RResult_), mode)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2968,6 +3021,7 @@ func recordLinalgDet(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, 
 			return
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.detGradient(s.grad(0), s.saved(a_), s.saved(result_)) }
+		r.publish()
 	}
 	return
 }
@@ -2993,6 +3047,7 @@ func recordLinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (signRes
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.slogdetGradient(s.grad(0), s.grad(1), s.saved(a_), s.saved(signResult_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3019,6 +3074,7 @@ func recordLinalgVectorNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scal
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.normGradient(s.grad(0), s.saved(self_), ord, s.saved(result_), dim, keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -3132,6 +3188,7 @@ func recordLinalgPinv(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3157,6 +3214,7 @@ func recordLinalgPinvAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3182,6 +3240,7 @@ func recordLinalgPinvRcond(c aten.Ctx, out, self *tensor.Tensor, rcond float64, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3207,6 +3266,7 @@ func recordLinalgPinvRcondTensor(c aten.Ctx, out, self, rcond *tensor.Tensor, he
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3236,6 +3296,7 @@ func recordLinalgSolveEx(c aten.Ctx, outResult, outInfo, a, b *tensor.Tensor, le
 			}
 			return s.solveGradientOfB(s.grad(0), s.saved(a_), s.saved(resultResult_), left)
 		}
+		r.publish()
 	}
 	return
 }
@@ -3260,6 +3321,7 @@ func recordLinalgInvEx(c aten.Ctx, outInverse, outInfo, a *tensor.Tensor, checkE
 			return
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.inverseGradient(s.grad(0), s.saved(inverseResult_)) }
+		r.publish()
 	}
 	return
 }
@@ -3293,6 +3355,7 @@ func recordLinalgSolveTriangular(c aten.Ctx, out, self, b *tensor.Tensor, upper,
 			}
 			return s.triangularGradientOfB(s.grad(0), s.saved(self_), upper, left, unitriangular)
 		}
+		r.publish()
 	}
 	return
 }
@@ -3334,6 +3397,7 @@ func recordCholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (r
 			}
 			return s.choleskySolveGradient(s.grad(0), s.saved(l_), s.saved(result_), upper)
 		}
+		r.publish()
 	}
 	return
 }
@@ -3359,6 +3423,7 @@ func recordCholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (re
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.choleskyInverseGradient(s.grad(0), s.saved(self_), s.saved(result_), upper)
 		}
+		r.publish()
 	}
 	return
 }
@@ -3399,6 +3464,7 @@ func recordLinalgLstsq(c aten.Ctx, outSolution, outResiduals, outRank, outSingul
 			}
 			return s.lstsqGradientOfB(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(self_), s.saved(b_), s.saved(solutionResult_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3420,6 +3486,7 @@ func recordLinalgEigh(c aten.Ctx, outValues, outVectors, self *tensor.Tensor, up
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.eighGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3449,6 +3516,7 @@ func recordLinalgEig(c aten.Ctx, outValues, outVectors, self *tensor.Tensor) (ei
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.eigGradient(s.has(0), s.has(1), selfIsComplex, s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3478,6 +3546,7 @@ func recordLinalgSvd(c aten.Ctx, outU, outS, outVh, a *tensor.Tensor, fullMatric
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.svdGradient(s.has(0), s.has(1), s.has(2), s.grad(0), s.grad(1), s.grad(2), s.saved(UResult_), s.saved(SResult_), s.saved(VhResult_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3611,6 +3680,7 @@ func recordMatmul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 			}
 			return s.matmulRight(s.grad(0), s.saved(self_), otherSizes)
 		}
+		r.publish()
 	}
 	return
 }
@@ -3635,6 +3705,7 @@ func recordMm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor
 			}
 			return s.keep(s.c.Mm(nil, s.adjointOf(s.saved(self_)), s.grad(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3659,6 +3730,7 @@ func recordBmm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tenso
 			}
 			return s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(self_)), s.grad(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3683,6 +3755,7 @@ func recordMv(c aten.Ctx, out, self, vec *tensor.Tensor) (result *tensor.Tensor,
 			}
 			return s.keep(s.c.Mv(nil, s.adjointOf(s.saved(self_)), s.grad(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3707,6 +3780,7 @@ func recordDot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 			}
 			return s.mul(s.grad(0), s.conj(s.saved(self_)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3731,6 +3805,7 @@ func recordVdot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.mul(s.grad(0), s.saved(self_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3761,6 +3836,7 @@ func recordOuter(c aten.Ctx, out, self, vec2 *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.saved(self_)))))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3787,6 +3863,7 @@ func recordAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha d
 			}
 			return s.after(1, s.scaled(s.hand(s.keep(s.c.Mm(nil, s.adjointOf(s.saved(mat1_)), s.grad(0)))), alpha))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3813,6 +3890,7 @@ func recordBaddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, a
 			}
 			return s.after(1, s.scaled(s.hand(s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(batch1_)), s.grad(0)))), alpha))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3839,6 +3917,7 @@ func recordAddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, al
 			}
 			return s.after(1, s.scaled(s.hand(s.keep(s.c.Matmul(nil, s.adjointOf(s.saved(batch1_)), s.grad(0)))), alpha))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3865,6 +3944,7 @@ func recordAddmv(c aten.Ctx, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 			}
 			return s.after(1, s.scaled(s.hand(s.keep(s.c.Mv(nil, s.adjointOf(s.saved(mat_)), s.grad(0)))), alpha))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3891,6 +3971,7 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 			}
 			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.saved(vec1_)))))), alpha))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4007,6 +4088,7 @@ func recordNormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Ge
 			}
 			return s.zerosLike(s.grad(0))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4029,6 +4111,7 @@ func recordBernoulli(c aten.Ctx, out, self *tensor.Tensor, g *random.Generator) 
 	result, err = r.c.Bernoulli(out, self, g)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4075,6 +4158,7 @@ func recordFillUniform(c aten.Ctx, self *tensor.Tensor, from, to float64, g *ran
 	err = r.c.FillUniform(self, from, to, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4087,6 +4171,7 @@ func recordFillNormal(c aten.Ctx, self *tensor.Tensor, mean, std float64, g *ran
 	err = r.c.FillNormal(self, mean, std, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4099,6 +4184,7 @@ func recordFillRandom(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (err
 	err = r.c.FillRandom(self, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4111,6 +4197,7 @@ func recordFillRandomTo(c aten.Ctx, self *tensor.Tensor, to int64, g *random.Gen
 	err = r.c.FillRandomTo(self, to, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4123,6 +4210,7 @@ func recordFillRandomFrom(c aten.Ctx, self *tensor.Tensor, from int64, to ops.In
 	err = r.c.FillRandomFrom(self, from, to, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4135,6 +4223,7 @@ func recordFillBernoulli(c aten.Ctx, self *tensor.Tensor, p float64, g *random.G
 	err = r.c.FillBernoulli(self, p, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4147,6 +4236,7 @@ func recordFillBernoulliEach(c aten.Ctx, self, p *tensor.Tensor, g *random.Gener
 	err = r.c.FillBernoulliEach(self, p, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4159,6 +4249,7 @@ func recordFillExponential(c aten.Ctx, self *tensor.Tensor, lambda float64, g *r
 	err = r.c.FillExponential(self, lambda, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4171,6 +4262,7 @@ func recordFillCauchy(c aten.Ctx, self *tensor.Tensor, median, sigma float64, g 
 	err = r.c.FillCauchy(self, median, sigma, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4183,6 +4275,7 @@ func recordFillLogNormal(c aten.Ctx, self *tensor.Tensor, mean, std float64, g *
 	err = r.c.FillLogNormal(self, mean, std, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4195,6 +4288,7 @@ func recordFillGeometric(c aten.Ctx, self *tensor.Tensor, p float64, g *random.G
 	err = r.c.FillGeometric(self, p, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4209,6 +4303,7 @@ func recordSum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, 
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.spread(s.grad(0), selfSizes, dim, keepdim) }
+		r.publish()
 	}
 	return
 }
@@ -4230,6 +4325,7 @@ func recordNansum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim boo
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.spread(s.grad(0), selfSizes, dim, keepdim), s.after(1, s.keep(s.c.LogicalNot(nil, s.hand(s.keep(s.c.Isnan(s.saved(self_))))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4255,6 +4351,7 @@ func recordProd(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.productGradient(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4271,6 +4368,7 @@ func recordMean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.div(s.spread(s.grad(0), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4332,6 +4430,7 @@ func recordStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.varianceGradient(s.halved(s.grad(0), s.saved(result_)), s.saved(self_), dim, correction, keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4358,6 +4457,7 @@ func recordVarCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.varianceGradient(s.grad(0), s.saved(self_), dim, correction, keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4432,6 +4532,7 @@ func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int6
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.normGradient(s.grad(0), s.saved(self_), p, s.saved(result_), dim, keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4465,6 +4566,7 @@ func recordAmax(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4491,6 +4593,7 @@ func recordAmin(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4516,6 +4619,7 @@ func recordMax(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4537,6 +4641,7 @@ func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4562,6 +4667,7 @@ func recordMin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4583,6 +4689,7 @@ func recordMinDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4609,6 +4716,7 @@ func recordAminmax(c aten.Ctx, outMin, outMax, self *tensor.Tensor, dim ops.Int,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.add(s.sharedAlong(s.grad(0), s.saved(self_), s.saved(minResult_), dim, keepdim), s.sharedAlong(s.grad(1), s.saved(self_), s.saved(maxResult_), dim, keepdim))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4641,6 +4749,7 @@ func recordFloor(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Floor(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4653,6 +4762,7 @@ func recordCeil(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Ceil(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4665,6 +4775,7 @@ func recordTrunc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Trunc(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4677,6 +4788,7 @@ func recordRound(c aten.Ctx, out, self *tensor.Tensor, decimals int64) (result *
 	result, err = r.c.Round(out, self, decimals)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4689,6 +4801,7 @@ func recordFrac(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Frac(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
+		r.publish()
 	}
 	return
 }
@@ -4716,6 +4829,7 @@ func recordClampTensor(c aten.Ctx, out, self, low, high *tensor.Tensor) (result 
 			}
 			return s.above(s.grad(0), s.saved(self_), s.saved(low_), s.saved(high_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4733,6 +4847,7 @@ func recordClamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (
 	result, err = r.c.Clamp(out, self, low, high)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.withinLimits(s.grad(0), s.saved(self_), low, high) }
+		r.publish()
 	}
 	return
 }
@@ -4757,6 +4872,7 @@ func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.T
 			}
 			return s.after(1, s.where(s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(low_)))), s.grad(0), s.int(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4781,6 +4897,7 @@ func recordClampMax(c aten.Ctx, out, self, high *tensor.Tensor) (result *tensor.
 			}
 			return s.after(1, s.where(s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(high_)))), s.grad(0), s.int(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4805,6 +4922,7 @@ func recordMaximum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 			}
 			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4829,6 +4947,7 @@ func recordMinimum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 			}
 			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4853,6 +4972,7 @@ func recordFmax(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.grad(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4877,6 +4997,7 @@ func recordFmin(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.grad(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4897,6 +5018,7 @@ func recordRelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.where(s.hand(s.keep(s.c.Le(nil, s.saved(result_), s.int(0)))), s.saved(result_), s.grad(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4920,6 +5042,7 @@ func recordWhere(c aten.Ctx, out, condition, self, other *tensor.Tensor) (result
 			}
 			return s.where(s.saved(condition_), s.int(0), s.grad(0))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4932,6 +5055,7 @@ func recordCumsum(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType
 	result, err = r.c.Cumsum(out, self, dim, d)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.reversedSum(s.grad(0), dim) }
+		r.publish()
 	}
 	return
 }
@@ -4957,6 +5081,7 @@ func recordCumprod(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.cumprodGradient(s.grad(0), s.saved(self_), s.saved(result_), dim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4978,6 +5103,7 @@ func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4999,6 +5125,7 @@ func recordCummin(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -5024,6 +5151,7 @@ func recordLogcumsumexp(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.logcumsumexpGradient(s.grad(0), s.saved(self_), s.saved(result_), dim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5050,6 +5178,7 @@ func recordLogsumexp(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.logsumexpGradient(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5070,6 +5199,7 @@ func recordSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.saved(result_), (s.binary('-', s.grad(0), s.after(1, s.sumOver(s.hand(s.mul(s.grad(0), s.saved(result_))), dim)), right)), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5090,6 +5220,7 @@ func recordLogSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.D
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('-', s.grad(0), s.mul(s.exp(s.saved(result_)), s.sumOver(s.grad(0), dim)), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5111,6 +5242,7 @@ func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5132,6 +5264,7 @@ func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5157,6 +5290,7 @@ func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim i
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5203,6 +5337,7 @@ func recordMedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5249,6 +5384,7 @@ func recordNanmedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5270,6 +5406,7 @@ func recordKthvalue(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, d
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5291,6 +5428,7 @@ func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5360,6 +5498,7 @@ func recordErf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(1.1283791670955126), s.after(1, s.exp(s.hand(s.after(1, s.neg(s.hand((s.mul(s.saved(self_), s.saved(self_))))))))), right), s.grad(0), left)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5379,6 +5518,7 @@ func recordErfc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(-1.1283791670955126), s.after(1, s.exp(s.hand(s.after(1, s.neg(s.hand((s.mul(s.saved(self_), s.saved(self_))))))))), right), s.grad(0), left)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5399,6 +5539,7 @@ func recordErfinv(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.after(1, s.exp(s.hand(s.mul(s.saved(result_), s.saved(result_))))), right), s.grad(0), left)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5418,6 +5559,7 @@ func recordLgamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.keep(s.c.Digamma(nil, s.saved(self_))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5437,6 +5579,7 @@ func recordDigamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.keep(s.c.Polygamma(nil, 1, s.saved(self_))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5456,6 +5599,7 @@ func recordI0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.keep(s.c.SpecialI1(nil, s.saved(self_))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5473,6 +5617,7 @@ func recordSinc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Sinc(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.sincGradient(s.grad(0), s.saved(self_)) }
+		r.publish()
 	}
 	return
 }
@@ -5491,6 +5636,7 @@ func recordLogit(c aten.Ctx, out, self *tensor.Tensor, eps *float64) (result *te
 	if r.finish(err, result) {
 		eps = copied(eps)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.logitGradient(s.grad(0), s.saved(self_), eps) }
+		r.publish()
 	}
 	return
 }
@@ -5510,6 +5656,7 @@ func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.keep(s.c.Polygamma(nil, (n+1), s.saved(self_))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5527,6 +5674,7 @@ func recordMvlgamma(c aten.Ctx, out, self *tensor.Tensor, p int64) (result *tens
 	result, err = r.c.Mvlgamma(out, self, p)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.lgammaSum(s.saved(self_), p)) }
+		r.publish()
 	}
 	return
 }
@@ -5551,6 +5699,7 @@ func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 			}
 			return s.binary('*', s.grad(0), s.after(1, s.exp(s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_)), left), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right)))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5575,6 +5724,7 @@ func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 			}
 			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.exp(s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_)), left), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right)))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5599,6 +5749,7 @@ func recordLogaddexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			}
 			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.after(1, s.exp(s.hand(s.sub(s.saved(self_), s.saved(other_))))), right))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5623,6 +5774,7 @@ func recordLogaddexp2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 			}
 			return s.binary('/', s.grad(0), (s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp2(nil, s.hand(s.sub(s.saved(self_), s.saved(other_)))))), right)), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5647,6 +5799,7 @@ func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('/', s.mul(s.grad(0), s.saved(self_)), s.saved(other_), left)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5691,6 +5844,7 @@ func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			}
 			return s.zerosLike(s.grad(0))
 		}
+		r.publish()
 	}
 	return
 }
@@ -5728,6 +5882,7 @@ func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaR
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.grad(0), s.keep(s.c.Exp2(nil, s.saved(exponentResult_))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5747,6 +5902,7 @@ func recordNanToNum(c aten.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *f
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.keep(s.c.Isfinite(s.saved(self_))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5759,6 +5915,7 @@ func recordDeg2rad(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.Deg2rad(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.float(0.017453292519943295)) }
+		r.publish()
 	}
 	return
 }
@@ -5771,6 +5928,7 @@ func recordRad2deg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.Rad2deg(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.float(57.29577951308232)) }
+		r.publish()
 	}
 	return
 }
@@ -5796,6 +5954,7 @@ func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), (s.binary('-', s.keep(s.c.SpecialI1e(nil, s.saved(self_))), s.mul(s.sgn(s.saved(self_)), s.saved(result_)), left|right)), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5821,6 +5980,7 @@ func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.besselOneGradient(s.grad(0), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.I0(nil, s.saved(self_))))))
 		}
+		r.publish()
 	}
 	return
 }
@@ -5846,6 +6006,7 @@ func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.besselI1eGradient(s.grad(0), s.saved(self_), s.saved(result_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -5870,6 +6031,7 @@ func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *
 			}
 			return s.binary('/', s.mul(s.grad(0), s.saved(self_)), (s.add(s.saved(other_), s.int(1))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5894,6 +6056,7 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 			}
 			return s.binary('*', s.binary('*', s.neg(s.grad(0)), s.saved(self_), left), s.after(1, s.keep(s.c.SpecialZeta(nil, s.hand(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5913,6 +6076,7 @@ func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), (s.sub(s.int(-1), s.log(s.saved(self_)))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5938,6 +6102,7 @@ func recordSpecialErfcx(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), (s.binary('-', s.binary('*', s.mul(s.int(2), s.saved(self_)), s.saved(result_), left), s.float(1.1283791670955126), left)), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5957,6 +6122,7 @@ func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.after(1, s.exp(s.hand(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left)))), right), s.grad(0), left)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5976,6 +6142,7 @@ func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.mul(s.float(0.7978845608028654), s.grad(0)), s.after(1, s.keep(s.c.SpecialErfcx(nil, s.hand(s.mul(s.float(-0.7071067811865476), s.saved(self_)))))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5996,6 +6163,7 @@ func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.after(1, s.exp(s.hand(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left)))), right), s.grad(0), left)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6015,6 +6183,7 @@ func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialBesselJ1(nil, s.saved(self_))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6040,6 +6209,7 @@ func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.besselOneGradient(s.grad(0), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.SpecialBesselJ0(nil, s.saved(self_))))))
 		}
+		r.publish()
 	}
 	return
 }
@@ -6059,6 +6229,7 @@ func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialBesselY1(nil, s.saved(self_))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6084,6 +6255,7 @@ func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), (s.binary('-', s.keep(s.c.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6103,6 +6275,7 @@ func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialModifiedBesselK1(nil, s.saved(self_))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6128,6 +6301,7 @@ func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.neg(s.grad(0)), (s.binary('+', s.keep(s.c.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6153,6 +6327,7 @@ func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), (s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK1(nil, s.saved(self_))), right)), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6178,6 +6353,7 @@ func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), (s.binary('-', s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK0(nil, s.saved(self_))), right), s.div(s.saved(result_), s.saved(self_)), left|right)), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6427,31 +6603,6 @@ func recordView(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.T
 	return
 }
 
-func recordViewDtype(c aten.Ctx, self *tensor.Tensor, d dtype.DType) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "view", "ViewBackward0", nil, self)
-	if err != nil {
-		return
-	}
-	result, err = r.c.ViewDtype(self, d)
-	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewDtype(base, d)) }, result)
-	}
-	return
-}
-
-func recordViewAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "view_as", "ViewBackward0", nil, self)
-	if err != nil {
-		return
-	}
-	selfSizes := copied(self.Sizes())
-	result, err = r.c.ViewAs(self, other)
-	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
-	}
-	return
-}
-
 func recordReshape(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "reshape", "ViewBackward0", nil, self)
 	if err != nil {
@@ -6532,6 +6683,7 @@ func recordTransposeMatrix(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 			return single(c.TransposeMatrix(nil, base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.TransposeMatrix(nil, s.grad(0))) }
+		r.publish()
 	}
 	return
 }
@@ -6547,6 +6699,7 @@ func recordTranspose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (re
 			return single(c.Transpose(nil, base, dim0, dim1))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Transpose(nil, s.grad(0), dim0, dim1)) }
+		r.publish()
 	}
 	return
 }
@@ -6652,18 +6805,6 @@ func recordExpand(c aten.Ctx, self *tensor.Tensor, size []int64, x2 bool) (resul
 	return
 }
 
-func recordExpandAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "expand_as", "ExpandBackward0", nil, self)
-	if err != nil {
-		return
-	}
-	result, err = r.c.ExpandAs(self, other)
-	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
-	}
-	return
-}
-
 func recordBroadcastTo(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "broadcast_to", "ExpandBackward0", nil, self)
 	if err != nil {
@@ -6690,6 +6831,7 @@ func recordSqueeze(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Squeeze(nil, base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+		r.publish()
 	}
 	return
 }
@@ -6706,6 +6848,7 @@ func recordSqueezeDim(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *
 			return single(c.SqueezeDim(nil, base, dim))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+		r.publish()
 	}
 	return
 }
@@ -6723,6 +6866,7 @@ func recordSqueezeDims(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (resu
 			return single(c.SqueezeDims(nil, base, dims))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+		r.publish()
 	}
 	return
 }
@@ -6739,6 +6883,7 @@ func recordUnsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *t
 			return single(c.Unsqueeze(nil, base, dim))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+		r.publish()
 	}
 	return
 }
@@ -6803,6 +6948,7 @@ func recordAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.stridedGradient(s.grad(0), selfLike, selfStrides, selfOffset, size, stride, offset)
 		}
+		r.publish()
 	}
 	return
 }

@@ -5866,7 +5866,7 @@ def view(input, size=None, dtype=None, *more):
     Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
 
     view(Tensor input, dtype dtype)
-    The same bytes as elements of another dtype. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
+    The same bytes as elements of another dtype, without a history. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
     the other strides and the storage offset must divide.
 
     >>> torch.arange(4).view(2, 2)
