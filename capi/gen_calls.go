@@ -165,7 +165,7 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { r0, err := c.IsAnomalyEnabled(); return f.setBool(err, r0) },         // is_anomaly_enabled
 	func(c aten.Ctx, f frame) error { r0, err := c.IsAnomalyCheckNanEnabled(); return f.setBool(err, r0) }, // is_anomaly_check_nan_enabled
 	func(c aten.Ctx, f frame) error { return c.SetAnomalyWatcher(f.pointer(0), f.pointer(1)) },             // set_anomaly_watcher
-	func(c aten.Ctx, f frame) error { r0, err := c.Handle(f.tensor(0)); return f.setTensors(err, r0) },     // handle
+	func(c aten.Ctx, f frame) error { r0, err := c.NewHandle(f.tensor(0)); return f.setTensors(err, r0) },  // new_handle
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.IsGrad(f.tensor(0), f.tensor(1))
 		return f.setBool(err, r0)

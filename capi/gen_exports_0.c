@@ -1829,12 +1829,12 @@ TENSOR_API tensor_status tensor_set_anomaly_watcher(tensor_watcher watcher, void
   return status;
 }
 
-TENSOR_API tensor_status tensor_handle(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "handle", "out");
+TENSOR_API tensor_status tensor_new_handle(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "new_handle", "out");
   lt_value a[1];
   lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "handle", "self");
-  tensor_status status = lt_invoke(&frame, "handle");
+  LT_REQUIRED(a[0], self, LT_TENSOR, "new_handle", "self");
+  tensor_status status = lt_invoke(&frame, "new_handle");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }

@@ -1791,12 +1791,6 @@ static intptr_t packed_hamming_window(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-static intptr_t packed_handle(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_handle(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 static intptr_t packed_hann_window(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_hann_window(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
@@ -3275,6 +3269,12 @@ static intptr_t packed_new_empty_strided(lt_value *a) {
 static intptr_t packed_new_full(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_new_full(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, a[4].i, a[5].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_new_handle(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_new_handle(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -6631,10 +6631,6 @@ static const lt_parameter of_hamming_window[] = {
     {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
-static const lt_parameter of_handle[] = {
-    {"input", 'T', 0, {0}},
-};
-
 static const lt_parameter of_hann_window[] = {
     {"window_length", 'I', 0, {0}},
     {"periodic", 'B', LT_DEFAULT, {.i = true}},
@@ -7726,6 +7722,10 @@ static const lt_parameter of_new_full[] = {
     {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
     {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
     {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_new_handle[] = {
+    {"input", 'T', 0, {0}},
 };
 
 static const lt_parameter of_new_ones[] = {
@@ -9752,7 +9752,6 @@ lt_operator lt_operators[] = {
     {"greater_equal", {{packed_greater_equal, packed_greater_equal_scalar}, {packed_greater_equal_, packed_greater_equal_scalar_}, {packed_greater_equal_out, packed_greater_equal_scalar_out}}, of_greater_equal, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"gt", {{packed_gt, packed_gt_scalar}, {packed_gt_, packed_gt_scalar_}, {packed_gt_out, packed_gt_scalar_out}}, of_gt, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"hamming_window", {{packed_hamming_window, NULL}, {NULL, NULL}, {NULL, NULL}}, of_hamming_window, 7, "T", "(int window_length, bool periodic=True, float alpha=0.54, float beta=0.46, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
-    {"handle", {{packed_handle, NULL}, {NULL, NULL}, {NULL, NULL}}, of_handle, 1, "T", "(Tensor input)", -1, 0},
     {"hann_window", {{packed_hann_window, NULL}, {NULL, NULL}, {NULL, NULL}}, of_hann_window, 5, "T", "(int window_length, bool periodic=True, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"heaviside", {{packed_heaviside, NULL}, {packed_heaviside_, NULL}, {packed_heaviside_out, NULL}}, of_heaviside, 2, "T", "(Tensor input, Tensor values)", -1, 0},
     {"histc", {{packed_histc, NULL}, {NULL, NULL}, {packed_histc_out, NULL}}, of_histc, 4, "T", "(Tensor input, int bins=100, Number min=0, Number max=0)", -1, 0},
@@ -9950,6 +9949,7 @@ lt_operator lt_operators[] = {
     {"new_empty", {{packed_new_empty, NULL}, {NULL, NULL}, {NULL, NULL}}, of_new_empty, 5, "T", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"new_empty_strided", {{packed_new_empty_strided, NULL}, {NULL, NULL}, {NULL, NULL}}, of_new_empty_strided, 6, "T", "(Tensor input, sequence of int size, sequence of int stride, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"new_full", {{packed_new_full, NULL}, {NULL, NULL}, {NULL, NULL}}, of_new_full, 6, "T", "(Tensor input, sequence of int size, Number fill_value, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"new_handle", {{packed_new_handle, NULL}, {NULL, NULL}, {NULL, NULL}}, of_new_handle, 1, "T", "(Tensor input)", -1, 0},
     {"new_ones", {{packed_new_ones, NULL}, {NULL, NULL}, {NULL, NULL}}, of_new_ones, 5, "T", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"new_zeros", {{packed_new_zeros, NULL}, {NULL, NULL}, {NULL, NULL}}, of_new_zeros, 5, "T", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"nextafter", {{packed_nextafter, NULL}, {packed_nextafter_, NULL}, {packed_nextafter_out, NULL}}, of_nextafter, 2, "T", "(Tensor input, Tensor other)", -1, 0},

@@ -3442,7 +3442,7 @@ TENSOR_API tensor_status tensor_is_anomaly_check_nan_enabled(bool *out);
 TENSOR_API tensor_status tensor_set_anomaly_watcher(tensor_watcher watcher, void *context);
 
 // Another handle to `self`, which shares its memory and its history, and has the geometry that it has now.
-TENSOR_API tensor_status tensor_handle(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_new_handle(const tensor_t *self, tensor_t **out);
 
 // Whether `other` is the gradient of `self` as `grad` gives it: over the same memory, and of the same geometry.
 TENSOR_API tensor_status tensor_is_grad(const tensor_t *self, const tensor_t *other, bool *out);

@@ -543,9 +543,9 @@ func (c Ctx) SetAnomalyWatcher(function, data unsafe.Pointer) error {
 	return recorded.SetAnomalyWatcher(c, function, data)
 }
 
-// Handle is the operator handle.
-func (c Ctx) Handle(self *tensor.Tensor) (*tensor.Tensor, error) {
-	return recorded.Handle(c, self)
+// NewHandle is the operator new_handle.
+func (c Ctx) NewHandle(self *tensor.Tensor) (*tensor.Tensor, error) {
+	return recorded.NewHandle(c, self)
 }
 
 // IsGrad is the operator is_grad.

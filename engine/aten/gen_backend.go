@@ -75,7 +75,7 @@ type Backend struct {
 	IsAnomalyEnabled                   func(c Ctx) (bool, error)
 	IsAnomalyCheckNanEnabled           func(c Ctx) (bool, error)
 	SetAnomalyWatcher                  func(c Ctx, function, data unsafe.Pointer) error
-	Handle                             func(c Ctx, self *tensor.Tensor) (*tensor.Tensor, error)
+	NewHandle                          func(c Ctx, self *tensor.Tensor) (*tensor.Tensor, error)
 	IsGrad                             func(c Ctx, self, other *tensor.Tensor) (bool, error)
 	Untracked                          func(c Ctx, self *tensor.Tensor) (*tensor.Tensor, error)
 	IsInference                        func(c Ctx, self *tensor.Tensor) (bool, error)

@@ -43,7 +43,7 @@ func init() {
 		IsAnomalyEnabled:               IsAnomalyEnabled,
 		IsAnomalyCheckNanEnabled:       IsAnomalyCheckNanEnabled,
 		SetAnomalyWatcher:              SetAnomalyWatcher,
-		Handle:                         Handle,
+		NewHandle:                      NewHandle,
 		IsGrad:                         IsGrad,
 		Untracked:                      Untracked,
 		IsInference:                    IsInference,

@@ -193,5 +193,5 @@ func Untracked(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// Handle is self for another handle.
-func Handle(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) { return self.Alias(), nil }
+// NewHandle is self for another handle.
+func NewHandle(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) { return self.Alias(), nil }

@@ -13,13 +13,13 @@ import (
 
 // call is an operator's call while it is recorded.
 type call struct {
-	c     aten.Ctx // past this layer
-	node  *Node    // nil where nothing is recorded
-	out   *tensor.Tensor
-	at    int   // which of the results out is
-	view  bool  // out gets another geometry, and its elements stay as they are
-	infer bool  // the first operand was made in inference mode, and its views with it
-	err   error // of what was to be saved
+	c    aten.Ctx // past this layer
+	node *Node    // nil where nothing is recorded
+	out  *tensor.Tensor
+	at   int   // which of the results out is
+	view bool  // out gets another geometry, and its elements stay as they are
+	mark mark  // of the views of the first operand, where they have no history
+	err  error // of what was to be saved
 }
 
 // begin decides whether a call is recorded, and refuses one that cannot be. The node has an edge for each of the operands.
@@ -29,7 +29,9 @@ func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.
 		return r, err
 	}
 	if !recording(c, operands...) {
-		r.infer = len(operands) > 0 && inferred(operands[0])
+		if len(operands) > 0 {
+			r.mark = ofViews(c, operands[0])
+		}
 		if out != nil && (len(operands) == 0 || out != operands[0]) && recording(c, out) {
 			return r, writes(op, "the tensor given as out")
 		}

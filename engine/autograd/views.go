@@ -66,9 +66,9 @@ func (w *viewed) see() { w.version, w.changes = w.base.Storage().Version(), w.ro
 // views is finish for views, which have no history but their own, or for the tensor itself, viewed in place.
 func (r *call) views(err error, results ...*tensor.Tensor) bool {
 	r.view = r.out != nil
-	if r.infer && err == nil && !r.view {
+	if r.mark != 0 && err == nil && !r.view {
 		for _, t := range results {
-			t.SetHistory(inference{})
+			t.SetHistory(r.mark)
 		}
 		return false
 	}

@@ -68,7 +68,7 @@ var operators = map[string]any{
 	"is_anomaly_enabled":                     ctx.IsAnomalyEnabled,
 	"is_anomaly_check_nan_enabled":           ctx.IsAnomalyCheckNanEnabled,
 	"set_anomaly_watcher":                    ctx.SetAnomalyWatcher,
-	"handle":                                 ctx.Handle,
+	"new_handle":                             ctx.NewHandle,
 	"is_grad":                                ctx.IsGrad,
 	"untracked":                              ctx.Untracked,
 	"is_inference":                           ctx.IsInference,

@@ -611,15 +611,15 @@ static const lt_operator overloads_is_anomaly_check_nan_enabled[] = {
     {"isAnomalyCheckNanEnabled", NULL, results_is_anomaly_check_nan_enabled, 0, 0, 1, -1, {{call_is_anomaly_check_nan_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_handle(const lt_value *a, lt_value *r) { return tensor_handle(a[0].tensor, &r[0].tensor); }
-static const lt_argument arguments_handle[] = {
+static tensor_status call_new_handle(const lt_value *a, lt_value *r) { return tensor_new_handle(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_new_handle[] = {
     {"input", LT_TENSOR, 0, {0}},
 };
-static const lt_argument results_handle[] = {
+static const lt_argument results_new_handle[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
-static const lt_operator overloads_handle[] = {
-    {"handle", arguments_handle, results_handle, 1, 1, 1, -1, {{call_handle, NULL}, {NULL, NULL}, {NULL, NULL}}},
+static const lt_operator overloads_new_handle[] = {
+    {"newHandle", arguments_new_handle, results_new_handle, 1, 1, 1, -1, {{call_new_handle, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_grad(const lt_value *a, lt_value *r) { return tensor_is_grad(a[0].tensor, a[1].tensor, &r[0].b); }
@@ -9503,7 +9503,7 @@ const lt_entry lt_entries[] = {
     {"setDetectAnomaly", overloads_set_detect_anomaly, 1, LT_AS_FUNCTION},
     {"isAnomalyEnabled", overloads_is_anomaly_enabled, 1, LT_AS_FUNCTION},
     {"isAnomalyCheckNanEnabled", overloads_is_anomaly_check_nan_enabled, 1, LT_AS_FUNCTION},
-    {"handle", overloads_handle, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"newHandle", overloads_new_handle, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"isGrad", overloads_is_grad, 1, LT_AS_FUNCTION},
     {"untracked", overloads_untracked, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"isInference", overloads_is_inference, 1, LT_AS_FUNCTION},

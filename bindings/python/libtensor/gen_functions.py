@@ -757,8 +757,8 @@ def set_anomaly_watcher(watcher, context):
     """
 
 
-@_operator("handle")
-def handle(input):
+@_operator("new_handle")
+def new_handle(input):
     """Another handle to `input`, which shares its memory and its history, and has the geometry that it has now."""
 
 

@@ -65,6 +65,22 @@ def test_what_inference_tensors_refuse(use, text):
     assert t.tolist() == [2, 2]
 
 
+@pytest.mark.parametrize("mode, name", [(torch.no_grad, "no_grad mode"), (torch.inference_mode, "inference mode")])
+def test_views_that_were_made_while_nothing_was_recorded(mode, name):
+    for x in (leaf(1, 2), leaf(1, 2) * 1):
+        with mode():
+            view = x[:1]
+            view.mul_(2)
+        for use in (lambda v: v.mul_(2), lambda v: v[:1].zero_(), lambda v: v.mul_(leaf(1))):
+            with pytest.raises(RuntimeError, match=f"A view was created in {name} and is being modified inplace"):
+                use(view)
+        assert x.tolist() == [2, 2] and not (view * 2).requires_grad
+        with torch.no_grad():
+            view.mul_(2)
+        view.detach().mul_(2)
+        assert x.tolist() == [8, 2]
+
+
 def test_inference_mode_belongs_to_the_thread():
     seen = []
     with torch.inference_mode():

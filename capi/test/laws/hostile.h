@@ -100,6 +100,8 @@ static tensor_generator_t *G(void) {
   if (below(2)) return say("NULL"), NULL;
   return (void *)handle((void *)g, GENERATORS, "g");
 }
+// Never a node: callbacks.c has those.
+static tensor_node_t *N(void) { return (void *)handle((void *)t, TENSORS, "(void *)t"); }
 // 100,000 is a count of parts or repetitions that is honoured, at 500 bytes each.
 static int64_t whole(void) {
   static const int64_t extreme[] = {INT64_MIN,

@@ -52,7 +52,7 @@ class IndexItem(Structure):
 
 
 BASES = {"Scalar": Scalar, "int": c_int64, "bool": c_bool, "float": c_double, "str": c_char_p, "device": Device}
-BASES |= dict.fromkeys(("dtype", "layout", "memory_format"), c_int32) | dict.fromkeys(("Tensor", "Storage", "Generator", "pointer"), c_void_p)
+BASES |= dict.fromkeys(("dtype", "layout", "memory_format"), c_int32) | dict.fromkeys(("Tensor", "Storage", "Generator", "Node", "pointer"), c_void_p)
 
 
 def load(path=None):

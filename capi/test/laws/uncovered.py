@@ -65,7 +65,7 @@ GRADIENTS = (
     "is_anomaly_enabled",
     "is_anomaly_check_nan_enabled",
     "set_anomaly_watcher",
-    "handle",
+    "new_handle",
     "is_grad",
     "untracked",
     "is_inference",
