@@ -393,6 +393,11 @@ func (c Ctx) SetGrad(self, grad *tensor.Tensor) error {
 	return recorded.SetGrad(c, self, grad)
 }
 
+// SetData is the operator set_data_.
+func (c Ctx) SetData(self, data *tensor.Tensor) error {
+	return recorded.SetData(c, self, data)
+}
+
 // RetainGrad is the operator retain_grad.
 func (c Ctx) RetainGrad(self *tensor.Tensor) error {
 	return recorded.RetainGrad(c, self)

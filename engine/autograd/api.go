@@ -138,6 +138,32 @@ func SetGrad(_ aten.Ctx, self, grad *tensor.Tensor) error {
 	return nil
 }
 
+// SetData makes self the tensor that data is, but for its history. What adds up the gradient of a leaf then is for new calls: the
+// one that recorded calls lead to has the new data as well, and refuses what does not fit.
+func SetData(_ aten.Ctx, self, data *tensor.Tensor) error {
+	const op = "set_data_"
+	if wanted(self) && !differentiable(data) {
+		return status.Runtimef("%s: data set to a tensor that requires gradients must be floating point or complex dtype, not %v", op, data.DType())
+	}
+	set := func(t *tensor.Tensor) error {
+		return t.Set(op, data.Storage(), data.DType(), data.Sizes(), data.Strides(), data.Offset())
+	}
+	if err := set(self); err != nil {
+		return err
+	}
+	v := variableOf(self)
+	if v == nil {
+		return nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if n := v.accumulator; n != nil {
+		v.accumulator = nil
+		return set(n.leaf)
+	}
+	return nil
+}
+
 // fits refuses a gradient that is not like its tensor.
 func fits(self, grad *tensor.Tensor) error {
 	switch want := likeOf(self); {

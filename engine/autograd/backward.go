@@ -299,6 +299,9 @@ func (n *Node) fit(c aten.Ctx, i int, grad *tensor.Tensor) (*tensor.Tensor, erro
 func (v *Variable) accumulate(c aten.Ctx, t, grad *tensor.Tensor, create bool) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if t != nil && !slices.Equal(t.Sizes(), grad.Sizes()) {
+		return status.Runtimef("a gradient of sizes %v does not fit the leaf, whose data of other sizes, %v, was set since it was used", grad.Sizes(), t.Sizes())
+	}
 	if v.grad == nil {
 		made, err := first(c, t, grad, create)
 		v.grad = made

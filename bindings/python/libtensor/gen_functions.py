@@ -560,6 +560,13 @@ def set_grad(input, grad):
     """Gives `input` another gradient, of its dtype, device and shape, whose memory it shares; none where `grad` is absent."""
 
 
+@_operator("set_data_")
+def set_data_(input, data):
+    """Makes `input` the tensor that `data` is, of its dtype, device, shape and memory, and leaves it the history that it has. Where its
+    gradient is wanted, `data` must be floating-point or complex. What was recorded with a leaf has the new elements from then on.
+    """
+
+
 @_operator("retain_grad")
 def retain_grad(input):
     """Has `backward` keep the gradient of `input`, which is no leaf, too. Leaves keep theirs anyway."""

@@ -67,6 +67,7 @@ GRADIENTS = (
     "set_anomaly_watcher",
     "new_handle",
     "is_grad",
+    "set_data_",
     "untracked",
     "is_inference",
 )
