@@ -100,16 +100,17 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Lerp(f.out(0), f.tensor(0), f.tensor(1), f.operand(2))
 		return f.setTensors(err, r0)
 	}, // lerp
-	func(c aten.Ctx, f frame) error { return c.SetRequiresGrad(f.tensor(0), f.bool(1)) },                  // set_requires_grad
-	func(c aten.Ctx, f frame) error { r0, err := c.RequiresGrad(f.tensor(0)); return f.setBool(err, r0) }, // requires_grad
-	func(c aten.Ctx, f frame) error { r0, err := c.IsLeaf(f.tensor(0)); return f.setBool(err, r0) },       // is_leaf
-	func(c aten.Ctx, f frame) error { r0, err := c.OutputNr(f.tensor(0)); return f.setInt(err, r0) },      // output_nr
-	func(c aten.Ctx, f frame) error { r0, err := c.GradFnName(f.tensor(0)); return f.setStr(err, r0) },    // grad_fn_name
-	func(c aten.Ctx, f frame) error { r0, err := c.Grad(f.tensor(0)); return f.setTensors(err, r0) },      // grad
-	func(c aten.Ctx, f frame) error { return c.SetGrad(f.tensor(0), f.tensorOptional(1)) },                // set_grad
-	func(c aten.Ctx, f frame) error { return c.RetainGrad(f.tensor(0)) },                                  // retain_grad
-	func(c aten.Ctx, f frame) error { r0, err := c.RetainsGrad(f.tensor(0)); return f.setBool(err, r0) },  // retains_grad
-	func(c aten.Ctx, f frame) error { err := c.DetachInplace(f.tensor(0)); f.refresh(0); return err },     // detach_
+	func(c aten.Ctx, f frame) error { return c.SetRequiresGrad(f.tensor(0), f.bool(1)) },                     // set_requires_grad
+	func(c aten.Ctx, f frame) error { r0, err := c.RequiresGrad(f.tensor(0)); return f.setBool(err, r0) },    // requires_grad
+	func(c aten.Ctx, f frame) error { r0, err := c.IsLeaf(f.tensor(0)); return f.setBool(err, r0) },          // is_leaf
+	func(c aten.Ctx, f frame) error { r0, err := c.OutputNr(f.tensor(0)); return f.setInt(err, r0) },         // output_nr
+	func(c aten.Ctx, f frame) error { r0, err := c.GradFnName(f.tensor(0)); return f.setStr(err, r0) },       // grad_fn_name
+	func(c aten.Ctx, f frame) error { r0, err := c.Grad(f.tensor(0)); return f.setTensors(err, r0) },         // grad
+	func(c aten.Ctx, f frame) error { return c.SetGrad(f.tensor(0), f.tensorOptional(1)) },                   // set_grad
+	func(c aten.Ctx, f frame) error { err := c.SetData(f.tensor(0), f.tensor(1)); f.refresh(0); return err }, // set_data_
+	func(c aten.Ctx, f frame) error { return c.RetainGrad(f.tensor(0)) },                                     // retain_grad
+	func(c aten.Ctx, f frame) error { r0, err := c.RetainsGrad(f.tensor(0)); return f.setBool(err, r0) },     // retains_grad
+	func(c aten.Ctx, f frame) error { err := c.DetachInplace(f.tensor(0)); f.refresh(0); return err },        // detach_
 	func(c aten.Ctx, f frame) error {
 		return c.Backward(f.tensors(0), f.tensors(1), f.boolOptional(2), f.bool(3), f.tensors(4))
 	}, // backward

@@ -4033,6 +4033,8 @@ static intptr_t packed_set__tensor_geometry(lt_value *a) { return tensor_set__te
 
 static intptr_t packed_set_anomaly_watcher(lt_value *a) { return tensor_set_anomaly_watcher((tensor_watcher)(intptr_t)a[0].pointer, a[1].pointer); }
 
+static intptr_t packed_set_data_(lt_value *a) { return tensor_set_data_(a[0].pointer, a[1].pointer); }
+
 static intptr_t packed_set_default_device(lt_value *a) { return tensor_set_default_device(a[0].device); }
 
 static intptr_t packed_set_default_dtype(lt_value *a) { return tensor_set_default_dtype(a[0].i); }
@@ -8465,6 +8467,11 @@ static const lt_parameter of_set_anomaly_watcher[] = {
     {"context", 'Q', 0, {0}},
 };
 
+static const lt_parameter of_set_data_[] = {
+    {"input", 'T', 0, {0}},
+    {"data", 'T', 0, {0}},
+};
+
 static const lt_parameter of_set_default_device[] = {
     {"device", 'c', 0, {0}},
 };
@@ -10088,6 +10095,7 @@ lt_operator lt_operators[] = {
     {"set_.tensor", {{packed_set__tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set__tensor, 2, "", "(Tensor input, Tensor source)", 0, 0},
     {"set_.tensor_geometry", {{packed_set__tensor_geometry, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set__tensor_geometry, 5, "", "(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])", 0, 0},
     {"set_anomaly_watcher", {{packed_set_anomaly_watcher, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_anomaly_watcher, 2, "", "(pointer watcher, pointer context)", -1, 0},
+    {"set_data_", {{packed_set_data_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_data_, 2, "", "(Tensor input, Tensor data)", 0, 0},
     {"set_default_device", {{packed_set_default_device, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_default_device, 1, "", "(device device)", -1, 0},
     {"set_default_dtype", {{packed_set_default_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_default_dtype, 1, "", "(dtype d)", -1, 0},
     {"set_detect_anomaly", {{packed_set_detect_anomaly, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_detect_anomaly, 2, "", "(bool enabled, bool check_nan)", -1, 0},
@@ -10289,4 +10297,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 749;
+const int lt_operator_count = 750;

@@ -809,7 +809,7 @@ TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t *
 // Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
 TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out);
 
-// The same bytes as elements of another dtype. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
+// The same bytes as elements of another dtype, without a history. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
 // the other strides and the storage offset must divide.
 TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dtype, tensor_t **out);
 
@@ -3320,6 +3320,10 @@ TENSOR_API tensor_status tensor_grad(const tensor_t *self, tensor_t **out);
 // Gives `self` another gradient, of its dtype, device and shape, whose memory it shares; none where `grad` is absent.
 // Absent: grad NULL.
 TENSOR_API tensor_status tensor_set_grad(const tensor_t *self, const tensor_t *grad);
+
+// Makes `self` the tensor that `data` is, of its dtype, device, shape and memory, and leaves it the history that it has. Where its
+// gradient is wanted, `data` must be floating-point or complex. What was recorded with a leaf has the new elements from then on.
+TENSOR_API tensor_status tensor_set_data_(tensor_t *self, const tensor_t *data);
 
 // Has `backward` keep the gradient of `self`, which is no leaf, too. Leaves keep theirs anyway.
 TENSOR_API tensor_status tensor_retain_grad(const tensor_t *self);

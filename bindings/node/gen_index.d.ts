@@ -2516,7 +2516,7 @@ export class Tensor extends Handle {
   view(...size: Int[]): Tensor;
   view(size: Ints): Tensor;
   /**
-   * The same bytes as elements of another dtype. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
+   * The same bytes as elements of another dtype, without a history. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
    * the other strides and the storage offset must divide.
    */
   view(dtype: DType): Tensor;

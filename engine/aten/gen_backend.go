@@ -45,6 +45,7 @@ type Backend struct {
 	GradFnName                         func(c Ctx, self *tensor.Tensor) (string, error)
 	Grad                               func(c Ctx, self *tensor.Tensor) (*tensor.Tensor, error)
 	SetGrad                            func(c Ctx, self, grad *tensor.Tensor) error
+	SetData                            func(c Ctx, self, data *tensor.Tensor) error
 	RetainGrad                         func(c Ctx, self *tensor.Tensor) error
 	RetainsGrad                        func(c Ctx, self *tensor.Tensor) (bool, error)
 	DetachInplace                      func(c Ctx, self *tensor.Tensor) error

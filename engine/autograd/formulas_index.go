@@ -115,6 +115,7 @@ func recordIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, valu
 			}
 			return s.blanked(s.grad(0), s.savedIndex(kept))
 		}
+		r.publish()
 	}
 	return err
 }
@@ -133,6 +134,7 @@ func recordIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem
 	err = r.c.IndexSetScalar(self, items, value)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.blanked(s.grad(0), s.savedIndex(kept)) }
+		r.publish()
 	}
 	return err
 }

@@ -13,6 +13,7 @@ func init() {
 		GradFnName:                     GradFnName,
 		Grad:                           Grad,
 		SetGrad:                        SetGrad,
+		SetData:                        SetData,
 		RetainGrad:                     RetainGrad,
 		RetainsGrad:                    RetainsGrad,
 		DetachInplace:                  DetachInplace,

@@ -32,20 +32,28 @@ func with(self tensor.Node, f func(n *Node) error) error {
 
 // GradFn is the recorded call that made self, nil for a leaf.
 func GradFn(_ aten.Ctx, self *tensor.Tensor) (tensor.Node, error) {
-	n := current(self)
-	if n == nil {
+	v := variableOf(self)
+	if v == nil {
 		return nil, nil
 	}
-	n.retain()
-	return n, nil
+	if err := v.settle(self); err != nil {
+		return nil, err
+	}
+	if n, _ := v.made(); n != nil {
+		return n, nil
+	}
+	return nil, nil
 }
 
 // GradientEdge is where the gradient of self goes.
 func GradientEdge(_ aten.Ctx, self *tensor.Tensor) (tensor.Node, int64, error) {
-	if !wanted(self) {
+	e, err := settled(self)
+	if err != nil {
+		return nil, 0, err
+	}
+	if e.Node == nil {
 		return nil, 0, status.Runtimef("It is not possible to get the gradient edge for a Tensor that does not require gradients")
 	}
-	e := edgeTo(self)
 	return e.Node, int64(e.Output), nil
 }
 

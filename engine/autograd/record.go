@@ -1,6 +1,9 @@
 package autograd
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -13,6 +16,7 @@ type call struct {
 	c    aten.Ctx // past this layer
 	node *Node    // nil where nothing is recorded
 	out  *tensor.Tensor
+	at   int   // which of the results out is
 	view bool  // out gets another geometry, and its elements stay as they are
 	mark mark  // of the views of the first operand, where they have no history
 	err  error // of what was to be saved
@@ -40,8 +44,13 @@ func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.
 	}
 	r.node = newNode(name, len(operands))
 	for i, t := range operands {
-		if wanted(t) {
-			r.node.edges[i] = edgeTo(t)
+		if !wanted(t) {
+			continue
+		}
+		var err error
+		if r.node.edges[i], err = settled(t); err != nil {
+			r.drop()
+			return r, err
 		}
 	}
 	r.node.recorded()
@@ -59,6 +68,7 @@ func (r *call) checkOut(op string, self *tensor.Tensor) error {
 		return writes(op, "one of the arguments")
 	}
 	v := variableOf(self)
+	op = strings.TrimSuffix(op, "_") + "_"
 	switch {
 	case v == nil:
 		return join(op, self)
@@ -67,15 +77,15 @@ func (r *call) checkOut(op string, self *tensor.Tensor) error {
 			"autograd logic to handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. "+
 			"You can fix this by cloning the output of the custom Function.", v.output, v.node.name)
 	case v.view == nil && v.requires && v.node == nil:
-		return status.Runtimef("%s_: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", op)
+		return status.Runtimef("%s: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", op)
 	case v.view == nil:
 		return nil
 	case v.view.several:
-		return status.Runtimef("%s_: Output %d of %s is a view and is being modified inplace. This view is the output of a function that returns multiple views. "+
+		return status.Runtimef("%s: Output %d of %s is a view and is being modified inplace. This view is the output of a function that returns multiple views. "+
 			"Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.", op, v.output, v.node.call())
 	}
-	if base := variableOf(v.view.base); base.requires && base.node == nil {
-		return status.Runtimef("%s_: a view of a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", op)
+	if root := v.view.root; root.node == nil && (root.requires || v.node != nil) {
+		return status.Runtimef("%s: a view of a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", op)
 	}
 	return nil
 }
@@ -158,6 +168,7 @@ func (r *call) undo(results ...*tensor.Tensor) error {
 		s.check(err)
 		return nil
 	}
+	r.publish()
 	return err
 }
 
@@ -198,12 +209,7 @@ func (r *call) finish(err error, results ...*tensor.Tensor) bool {
 			t.SetHistory(v)
 			continue
 		}
-		v := track(t)
-		if v.view != nil && !r.view {
-			v.view.rebase(r.c, v, t, n)
-		} else {
-			v.become(n, i)
-		}
+		r.at = i // publish gives it its history
 	}
 	n.Release() // the results hold it
 	if !any {
@@ -212,11 +218,40 @@ func (r *call) finish(err error, results ...*tensor.Tensor) bool {
 	return any
 }
 
+// publish gives what was written in place its history, once its node is complete: from then on other threads may come upon it.
+func (r *call) publish() {
+	if r.out == nil {
+		return
+	}
+	v := track(r.out)
+	switch {
+	case v.view == nil:
+		v.become(r.node, r.at)
+	case r.view:
+		v.become(r.node, r.at)
+		v.mu.Lock()
+		v.view.see()
+		v.mu.Unlock()
+	default:
+		v.view.rebase(v, r.out, r.node)
+	}
+}
+
 // mayView is finish for a call whose result is a view of self, or self itself under another handle, where that is possible.
+// A view of it is self in another shape.
 func (r *call) mayView(err error, self, result *tensor.Tensor) bool {
-	if err == nil && r.out == nil && result.History() != nil {
+	switch {
+	case err != nil || r.out != nil:
+	case result.History() != nil:
 		r.drop()
 		return false
+	case result.Storage() == self.Storage():
+		if !r.views(nil, result) {
+			return false
+		}
+		sizes := slices.Clone(result.Sizes())
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.View(base, sizes)) }, result)
+		return true
 	}
 	return r.finish(err, result)
 }
@@ -231,6 +266,12 @@ func into(c aten.Ctx, op string, out, self *tensor.Tensor, run func(out, self *t
 	}
 	inPlace := out == self
 	if inPlace {
+		if recording(c, self) {
+			r := call{out: out}
+			if err := r.checkOut(op, self); err != nil {
+				return nil, err
+			}
+		}
 		copied, err := c.Clone(self, shape.Preserve)
 		if err != nil {
 			return nil, err

@@ -29,7 +29,7 @@ func join(op string, self *tensor.Tensor) error {
 		return nil
 	}
 	if slices.ContainsFunc(together, (*tensor.Tensor).Apart) {
-		return status.NotImplementedf("%s_: in place, this gives a history to a tensor that shares its memory with others, some of which detach() gave, and it is not "+
+		return status.NotImplementedf("%s: in place, this gives a history to a tensor that shares its memory with others, some of which detach() gave, and it is not "+
 			"known which of them are to have it; write to a clone(), or to the only tensor over the memory, by an index where it is a part: x[i] = y", op)
 	}
 	base, err := baseOf(together)
@@ -40,7 +40,9 @@ func join(op string, self *tensor.Tensor) error {
 	root := variableOf(base)
 	for _, t := range together {
 		if variableOf(t) != root {
-			track(t).view = &viewed{base: base.Alias(), again: strided(t), name: "AsStridedBackward0", changes: root.changes}
+			w := &viewed{base: base.Alias(), root: root, again: strided(t), name: "AsStridedBackward0"}
+			w.see()
+			track(t).view = w
 		}
 	}
 	return nil

@@ -38,6 +38,7 @@ var operators = map[string]any{
 	"grad_fn_name":                           ctx.GradFnName,
 	"grad":                                   ctx.Grad,
 	"set_grad":                               ctx.SetGrad,
+	"set_data_":                              ctx.SetData,
 	"retain_grad":                            ctx.RetainGrad,
 	"retains_grad":                           ctx.RetainsGrad,
 	"detach_":                                ctx.DetachInplace,

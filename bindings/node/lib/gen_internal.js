@@ -12,6 +12,7 @@ module.exports = {
     'grad',
     'gradAsync',
     'setGrad',
+    'setData_',
     'retainGrad',
     'retainsGrad',
     'detach_',

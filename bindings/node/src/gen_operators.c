@@ -498,6 +498,15 @@ static const lt_operator overloads_set_grad[] = {
     {"setGrad", arguments_set_grad, NULL, 2, 2, 0, -1, {{call_set_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_set_data_(const lt_value *a, lt_value *r) { (void)r; return tensor_set_data_(a[0].tensor, a[1].tensor); }
+static const lt_argument arguments_set_data_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"data", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_set_data_[] = {
+    {"setData_", arguments_set_data_, NULL, 2, 2, 0, -1, {{call_set_data_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_retain_grad(const lt_value *a, lt_value *r) { (void)r; return tensor_retain_grad(a[0].tensor); }
 static const lt_argument arguments_retain_grad[] = {
     {"input", LT_TENSOR, 0, {0}},
@@ -9505,6 +9514,7 @@ const lt_entry lt_entries[] = {
     {"gradFnName", overloads_grad_fn_name, 1, LT_AS_FUNCTION},
     {"grad", overloads_grad, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"setGrad", overloads_set_grad, 1, LT_AS_FUNCTION},
+    {"setData_", overloads_set_data_, 1, LT_AS_FUNCTION},
     {"retainGrad", overloads_retain_grad, 1, LT_AS_FUNCTION},
     {"retainsGrad", overloads_retains_grad, 1, LT_AS_FUNCTION},
     {"detach_", overloads_detach_, 1, LT_AS_FUNCTION},

@@ -21,7 +21,6 @@ from . import (
 )
 from . import gen_functions as _f
 from ._extend import extends
-from ._modes import no_grad
 from ._owner import untyped
 from ._tensor import Tensor, as_leaf, as_object, checked
 
@@ -125,8 +124,7 @@ class Tensor:
     @data.setter
     def data(self, value):
         self._kept = None
-        with no_grad():
-            _f.set_(self, value)
+        _f.set_data_(self, value)
 
     def storage(self):
         """The storage as elements of the tensor's dtype: one object for all tensors of a dtype that share it.

@@ -560,6 +560,13 @@ def set_grad(input, grad):
     """Gives `input` another gradient, of its dtype, device and shape, whose memory it shares; none where `grad` is absent."""
 
 
+@_operator("set_data_")
+def set_data_(input, data):
+    """Makes `input` the tensor that `data` is, of its dtype, device, shape and memory, and leaves it the history that it has. Where its
+    gradient is wanted, `data` must be floating-point or complex. What was recorded with a leaf has the new elements from then on.
+    """
+
+
 @_operator("retain_grad")
 def retain_grad(input):
     """Has `backward` keep the gradient of `input`, which is no leaf, too. Leaves keep theirs anyway."""
@@ -5876,7 +5883,7 @@ def view(input, size=None, dtype=None, *more):
     Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
 
     view(Tensor input, dtype dtype)
-    The same bytes as elements of another dtype. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
+    The same bytes as elements of another dtype, without a history. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
     the other strides and the storage offset must divide.
 
     >>> torch.arange(4).view(2, 2)

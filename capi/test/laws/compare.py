@@ -140,6 +140,8 @@ def unsound(call, outcome):
         for store, data in outcome.stores.items():
             if data != store.data:
                 return f"a refused call changed the bytes of a storage ({outcome.message})"
+        if outcome.counted:
+            return f"a refused call counted a write to argument {outcome.counted[0]} ({outcome.message})"
         return ""
     if call.operator["name"] in FREE:
         return ""

@@ -1,4 +1,4 @@
-"""Law 3: a refused call changes nothing: no value, no geometry, no handle, no byte in use."""
+"""Law 3: a refused call changes nothing: no value, no geometry, no count of writes, no handle, no byte in use."""
 
 from dataclasses import replace
 
