@@ -6702,10 +6702,13 @@ func recordTransposeLast(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	if err != nil {
 		return
 	}
+	selfDim := int64(self.Dim())
 	result, err = r.c.TransposeLast(self)
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.TransposeLast(base)) }, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Transpose(nil, s.grad(0), -2, -1)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.cond((selfDim == 0), func() *tensor.Tensor { return s.grad(0) }, func() *tensor.Tensor { return s.keep(s.c.Transpose(nil, s.grad(0), -2, -1)) })
+		}
 	}
 	return
 }
