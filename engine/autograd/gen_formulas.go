@@ -1258,9 +1258,7 @@ func recordNarrowCopy(c aten.Ctx, out, self *tensor.Tensor, dim, start, length i
 	}, out, self); err != nil {
 		return
 	}
-	return compose(c, "narrow_copy", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.after(1, s.keep(s.c.Clone(s.hand(s.keep(s.c.Narrow(self, dim, start, length))), shape.NoFormat)))
-	})
+	return compose(c, "narrow_copy", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.narrowed(self, dim, start, length) })
 }
 
 func recordResizeAs(c aten.Ctx, self, template *tensor.Tensor, f shape.MemoryFormat) (err error) {
@@ -3943,9 +3941,9 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 			case 0:
 				return s.scaled(s.grad(0), beta)
 			case 1:
-				return s.after(1, s.scaled(s.hand(s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.saved(vec2_))))), alpha))
+				return s.after(1, s.scaled(s.hand(s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))), alpha))
 			}
-			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.saved(vec1_)))))), alpha))
+			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(vec1_), s.grad(0).DType())))))), alpha))
 		}
 	}
 	return

@@ -188,10 +188,7 @@ func IsDense(sizes, strides []int64) bool {
 // PreserveStrides are the strides of a fresh tensor that keeps the memory format of (sizes, strides): the same strides
 // where they are dense, otherwise dense strides whose dimensions come in the same order.
 func PreserveStrides(sizes, strides []int64) []int64 {
-	if IsContiguous(sizes, strides) {
-		return ContiguousStrides(sizes)
-	}
-	if IsDense(sizes, strides) {
+	if IsContiguous(sizes, strides) || IsDense(sizes, strides) {
 		return slices.Clone(strides)
 	}
 	return PermutedStrides(sizes, Permutation(sizes, strides))
