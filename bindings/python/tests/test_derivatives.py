@@ -118,7 +118,10 @@ def test_products_of_two_dtypes(product, other):
         b = torch.tensor([4, 5, 6], dtype=other).requires_grad_(other != torch.int64)
         made = product(b, a) if swapped else product(a, b)
         (made.real if made.is_complex() else made).sum().backward()
-        c, d = a.detach().requires_grad_(), b.detach().double().requires_grad_() if other != torch.complex64 else b.detach().real.double().requires_grad_()
+        c, d = (
+            a.detach().requires_grad_(),
+            b.detach().double().requires_grad_() if other != torch.complex64 else b.detach().real.double().requires_grad_(),
+        )
         (product(d, c) if swapped else product(c, d)).sum().backward()
         assert a.grad.dtype == a.dtype and torch.equal(a.grad, c.grad)
         assert b.grad is None or b.grad.dtype == other and torch.equal(b.grad.real.double() if b.grad.is_complex() else b.grad.double(), d.grad)
