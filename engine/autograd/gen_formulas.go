@@ -684,6 +684,11 @@ func recordFloatPower(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *t
 	if !recording(c, self, exponent) {
 		return c.Past(tensor.Gradient).FloatPower(out, self, exponent)
 	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).FloatPower(m.of(out), m.of(self), m.of(exponent))
+	}, out, self, exponent); err != nil {
+		return
+	}
 	return compose(c, "float_power", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.pow(s.wide(self, exponent), s.wide(exponent, self))
 	})
@@ -718,6 +723,9 @@ func recordPositive(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err
 func recordSquare(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Square(out, self)
+	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Past(tensor.Gradient).Square(m.of(out), m.of(self)) }, out, self); err != nil {
+		return
 	}
 	return compose(c, "square", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.pow(self, s.int(2)) })
 }
@@ -1258,9 +1266,12 @@ func recordNarrowCopy(c aten.Ctx, out, self *tensor.Tensor, dim, start, length i
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).NarrowCopy(out, self, dim, start, length)
 	}
-	return compose(c, "narrow_copy", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.after(1, s.keep(s.c.Clone(s.hand(s.keep(s.c.Narrow(self, dim, start, length))), shape.NoFormat)))
-	})
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).NarrowCopy(m.of(out), m.of(self), dim, start, length)
+	}, out, self); err != nil {
+		return
+	}
+	return compose(c, "narrow_copy", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.narrowed(self, dim, start, length) })
 }
 
 func recordSet(c aten.Ctx, self *tensor.Tensor) (err error) {
@@ -2335,6 +2346,11 @@ func recordTakeAlongDim(c aten.Ctx, out, self, indices *tensor.Tensor, dim ops.I
 	if !recording(c, self, indices) {
 		return c.Past(tensor.Gradient).TakeAlongDim(out, self, indices, dim)
 	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).TakeAlongDim(m.of(out), m.of(self), m.of(indices), dim)
+	}, out, self, indices); err != nil {
+		return
+	}
 	return compose(c, "take_along_dim", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.along(self, indices, dim) })
 }
 
@@ -2652,6 +2668,11 @@ func recordCombinations(c aten.Ctx, self *tensor.Tensor, r int64, withReplacemen
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Combinations(self, r, withReplacement)
 	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).Combinations(m.of(self), r, withReplacement)
+	}, self); err != nil {
+		return
+	}
 	return compose(c, "combinations", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.combined(self, r, withReplacement) })
 }
 
@@ -2725,6 +2746,11 @@ func recordDiag(c aten.Ctx, out, self *tensor.Tensor, offset int64) (result *ten
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Diag(out, self, offset)
 	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).Diag(m.of(out), m.of(self), offset)
+	}, out, self); err != nil {
+		return
+	}
 	return compose(c, "diag", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.cond((int64(self.Dim()) == 1), func() *tensor.Tensor { return s.keep(s.c.DiagEmbed(self, offset, -2, -1)) }, func() *tensor.Tensor {
 			return s.after(1, s.keep(s.c.Clone(s.hand(s.keep(s.c.Diagonal(self, offset, 0, 1))), shape.NoFormat)))
@@ -2747,6 +2773,9 @@ func recordDiagEmbed(c aten.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) 
 func recordDiagflat(c aten.Ctx, self *tensor.Tensor, offset int64) (result *tensor.Tensor, err error) {
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Diagflat(self, offset)
+	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Past(tensor.Gradient).Diagflat(m.of(self), offset) }, self); err != nil {
+		return
 	}
 	return compose(c, "diagflat", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.after(1, s.keep(s.c.DiagEmbed(s.hand(s.keep(s.c.Reshape(self, s.whole()))), offset, -2, -1)))
@@ -3004,12 +3033,22 @@ func recordLinalgHouseholderProduct(c aten.Ctx, out, input, tau *tensor.Tensor) 
 	if !recording(c, input, tau) {
 		return c.Past(tensor.Gradient).LinalgHouseholderProduct(out, input, tau)
 	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).LinalgHouseholderProduct(m.of(out), m.of(input), m.of(tau))
+	}, out, input, tau); err != nil {
+		return
+	}
 	return compose(c, "linalg.householder_product", out, input, func(s *steps, input *tensor.Tensor) *tensor.Tensor { return s.householderOf(input, tau) })
 }
 
 func recordOrmqr(c aten.Ctx, out, self, tau, other *tensor.Tensor, left, transpose bool) (result *tensor.Tensor, err error) {
 	if !recording(c, self, tau, other) {
 		return c.Past(tensor.Gradient).Ormqr(out, self, tau, other, left, transpose)
+	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).Ormqr(m.of(out), m.of(self), m.of(tau), m.of(other), left, transpose)
+	}, out, self, tau, other); err != nil {
+		return
 	}
 	return compose(c, "ormqr", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.reflectedOf(self, tau, other, left, transpose)
@@ -3515,6 +3554,11 @@ func recordLinalgEigvalsh(c aten.Ctx, out, self *tensor.Tensor, uplo string) (re
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).LinalgEigvalsh(out, self, uplo)
 	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).LinalgEigvalsh(m.of(out), m.of(self), uplo)
+	}, out, self); err != nil {
+		return
+	}
 	return compose(c, "linalg.eigvalsh", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalshOf(self, uplo) })
 }
 
@@ -3545,6 +3589,11 @@ func recordLinalgEigvals(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.T
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).LinalgEigvals(out, self)
 	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).LinalgEigvals(m.of(out), m.of(self))
+	}, out, self); err != nil {
+		return
+	}
 	return compose(c, "linalg.eigvals", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalsOf(self) })
 }
 
@@ -3574,6 +3623,11 @@ func recordLinalgSvd(c aten.Ctx, outU, outS, outVh, a *tensor.Tensor, fullMatric
 func recordLinalgSvdvals(c aten.Ctx, out, a *tensor.Tensor, driver string) (result *tensor.Tensor, err error) {
 	if !recording(c, a) {
 		return c.Past(tensor.Gradient).LinalgSvdvals(out, a, driver)
+	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).LinalgSvdvals(m.of(out), m.of(a), driver)
+	}, out, a); err != nil {
+		return
 	}
 	return compose(c, "linalg.svdvals", out, a, func(s *steps, a *tensor.Tensor) *tensor.Tensor { return s.svdvalsOf(a) })
 }
@@ -3852,9 +3906,9 @@ func recordOuter(c aten.Ctx, out, self, vec2 *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.saved(vec2_))))
+				return s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))
 			}
-			return s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.saved(self_)))))
+			return s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(self_), s.grad(0).DType())))))
 		}
 		r.publish()
 	}
@@ -3987,9 +4041,9 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 			case 0:
 				return s.scaled(s.grad(0), beta)
 			case 1:
-				return s.after(1, s.scaled(s.hand(s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.saved(vec2_))))), alpha))
+				return s.after(1, s.scaled(s.hand(s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))), alpha))
 			}
-			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.saved(vec1_)))))), alpha))
+			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(vec1_), s.grad(0).DType())))))), alpha))
 		}
 		r.publish()
 	}
@@ -4397,6 +4451,11 @@ func recordNanmean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bo
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Nanmean(out, self, dim, keepdim, d)
 	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).Nanmean(m.of(out), m.of(self), dim, keepdim, d)
+	}, out, self); err != nil {
+		return
+	}
 	return compose(c, "nanmean", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.binary('/', s.keep(s.c.Nansum(nil, self, dim, keepdim, d)), s.after(1, s.keep(s.c.Sum(nil, s.hand(s.after(1, s.keep(s.c.LogicalNot(nil, s.hand(s.keep(s.c.Isnan(self))))))), dim, keepdim, dtype.None))), left|right)
 	})
@@ -4560,6 +4619,11 @@ func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int6
 func recordNormName(c aten.Ctx, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).NormName(out, self, p, dim, keepdim, d)
+	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).NormName(m.of(out), m.of(self), p, dim, keepdim, d)
+	}, out, self); err != nil {
+		return
 	}
 	return compose(c, "norm", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.namedNorm(self, p, dim, keepdim, d) })
 }
@@ -6810,10 +6874,13 @@ func recordTransposeLast(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	if err != nil {
 		return
 	}
+	selfDim := int64(self.Dim())
 	result, err = r.c.TransposeLast(self)
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.TransposeLast(base)) }, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Transpose(nil, s.grad(0), -2, -1)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.cond((selfDim == 0), func() *tensor.Tensor { return s.grad(0) }, func() *tensor.Tensor { return s.keep(s.c.Transpose(nil, s.grad(0), -2, -1)) })
+		}
 	}
 	return
 }
@@ -6822,12 +6889,18 @@ func recordAdjointMatrix(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).AdjointMatrix(self)
 	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Past(tensor.Gradient).AdjointMatrix(m.of(self)) }, self); err != nil {
+		return
+	}
 	return compose(c, "H", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.adjointOf(self) })
 }
 
 func recordAdjoint(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Adjoint(self)
+	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Past(tensor.Gradient).Adjoint(m.of(self)) }, self); err != nil {
+		return
 	}
 	return compose(c, "adjoint", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.adjointOf(self) })
 }

@@ -209,7 +209,7 @@ class View:
 @_direct.getter(_direct.BYTES, "tensor_hold")
 def raw_bytes(tensor):
     """The elements' bytes in row-major order."""
-    return raw_bytes(tensor.cpu().contiguous())
+    return raw_bytes(tensor.cpu().contiguous()) if tensor.numel() else b""
 
 
 def buffer(tensor, flags):

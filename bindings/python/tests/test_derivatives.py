@@ -104,3 +104,48 @@ def test_ldexp_has_the_gradients_of_a_product():
     n = torch.tensor([1.5], requires_grad=True)
     torch.ldexp(torch.tensor([3.0]), n).backward()
     assert n.grad.item() == pytest.approx(3 * 2**1.5 * math.log(2))
+
+
+@pytest.mark.parametrize(
+    "call, sizes, message",
+    [
+        (lambda x: torch.nanmean(x, dtype=torch.int32), (2,), "nanmean.*int32"),
+        (lambda x: torch.diag(x), (2, 2, 2), "diag: supports 1D or 2D tensors, but got 3D"),
+        (lambda x: x.H, (2, 2, 2), "H: only supported on matrices"),
+        (lambda x: torch.adjoint(x), (3,), "adjoint: only supported on matrices"),
+        (lambda x: torch.combinations(x), (), "combinations: expect a 1D vector"),
+        (lambda x: torch.combinations(x), (3, 0), "combinations: expect a 1D vector"),
+        (lambda x: torch.combinations(x, -1), (3,), "combinations"),
+        (lambda x: (x * 1).float_power_(2), (3,), "float_power: the output has dtype float32"),
+        (lambda x: torch.linalg.eigvals(x), (2, 3), "linalg.eigvals"),
+        (lambda x: torch.take_along_dim(x, torch.tensor([[0.0]]), 0), (2, 3), "take_along_dim"),
+    ],
+)
+def test_what_an_operator_refuses_it_refuses_with_gradients(call, sizes, message):
+    for requires_grad in (False, True):
+        with pytest.raises((RuntimeError, IndexError), match=message):
+            call(torch.ones(sizes, requires_grad=requires_grad))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex64])
+def test_adjoint_of_one_number(dtype):
+    x = torch.tensor(3.0, dtype=dtype, requires_grad=True)
+    for turned in (x.mH, x.H, x.adjoint(), x.mT):
+        assert turned.shape == () and torch.autograd.grad(turned.real if dtype.is_complex else turned, x)[0].item() == 1
+
+
+@pytest.mark.parametrize("other", [torch.float32, torch.complex64, torch.int64])
+@pytest.mark.parametrize("product", [torch.outer, torch.ger, torch.kron, torch.linalg.cross, lambda a, b: torch.addr(torch.zeros(3, 3), a, b)])
+def test_products_of_two_dtypes(product, other):
+    for swapped in (False, True):
+        a = torch.tensor([1.0, 2, 3], dtype=torch.float64, requires_grad=True)
+        b = torch.tensor([4, 5, 6], dtype=other).requires_grad_(other != torch.int64)
+        made = product(b, a) if swapped else product(a, b)
+        (made.real if made.is_complex() else made).sum().backward()
+        c, d = (
+            a.detach().requires_grad_(),
+            b.detach().double().requires_grad_() if other != torch.complex64 else b.detach().real.double().requires_grad_(),
+        )
+        (product(d, c) if swapped else product(c, d)).sum().backward()
+        assert a.grad.dtype == a.dtype and torch.equal(a.grad, c.grad)
+        assert b.grad is None or b.grad.dtype == other and torch.equal(b.grad.real.double() if b.grad.is_complex() else b.grad.double(), d.grad)

@@ -261,6 +261,15 @@ func (k *compiler) composed() (string, error) {
 	}
 	code = k.inline(code)
 	text := k.head() + fmt.Sprintf("\tif !recording(c, %s) {\n\t\treturn c.Past(tensor.Gradient).%s(%s)\n\t}\n", k.recordedTensors(), k.f.name, k.f.arguments())
+	var arguments, tensors []string
+	for _, p := range k.f.params {
+		if p.typ == tensorType {
+			arguments, tensors = append(arguments, "m.of("+p.name+")"), append(tensors, p.name)
+		} else {
+			arguments = append(arguments, p.name)
+		}
+	}
+	text += fmt.Sprintf("\tif err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Past(tensor.Gradient).%s(%s) }, %s); err != nil {\n\t\treturn\n\t}\n", k.f.name, strings.Join(arguments, ", "), strings.Join(tensors, ", "))
 	self, name := k.self()
 	return text + fmt.Sprintf("\treturn compose(c, %q, %s, %s, func(s *steps, %s *tensor.Tensor) *tensor.Tensor { return %s })\n}\n", k.op.Name, k.out(), self, name, code), nil
 }
