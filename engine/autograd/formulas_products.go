@@ -8,8 +8,11 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// adjointOf is a matrix, or each of a stack of them, transposed and conjugated.
+// adjointOf is a matrix, or each of a stack of them, transposed and conjugated. One number is its own transpose.
 func (s *steps) adjointOf(t *tensor.Tensor) *tensor.Tensor {
+	if t.Dim() == 0 {
+		return s.conj(t)
+	}
 	return s.conj(s.keep(s.c.Transpose(nil, t, -2, -1)))
 }
 

@@ -683,6 +683,11 @@ func recordFloatPower(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *t
 	if !recording(c, self, exponent) {
 		return c.Past(tensor.Gradient).FloatPower(out, self, exponent)
 	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).FloatPower(m.of(out), m.of(self), m.of(exponent))
+	}, out, self, exponent); err != nil {
+		return
+	}
 	return compose(c, "float_power", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.pow(s.wide(self, exponent), s.wide(exponent, self))
 	})
@@ -717,6 +722,9 @@ func recordPositive(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err
 func recordSquare(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Square(out, self)
+	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Past(tensor.Gradient).Square(m.of(out), m.of(self)) }, out, self); err != nil {
+		return
 	}
 	return compose(c, "square", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.pow(self, s.int(2)) })
 }
@@ -1257,9 +1265,12 @@ func recordNarrowCopy(c aten.Ctx, out, self *tensor.Tensor, dim, start, length i
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).NarrowCopy(out, self, dim, start, length)
 	}
-	return compose(c, "narrow_copy", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.after(1, s.keep(s.c.Clone(s.hand(s.keep(s.c.Narrow(self, dim, start, length))), shape.NoFormat)))
-	})
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).NarrowCopy(m.of(out), m.of(self), dim, start, length)
+	}, out, self); err != nil {
+		return
+	}
+	return compose(c, "narrow_copy", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.narrowed(self, dim, start, length) })
 }
 
 func recordSet(c aten.Ctx, self *tensor.Tensor) (err error) {
@@ -2315,6 +2326,11 @@ func recordTakeAlongDim(c aten.Ctx, out, self, indices *tensor.Tensor, dim ops.I
 	if !recording(c, self, indices) {
 		return c.Past(tensor.Gradient).TakeAlongDim(out, self, indices, dim)
 	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).TakeAlongDim(m.of(out), m.of(self), m.of(indices), dim)
+	}, out, self, indices); err != nil {
+		return
+	}
 	return compose(c, "take_along_dim", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.along(self, indices, dim) })
 }
 
@@ -2632,6 +2648,11 @@ func recordCombinations(c aten.Ctx, self *tensor.Tensor, r int64, withReplacemen
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Combinations(self, r, withReplacement)
 	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).Combinations(m.of(self), r, withReplacement)
+	}, self); err != nil {
+		return
+	}
 	return compose(c, "combinations", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.combined(self, r, withReplacement) })
 }
 
@@ -2705,6 +2726,11 @@ func recordDiag(c aten.Ctx, out, self *tensor.Tensor, offset int64) (result *ten
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Diag(out, self, offset)
 	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).Diag(m.of(out), m.of(self), offset)
+	}, out, self); err != nil {
+		return
+	}
 	return compose(c, "diag", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.cond((int64(self.Dim()) == 1), func() *tensor.Tensor { return s.keep(s.c.DiagEmbed(self, offset, -2, -1)) }, func() *tensor.Tensor {
 			return s.after(1, s.keep(s.c.Clone(s.hand(s.keep(s.c.Diagonal(self, offset, 0, 1))), shape.NoFormat)))
@@ -2727,6 +2753,9 @@ func recordDiagEmbed(c aten.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) 
 func recordDiagflat(c aten.Ctx, self *tensor.Tensor, offset int64) (result *tensor.Tensor, err error) {
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Diagflat(self, offset)
+	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Past(tensor.Gradient).Diagflat(m.of(self), offset) }, self); err != nil {
+		return
 	}
 	return compose(c, "diagflat", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.after(1, s.keep(s.c.DiagEmbed(s.hand(s.keep(s.c.Reshape(self, s.whole()))), offset, -2, -1)))
@@ -2984,12 +3013,22 @@ func recordLinalgHouseholderProduct(c aten.Ctx, out, input, tau *tensor.Tensor) 
 	if !recording(c, input, tau) {
 		return c.Past(tensor.Gradient).LinalgHouseholderProduct(out, input, tau)
 	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).LinalgHouseholderProduct(m.of(out), m.of(input), m.of(tau))
+	}, out, input, tau); err != nil {
+		return
+	}
 	return compose(c, "linalg.householder_product", out, input, func(s *steps, input *tensor.Tensor) *tensor.Tensor { return s.householderOf(input, tau) })
 }
 
 func recordOrmqr(c aten.Ctx, out, self, tau, other *tensor.Tensor, left, transpose bool) (result *tensor.Tensor, err error) {
 	if !recording(c, self, tau, other) {
 		return c.Past(tensor.Gradient).Ormqr(out, self, tau, other, left, transpose)
+	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).Ormqr(m.of(out), m.of(self), m.of(tau), m.of(other), left, transpose)
+	}, out, self, tau, other); err != nil {
+		return
 	}
 	return compose(c, "ormqr", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.reflectedOf(self, tau, other, left, transpose)
@@ -3495,6 +3534,11 @@ func recordLinalgEigvalsh(c aten.Ctx, out, self *tensor.Tensor, uplo string) (re
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).LinalgEigvalsh(out, self, uplo)
 	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).LinalgEigvalsh(m.of(out), m.of(self), uplo)
+	}, out, self); err != nil {
+		return
+	}
 	return compose(c, "linalg.eigvalsh", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalshOf(self, uplo) })
 }
 
@@ -3525,6 +3569,11 @@ func recordLinalgEigvals(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.T
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).LinalgEigvals(out, self)
 	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).LinalgEigvals(m.of(out), m.of(self))
+	}, out, self); err != nil {
+		return
+	}
 	return compose(c, "linalg.eigvals", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalsOf(self) })
 }
 
@@ -3554,6 +3603,11 @@ func recordLinalgSvd(c aten.Ctx, outU, outS, outVh, a *tensor.Tensor, fullMatric
 func recordLinalgSvdvals(c aten.Ctx, out, a *tensor.Tensor, driver string) (result *tensor.Tensor, err error) {
 	if !recording(c, a) {
 		return c.Past(tensor.Gradient).LinalgSvdvals(out, a, driver)
+	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).LinalgSvdvals(m.of(out), m.of(a), driver)
+	}, out, a); err != nil {
+		return
 	}
 	return compose(c, "linalg.svdvals", out, a, func(s *steps, a *tensor.Tensor) *tensor.Tensor { return s.svdvalsOf(a) })
 }
@@ -3832,9 +3886,9 @@ func recordOuter(c aten.Ctx, out, self, vec2 *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.saved(vec2_))))
+				return s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))
 			}
-			return s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.saved(self_)))))
+			return s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(self_), s.grad(0).DType())))))
 		}
 		r.publish()
 	}
@@ -3967,9 +4021,9 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 			case 0:
 				return s.scaled(s.grad(0), beta)
 			case 1:
-				return s.after(1, s.scaled(s.hand(s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.saved(vec2_))))), alpha))
+				return s.after(1, s.scaled(s.hand(s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))), alpha))
 			}
-			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.saved(vec1_)))))), alpha))
+			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(vec1_), s.grad(0).DType())))))), alpha))
 		}
 		r.publish()
 	}
@@ -4377,6 +4431,11 @@ func recordNanmean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bo
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Nanmean(out, self, dim, keepdim, d)
 	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).Nanmean(m.of(out), m.of(self), dim, keepdim, d)
+	}, out, self); err != nil {
+		return
+	}
 	return compose(c, "nanmean", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.binary('/', s.keep(s.c.Nansum(nil, self, dim, keepdim, d)), s.after(1, s.keep(s.c.Sum(nil, s.hand(s.after(1, s.keep(s.c.LogicalNot(nil, s.hand(s.keep(s.c.Isnan(self))))))), dim, keepdim, dtype.None))), left|right)
 	})
@@ -4540,6 +4599,11 @@ func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int6
 func recordNormName(c aten.Ctx, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).NormName(out, self, p, dim, keepdim, d)
+	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).NormName(m.of(out), m.of(self), p, dim, keepdim, d)
+	}, out, self); err != nil {
+		return
 	}
 	return compose(c, "norm", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.namedNorm(self, p, dim, keepdim, d) })
 }
@@ -5795,7 +5859,7 @@ func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('*', s.grad(0), s.after(1, s.keep(s.c.MaskedFill(nil, s.log(s.saved(other_)), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Le(nil, s.saved(other_), s.int(0)))))))), s.int(0)))), right)
+				return s.after(2, s.keep(s.c.MaskedFill(nil, s.hand(s.keep(s.c.Xlogy(nil, s.grad(0), s.saved(other_)))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Le(nil, s.saved(other_), s.int(0)))))))), s.int(0))))
 			}
 			return s.binary('/', s.mul(s.grad(0), s.saved(self_)), s.saved(other_), left)
 		}
@@ -5860,10 +5924,33 @@ func recordHeaviside(c aten.Ctx, out, self, values *tensor.Tensor) (result *tens
 }
 
 func recordLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if !recording(c, self, other) {
-		return c.Past(tensor.Gradient).Ldexp(out, self, other)
+	r, err := begin(c, "ldexp", "LdexpBackward0", out, self, other)
+	if err != nil {
+		return
 	}
-	return compose(c, "ldexp", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.mul(self, s.pow(s.float(2.0), other)) })
+	other_ := r.save(other, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Ldexp(out, self, other)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0)
+		if r.err != nil {
+			err = r.undo(result)
+			result = nil
+			return
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.keep(s.c.Ldexp(nil, s.grad(0), s.conj(s.saved(other_))))
+			}
+			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.float(0.6931471805599453)))))), right)
+		}
+		r.publish()
+	}
+	return
 }
 
 func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaResult *tensor.Tensor, exponentResult *tensor.Tensor, err error) {
@@ -6027,7 +6114,7 @@ func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('*', s.grad(0), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand(s.keep(s.c.Log1p(nil, s.saved(other_)))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Le(nil, s.saved(other_), s.int(-1)))))))), s.int(0)))), right)
+				return s.after(2, s.keep(s.c.MaskedFill(nil, s.hand(s.keep(s.c.SpecialXlog1py(nil, s.grad(0), s.saved(other_)))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Le(nil, s.saved(other_), s.int(-1)))))))), s.int(0))))
 			}
 			return s.binary('/', s.mul(s.grad(0), s.saved(self_)), (s.add(s.saved(other_), s.int(1))), left|right)
 		}
@@ -6767,10 +6854,13 @@ func recordTransposeLast(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	if err != nil {
 		return
 	}
+	selfDim := int64(self.Dim())
 	result, err = r.c.TransposeLast(self)
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.TransposeLast(base)) }, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Transpose(nil, s.grad(0), -2, -1)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.cond((selfDim == 0), func() *tensor.Tensor { return s.grad(0) }, func() *tensor.Tensor { return s.keep(s.c.Transpose(nil, s.grad(0), -2, -1)) })
+		}
 	}
 	return
 }
@@ -6779,12 +6869,18 @@ func recordAdjointMatrix(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).AdjointMatrix(self)
 	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Past(tensor.Gradient).AdjointMatrix(m.of(self)) }, self); err != nil {
+		return
+	}
 	return compose(c, "H", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.adjointOf(self) })
 }
 
 func recordAdjoint(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, self) {
 		return c.Past(tensor.Gradient).Adjoint(self)
+	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Past(tensor.Gradient).Adjoint(m.of(self)) }, self); err != nil {
+		return
 	}
 	return compose(c, "adjoint", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.adjointOf(self) })
 }
@@ -6990,7 +7086,7 @@ func recordUnbind(c aten.Ctx, self *tensor.Tensor, dim int64) (result []*tensor.
 	}
 	result, err = r.c.Unbind(self, dim)
 	if r.views(err, result...) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Unbind(base, dim) }, result...)
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Unbind(base, dim) }, result...)
 	}
 	return
 }
@@ -7002,7 +7098,7 @@ func recordSplit(c aten.Ctx, self *tensor.Tensor, splitSize, dim int64) (result 
 	}
 	result, err = r.c.Split(self, splitSize, dim)
 	if r.views(err, result...) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Split(base, splitSize, dim) }, result...)
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Split(base, splitSize, dim) }, result...)
 	}
 	return
 }
@@ -7015,7 +7111,7 @@ func recordSplitWithSizes(c aten.Ctx, self *tensor.Tensor, sizes []int64, dim in
 	result, err = r.c.SplitWithSizes(self, sizes, dim)
 	if r.views(err, result...) {
 		sizes = copied(sizes)
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.SplitWithSizes(base, sizes, dim)
 		}, result...)
 	}
@@ -7029,7 +7125,7 @@ func recordChunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) (result []*
 	}
 	result, err = r.c.Chunk(self, chunks, dim)
 	if r.views(err, result...) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Chunk(base, chunks, dim) }, result...)
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Chunk(base, chunks, dim) }, result...)
 	}
 	return
 }
@@ -7041,7 +7137,7 @@ func recordTensorSplit(c aten.Ctx, self *tensor.Tensor, sections, dim int64) (re
 	}
 	result, err = r.c.TensorSplit(self, sections, dim)
 	if r.views(err, result...) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.TensorSplit(base, sections, dim)
 		}, result...)
 	}
@@ -7049,14 +7145,14 @@ func recordTensorSplit(c aten.Ctx, self *tensor.Tensor, sections, dim int64) (re
 }
 
 func recordTensorSplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "tensor_split", "TensorSplitBackward0", nil, self)
+	r, err := begin(c, "tensor_split", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.TensorSplitIndices(self, indices, dim)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.TensorSplitIndices(base, indices, dim)
 		}, result...)
 	}
@@ -7070,20 +7166,20 @@ func recordHsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*te
 	}
 	result, err = r.c.Hsplit(self, sections)
 	if r.views(err, result...) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Hsplit(base, sections) }, result...)
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Hsplit(base, sections) }, result...)
 	}
 	return
 }
 
 func recordHsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "hsplit", "HsplitBackward0", nil, self)
+	r, err := begin(c, "hsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.HsplitIndices(self, indices)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.HsplitIndices(base, indices) }, result...)
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.HsplitIndices(base, indices) }, result...)
 	}
 	return
 }
@@ -7095,20 +7191,20 @@ func recordVsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*te
 	}
 	result, err = r.c.Vsplit(self, sections)
 	if r.views(err, result...) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Vsplit(base, sections) }, result...)
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Vsplit(base, sections) }, result...)
 	}
 	return
 }
 
 func recordVsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "vsplit", "VsplitBackward0", nil, self)
+	r, err := begin(c, "vsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.VsplitIndices(self, indices)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.VsplitIndices(base, indices) }, result...)
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.VsplitIndices(base, indices) }, result...)
 	}
 	return
 }
@@ -7120,20 +7216,20 @@ func recordDsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*te
 	}
 	result, err = r.c.Dsplit(self, sections)
 	if r.views(err, result...) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Dsplit(base, sections) }, result...)
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Dsplit(base, sections) }, result...)
 	}
 	return
 }
 
 func recordDsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "dsplit", "DsplitBackward0", nil, self)
+	r, err := begin(c, "dsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.DsplitIndices(self, indices)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.DsplitIndices(base, indices) }, result...)
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.DsplitIndices(base, indices) }, result...)
 	}
 	return
 }

@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -302,6 +304,40 @@ func compose(c aten.Ctx, op string, out, self *tensor.Tensor, formula func(s *st
 		return made, nil
 	})
 }
+
+// refused is the error of an operator where it refuses what it is given, for its composition, whose parts may take it: it is tried
+// on tensors without elements in the places of the given ones.
+func refused(plain func(m *metas) (*tensor.Tensor, error), given ...*tensor.Tensor) error {
+	m := &metas{given: given}
+	defer m.Close()
+	for i, t := range given {
+		at := slices.Index(given, t)
+		switch {
+		case t == nil || t.IsWrappedNumber():
+			m.made = append(m.made, t)
+		case at < i:
+			m.made = append(m.made, m.made[at])
+		default:
+			m.made = append(m.made, m.Keep(tensor.EmptyStrided("meta", t.Sizes(), t.Strides(), t.DType(), device.Device{Type: device.Meta, Index: -1})))
+		}
+	}
+	if m.Err != nil {
+		return m.Err
+	}
+	made, err := plain(m)
+	if made != nil {
+		made.Release()
+	}
+	return err
+}
+
+// metas are meta tensors in the places of others.
+type metas struct {
+	owner.Scope
+	given, made []*tensor.Tensor
+}
+
+func (m *metas) of(t *tensor.Tensor) *tensor.Tensor { return m.made[slices.Index(m.given, t)] }
 
 // refuse is the error of an operator that has no derivatives, where they would be needed.
 func refuse(c aten.Ctx, op string, tensors ...*tensor.Tensor) error {

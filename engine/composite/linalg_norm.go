@@ -135,6 +135,9 @@ func (s *scope) spectralNorm(self *tensor.Tensor, by order, at [2]int64, keepdim
 func LinalgMatrixNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	s := within(c, "linalg.matrix_norm")
 	defer s.Close()
+	if err := ops.RealOrder(s.Op, ord); err != nil {
+		return nil, err
+	}
 	return s.result(out, s.matrixNorm(self, order{p: ord.Float()}, dim, keepdim, d))
 }
 
@@ -152,6 +155,9 @@ func LinalgNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []in
 	defer s.Close()
 	if ord.IsNone() {
 		return s.result(out, s.vectorNorm(self, 2, dim, keepdim, d))
+	}
+	if err := ops.RealOrder(op, ord); err != nil {
+		return nil, err
 	}
 	count := len(dim)
 	if dim == nil {
@@ -210,6 +216,9 @@ func LinalgCond(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (*tensor.T
 	const op = "linalg.cond"
 	by := order{p: 2}
 	if !p.IsNone() {
+		if err := ops.RealOrder(op, p); err != nil {
+			return nil, err
+		}
 		by.p = p.Float()
 	}
 	if math.Abs(by.p) != 2 {

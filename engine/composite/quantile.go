@@ -47,6 +47,9 @@ func quantile(c aten.Ctx, op string, out, self, q *tensor.Tensor, dim ops.Int, k
 	if err := s.checkFractions(fractions); err != nil {
 		return nil, err
 	}
+	if q.IsWrappedNumber() {
+		fractions = s.Keep(c.ToOptions(fractions, d, tensor.NoLayout, self.Device(), false, false, shape.Preserve))
+	}
 	// The elements that are ranked together are the last dimension of rows.
 	order, kept := outside(self, mask)
 	n := self.Numel() / shape.Product(kept)

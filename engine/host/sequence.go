@@ -49,7 +49,7 @@ func sequence(op string, w launch.Sequence) error {
 	if w.Base != nil {
 		powers := elements[complex128](to)
 		for i, x := range powers {
-			powers[i] = power(*w.Base, x)
+			powers[i] = power(*w.Base, x, t.DType().IsComplex())
 		}
 	}
 	if to != t {
@@ -60,10 +60,10 @@ func sequence(op string, w launch.Sequence) error {
 
 func parts(c complex128) [2]float64 { return [2]float64{real(c), imag(c)} }
 
-// power is base to the x; 0 to what is not a number is none.
-func power(base float64, x complex128) complex128 {
+// power is base to the x; 0 to what is not a number is none. Roots of negative numbers are complex.
+func power(base float64, x complex128, roots bool) complex128 {
 	switch {
-	case imag(x) == 0:
+	case imag(x) == 0 && !(roots && base < 0 && real(x) != math.Trunc(real(x))):
 		return complex(math.Pow(base, real(x)), 0)
 	case base == 0 && math.IsNaN(real(x)):
 		return cmplx.NaN()

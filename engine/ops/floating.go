@@ -18,6 +18,7 @@ var (
 	rad2deg       = newPointwise("rad2deg", "mul", promoteFloat)
 
 	frexp = kernel.Get("frexp")
+	ldexp = newPointwise("ldexp", "ldexp", promote)
 )
 
 // Nextafter steps from self to the next number towards other.
@@ -63,7 +64,7 @@ func Heaviside(out, self, values *tensor.Tensor) (*tensor.Tensor, error) {
 	return heaviside.run(out, nil, self, values)
 }
 
-// Ldexp computes self * 2^other.
+// Ldexp computes self * 2^other; of floats and integers rounded once, whether or not 2^other is a number of the dtype.
 func Ldexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	half := other.DType() == dtype.Float16 || other.DType() == dtype.BFloat16
 	if self.DType().IsFloatingPoint() && other.DType() == dtype.Bool || self.DType().IsComplex() && half {
@@ -71,6 +72,21 @@ func Ldexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	s := within("ldexp")
 	defer s.Close()
+	if d := resultType(self, other); self.DType().IsFloatingPoint() && other.DType().Category() < dtype.Floating {
+		if d.Compute() == d {
+			return ldexp.runIn(d, out, nil, self, other)
+		}
+		product := s.Keep(ldexp.runIn(d.Compute(), nil, nil, self, other)) // 16 bits do not hold every exponent
+		if product = s.cast(product, d); s.Err != nil {
+			return nil, s.Err
+		}
+		to := iter.Output{Op: s.Op, Out: out, DType: d}
+		err := to.Broadcast(self, other)
+		if err == nil {
+			err = to.CopyFrom(product)
+		}
+		return to.Done(err)
+	}
 	two := s.Number(dtype.FloatScalar(2))
 	if s.Err != nil {
 		return nil, s.Err

@@ -81,18 +81,31 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, erro
 	}
 	s := within(op)
 	defer s.Close()
-	flat := s.contiguousCopy(indices, dtype.Int64)
+	order := shape.Permutation(indices.Sizes(), indices.Strides())
+	turned := s.permute(indices, order...)
+	flat := s.contiguousCopy(turned, dtype.Int64)
 	s.Do(func() error {
 		return launch.On(flat).Within(op, launch.Within{Index: flat, Size: total, Wrap: true, Refusal: func(x int64) error {
 			return status.Valuef("%s: index %d is out of bounds for shape %v with %d elements", op, x, sizes, total)
 		}})
 	})
-	// As PyTorch's, the coordinates of an index lie side by side.
-	all := s.empty(indices, dtype.Int64, append(slices.Clone(indices.Sizes()), int64(len(sizes)))...)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	// As PyTorch's, the coordinates of an index lie side by side, and the indices as they were laid out.
+	all := s.empty(indices, dtype.Int64, append(slices.Clone(turned.Sizes()), int64(len(sizes)))...)
 	rows := s.reshape(all, indices.Numel(), int64(len(sizes)))
 	s.Do(func() error {
 		return launch.On(flat).Unravel(op, launch.Coordinates{Numbers: flat, Sizes: sizes, To: rows})
 	})
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	back := make([]int, len(order)+1)
+	for at, d := range append(order, len(order)) {
+		back[d] = at
+	}
+	all = s.permute(all, back...)
 	if s.Err != nil {
 		return nil, s.Err
 	}

@@ -61,27 +61,34 @@ func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*t
 		}
 	}
 	to := iter.Output{Op: op, Out: out, Sizes: sizes, DType: r.DType(), Device: tensors[0].Device()}
-	err := joinedStrides(&to, tensors)
-	if err == nil {
-		err = to.Open(tensors...)
-	}
-	if err != nil {
-		return to.Done(err)
-	}
-	if shape.Product(sizes[:d]) == 1 && to.To.IsContiguous() && to.To.DType() == tensors[0].DType() && alike(tensors) {
-		return to.Done(launch.On(to.To).Join(op, launch.Joining{To: to.To, From: tensors}))
+	if err := joinedStrides(&to, tensors); err != nil {
+		return nil, err
 	}
 	s := within(op)
 	defer s.Close()
+	lines := shape.Product(sizes[:d]) == 1 && alike(tensors) && to.Strides == nil
+	if out != nil && !lines && !slices.Equal(out.Sizes(), sizes) { // what the parts need is there before out gets other sizes
+		made := s.Keep(cat(op, nil, tensors, dim))
+		return s.Last(func() (*tensor.Tensor, error) { return deliver(to, made, tensors) })
+	}
+	if err := to.Open(tensors...); err != nil {
+		return to.Done(err)
+	}
+	if lines && to.To.IsContiguous() && to.To.DType() == tensors[0].DType() {
+		return to.Done(launch.On(to.To).Join(op, launch.Joining{To: to.To, From: tensors}))
+	}
+	parts := make([]*tensor.Tensor, len(tensors)) // all of them before the first is written to
 	begin := int64(0)
-	for _, t := range tensors {
-		if skipped(t) {
-			continue
+	for i, t := range tensors {
+		if !skipped(t) {
+			parts[i] = s.part(to.To, d, begin, t.Sizes()[d])
+			begin += t.Sizes()[d]
 		}
-		if n := t.Sizes()[d]; t.Numel() > 0 {
-			s.copy(s.part(to.To, d, begin, n), t)
+	}
+	for i, t := range tensors {
+		if t.Numel() > 0 {
+			s.copy(parts[i], t)
 		}
-		begin += t.Sizes()[d]
 	}
 	return to.Done(s.Err)
 }

@@ -193,11 +193,21 @@ func CountNonzero(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 // Norm is the vector p-norm over dim: the p-th root of the sum of |x|^p; the largest and smallest |x| for p of inf and -inf;
 // the number of elements that are not zero for p of 0. No p means 2.
 func Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
-	order := 2.0
-	if !p.IsNone() {
-		order = p.Float()
+	if p.IsNone() {
+		p = dtype.IntScalar(2)
 	}
-	return vectorNorm("norm", out, self, order, dim, keepdim, d)
+	if err := RealOrder("norm", p); err != nil {
+		return nil, err
+	}
+	return vectorNorm("norm", out, self, p.Float(), dim, keepdim, d)
+}
+
+// RealOrder refuses a complex order of a norm.
+func RealOrder(op string, order dtype.Scalar) error {
+	if order.Kind == dtype.KindComplex {
+		return status.Runtimef("%s: expected a non-complex scalar as the order of norm, got %v", op, order)
+	}
+	return nil
 }
 
 // NormName is Norm with p given by name: "fro" is the 2-norm, "nuc" the sum of the singular values of matrices.
@@ -258,5 +268,8 @@ func vectorNorm(op string, out, self *tensor.Tensor, p float64, dim []int64, kee
 
 // LinalgVectorNorm is the vector norm of order ord over dim.
 func LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	if err := RealOrder("linalg.vector_norm", ord); err != nil {
+		return nil, err
+	}
 	return vectorNorm("linalg.vector_norm", out, self, ord.Float(), dim, keepdim, d)
 }

@@ -181,7 +181,7 @@ func emptyLike(op string, self *tensor.Tensor, d dtype.DType, dev device.Device,
 	case shape.Contiguous:
 		return tensor.Empty(op, self.Sizes(), d, dev)
 	case shape.Preserve, shape.NoFormat:
-		if self.IsContiguous() {
+		if shape.IsRowMajor(self.Sizes(), self.Strides()) {
 			return tensor.Empty(op, self.Sizes(), d, dev)
 		}
 		return tensor.EmptyStrided(op, self.Sizes(), shape.PreserveStrides(self.Sizes(), self.Strides()), d, dev)

@@ -15,6 +15,9 @@ func moment(op string, out, self *tensor.Tensor, dim []int64, correction dtype.S
 	if d.Category() < dtype.Floating {
 		return nil, status.NotImplementedf("%s: std and var only support floating point and complex dtypes, got %v", op, d)
 	}
+	if correction.Im != 0 {
+		return nil, status.Runtimef("%s: correction must be a real number, got %v", op, correction)
+	}
 	mask, err := shape.WrapDims(op, dim, self.Dim(), true)
 	if err != nil {
 		return nil, err

@@ -157,7 +157,7 @@ func NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (*tensor.Ten
 	s := within("narrow_copy")
 	defer s.Close()
 	part := s.Keep(Narrow(self, dim, start, length))
-	return s.Last(func() (*tensor.Tensor, error) { return copyOf("narrow_copy", out, part) })
+	return s.result(out, s.contiguousCopy(part, self.DType()))
 }
 
 // Unfold views all windows of a dimension; the positions in a window become the last dimension.

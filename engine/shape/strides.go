@@ -52,6 +52,18 @@ func ContiguousStrides(sizes []int64) []int64 {
 	return strides
 }
 
+// IsRowMajor tells whether the strides are ContiguousStrides, also where they do not matter.
+func IsRowMajor(sizes, strides []int64) bool {
+	expected := int64(1)
+	for d := len(sizes) - 1; d >= 0; d-- {
+		if strides[d] != expected {
+			return false
+		}
+		expected *= max(sizes[d], 1)
+	}
+	return true
+}
+
 // channelsLastOrder lists the dimensions of a channels-last format from the fastest to the slowest.
 func channelsLastOrder(f MemoryFormat) []int {
 	if f == ChannelsLast {
@@ -188,10 +200,7 @@ func IsDense(sizes, strides []int64) bool {
 // PreserveStrides are the strides of a fresh tensor that keeps the memory format of (sizes, strides): the same strides
 // where they are dense, otherwise dense strides whose dimensions come in the same order.
 func PreserveStrides(sizes, strides []int64) []int64 {
-	if IsContiguous(sizes, strides) {
-		return ContiguousStrides(sizes)
-	}
-	if IsDense(sizes, strides) {
+	if IsContiguous(sizes, strides) || IsDense(sizes, strides) {
 		return slices.Clone(strides)
 	}
 	return PermutedStrides(sizes, Permutation(sizes, strides))

@@ -56,11 +56,12 @@ func TestContiguousAndDense(t *testing.T) {
 func TestPreserveStrides(t *testing.T) {
 	for _, c := range []struct{ sizes, strides, want []int64 }{
 		{[]int64{2, 3}, []int64{3, 1}, []int64{3, 1}},
-		{[]int64{2, 3}, []int64{1, 2}, []int64{1, 2}},  // dense, transposed: kept
-		{[]int64{2, 3}, []int64{6, 2}, []int64{3, 1}},  // gaps close
-		{[]int64{2, 3}, []int64{2, 8}, []int64{1, 2}},  // gaps close, the order stays
-		{[]int64{2, 3}, []int64{0, 1}, []int64{3, 1}},  // expanded
-		{[]int64{1, 3}, []int64{42, 1}, []int64{3, 1}}, // a free stride becomes row-major
+		{[]int64{2, 3}, []int64{1, 2}, []int64{1, 2}},   // dense, transposed: kept
+		{[]int64{2, 3}, []int64{6, 2}, []int64{3, 1}},   // gaps close
+		{[]int64{2, 3}, []int64{2, 8}, []int64{1, 2}},   // gaps close, the order stays
+		{[]int64{2, 3}, []int64{0, 1}, []int64{3, 1}},   // expanded
+		{[]int64{1, 3}, []int64{42, 1}, []int64{42, 1}}, // a free stride is kept
+		{[]int64{0, 3}, []int64{7, 2}, []int64{7, 2}},   // so are those of nothing
 		{[]int64{2, 3, 4}, []int64{4, 8, 1}, []int64{4, 8, 1}},
 	} {
 		assert.Equal(t, c.want, PreserveStrides(c.sizes, c.strides), c)

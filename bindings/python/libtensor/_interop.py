@@ -106,6 +106,11 @@ INTERFACE = (
 )
 
 
+# Where the elements of empty tensors are: NumPy takes no array for one that has its elements nowhere.
+NOWHERE = ctypes.create_string_buffer(max(t.itemsize for t in TYPES))
+NO_ELEMENTS = ctypes.addressof(NOWHERE)
+
+
 def interface_of(data):
     """The type, sizes, strides, address and read-only flag that __array_interface__ tells; anything else in it is refused."""
     interface = data.__array_interface__
@@ -169,6 +174,8 @@ def lend(tensor):
     except TypeError as error:
         raise AttributeError(str(error)) from None
     held, address, read_only = _f.lend(tensor)
+    if not held.numel():
+        address = NO_ELEMENTS
     item = held.itemsize
     return held, {
         "shape": tuple(held.shape),
@@ -202,7 +209,7 @@ class View:
 @_direct.getter(_direct.BYTES, "tensor_hold")
 def raw_bytes(tensor):
     """The elements' bytes in row-major order."""
-    return raw_bytes(tensor.cpu().contiguous())
+    return raw_bytes(tensor.cpu().contiguous()) if tensor.numel() else b""
 
 
 def buffer(tensor, flags):

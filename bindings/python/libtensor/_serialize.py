@@ -8,8 +8,8 @@ from ._tensor import Tensor
 
 
 def packed(tensor):
-    """The tensor's sizes and strides when its elements fill their storage; otherwise those of a compact copy."""
-    if tensor.untyped_storage().nbytes() == tensor.nbytes:
+    """The tensor's strides when its elements fill their storage, or there are none; None for those of a compact copy."""
+    if not tensor.numel() or tensor.untyped_storage().nbytes() == tensor.nbytes:
         return tensor.stride()
     return None
 
@@ -31,8 +31,11 @@ def reduce(tensor):
 def rebuild(data, size, stride, dtype, device):
     """The tensor of a pickle."""
     n = len(data) // dtype.itemsize
-    made = _f.from_data(data if n else None, (n,), dtype=dtype)
-    made = made.reshape(size) if stride is None or not n else _f.as_strided(made, size, stride, 0)
+    if not n:
+        made = _f.empty_strided(size, stride, dtype=dtype)
+    else:
+        made = _f.from_data(data, (n,), dtype=dtype)
+        made = made.reshape(size) if stride is None else _f.as_strided(made, size, stride, 0)
     return made if device == "cpu" else made.to(device)
 
 

@@ -45,3 +45,83 @@ def test_second_derivatives_of_logcumsumexp(dtype):
     wanted = [-2 * p[0] * (1 - p[0]), 2 * p[0] * p[1], 2 * p[0] * p[2], 0]
     assert torch.allclose(slope.detach().real, torch.tensor([1 - 2 * p[0], -2 * p[1], -2 * p[2], 0]).to(slope.real.dtype), atol=1e-6)
     assert torch.allclose(bend.real, torch.tensor(wanted).to(bend.real.dtype), atol=1e-6)
+
+
+def test_views_of_one_call_that_overlap():
+    """Each adds what comes to it."""
+    split = {"tensor_split": ((6,), 0), "hsplit": ((2, 6), 1), "vsplit": ((6, 2), 0), "dsplit": ((1, 2, 6), 2)}
+    for name, (sizes, dim) in split.items():
+        x = torch.zeros(*sizes, dtype=torch.float64, requires_grad=True)
+        a, b, c = getattr(torch, name)(x, [4, 2])
+        assert not b.numel()
+        (a.sum() + 10 * b.sum() + 100 * c.sum()).backward()
+        wanted = torch.tensor([1.0, 1, 101, 101, 100, 100]).double()
+        assert torch.equal(x.grad.movedim(dim, -1), wanted.expand(x.movedim(dim, -1).shape)), name
+    z = torch.zeros(3, dtype=torch.complex64, requires_grad=True)
+    sum((part * 1j).real.sum() for part in z.conj().tensor_split([2, 1])).backward()
+    assert z.grad.tolist() == [1j, 2j, 1j]
+
+
+@pytest.mark.parametrize("seven", [7, 7.0, torch.tensor(7.0)])
+def test_logarithms_of_numbers_are_not_rounded_to_another_dtype(seven):
+    x = torch.tensor([2.0], dtype=torch.float64, requires_grad=True)
+    for product, wanted in ((torch.xlogy, math.log(7)), (torch.special.xlogy, math.log(7)), (torch.special.xlog1py, math.log(8))):
+        (slope,) = torch.autograd.grad(product(x, seven), x)
+        assert slope.item() == pytest.approx(wanted, rel=1e-15)
+    assert torch.autograd.grad(torch.xlogy(x * 0, 0), x)[0].item() == 0
+
+
+def test_ldexp_has_the_gradients_of_a_product():
+    x = torch.tensor([1e-300, 3.0], dtype=torch.float64, requires_grad=True)
+    y = torch.ldexp(x, torch.tensor([1000, -2]))
+    assert type(y.grad_fn).__name__ == "LdexpBackward0"
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0**1000, 0.25]
+    n = torch.tensor([1.5], requires_grad=True)
+    torch.ldexp(torch.tensor([3.0]), n).backward()
+    assert n.grad.item() == pytest.approx(3 * 2**1.5 * math.log(2))
+
+
+@pytest.mark.parametrize(
+    "call, sizes, message",
+    [
+        (lambda x: torch.nanmean(x, dtype=torch.int32), (2,), "nanmean.*int32"),
+        (lambda x: torch.diag(x), (2, 2, 2), "diag: supports 1D or 2D tensors, but got 3D"),
+        (lambda x: x.H, (2, 2, 2), "H: only supported on matrices"),
+        (lambda x: torch.adjoint(x), (3,), "adjoint: only supported on matrices"),
+        (lambda x: torch.combinations(x), (), "combinations: expect a 1D vector"),
+        (lambda x: torch.combinations(x), (3, 0), "combinations: expect a 1D vector"),
+        (lambda x: torch.combinations(x, -1), (3,), "combinations"),
+        (lambda x: (x * 1).float_power_(2), (3,), "float_power: the output has dtype float32"),
+        (lambda x: torch.linalg.eigvals(x), (2, 3), "linalg.eigvals"),
+        (lambda x: torch.take_along_dim(x, torch.tensor([[0.0]]), 0), (2, 3), "take_along_dim"),
+    ],
+)
+def test_what_an_operator_refuses_it_refuses_with_gradients(call, sizes, message):
+    for requires_grad in (False, True):
+        with pytest.raises((RuntimeError, IndexError), match=message):
+            call(torch.ones(sizes, requires_grad=requires_grad))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex64])
+def test_adjoint_of_one_number(dtype):
+    x = torch.tensor(3.0, dtype=dtype, requires_grad=True)
+    for turned in (x.mH, x.H, x.adjoint(), x.mT):
+        assert turned.shape == () and torch.autograd.grad(turned.real if dtype.is_complex else turned, x)[0].item() == 1
+
+
+@pytest.mark.parametrize("other", [torch.float32, torch.complex64, torch.int64])
+@pytest.mark.parametrize("product", [torch.outer, torch.ger, torch.kron, torch.linalg.cross, lambda a, b: torch.addr(torch.zeros(3, 3), a, b)])
+def test_products_of_two_dtypes(product, other):
+    for swapped in (False, True):
+        a = torch.tensor([1.0, 2, 3], dtype=torch.float64, requires_grad=True)
+        b = torch.tensor([4, 5, 6], dtype=other).requires_grad_(other != torch.int64)
+        made = product(b, a) if swapped else product(a, b)
+        (made.real if made.is_complex() else made).sum().backward()
+        c, d = (
+            a.detach().requires_grad_(),
+            b.detach().double().requires_grad_() if other != torch.complex64 else b.detach().real.double().requires_grad_(),
+        )
+        (product(d, c) if swapped else product(c, d)).sum().backward()
+        assert a.grad.dtype == a.dtype and torch.equal(a.grad, c.grad)
+        assert b.grad is None or b.grad.dtype == other and torch.equal(b.grad.real.double() if b.grad.is_complex() else b.grad.double(), d.grad)

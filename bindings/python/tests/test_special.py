@@ -185,3 +185,19 @@ def test_digamma_and_zeta():
     for (s, q), want in zeta.items():
         got = torch.special.zeta(s, torch.tensor(q, dtype=torch.float64)).item()
         assert got == want or near(got, want), (s, q, got)
+
+
+@pytest.mark.parametrize("dtype, n, steps", [(torch.float16, 20, 10), (torch.bfloat16, 250, 7), (torch.float32, 200, 23), (torch.float64, 1500, 52)])
+def test_ldexp_is_rounded_once(dtype, n, steps):
+    """Whether or not 2**n is a number of the dtype."""
+    least = torch.finfo(dtype).tiny
+    x = torch.tensor([0.0, -0.0, math.inf, math.nan, least, 3.0 / least], dtype=dtype)
+    for exponents in (torch.tensor([n] * 6), torch.tensor(n), torch.tensor([n] * 6, dtype=torch.int16)):
+        for y in (torch.ldexp(x, exponents), torch.ldexp(x, exponents, out=torch.empty(6, dtype=dtype)), x.clone().ldexp_(exponents)):
+            assert y.dtype is dtype and str(y[:4].tolist()) == "[0.0, -0.0, inf, nan]"
+            assert y[4:].tolist() == [least * 2.0 ** (n // 2) * 2.0 ** (n - n // 2), math.inf]
+    low = torch.ldexp(torch.tensor([1.0, 1.5, 1.75], dtype=dtype), torch.tensor(round(math.log2(least)) - steps))
+    assert [v * 2.0**steps / least for v in low.tolist()] == [1, 2, 2]
+    assert torch.ldexp(x, torch.tensor(2**40))[4] == math.inf and torch.ldexp(x, torch.tensor(-(2**40)))[4] == 0
+    tiny = least * 2.0**-steps
+    assert torch.ldexp(torch.tensor(tiny, dtype=dtype), torch.tensor(n + 7)).item() == tiny * 2.0 ** (n // 2) * 2.0 ** (n + 7 - n // 2)

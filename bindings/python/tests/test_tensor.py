@@ -1,7 +1,9 @@
 """Attributes, conversion to Python values, and Python's protocols on tensors."""
 
+import copy
 import gc
 import math
+import pickle
 
 import pytest
 
@@ -451,3 +453,106 @@ def test_a_range_of_integers_counts_whole_steps():
 def test_a_device_ends_where_its_name_does():
     with pytest.raises(RuntimeError, match="cpu"):
         torch.device("cpu\0x")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.empty(0, 3).t(),
+        lambda: torch.empty(3, 4)[:0, ::2],
+        lambda: torch.empty_strided((0, 3), (7, 2)),
+        lambda: torch.empty(2, 0, 3).permute(2, 1, 0),
+        lambda: torch.ones(3, 4)[:1, :1],
+    ],
+)
+def test_copies_have_the_strides_of_what_they_copy_where_these_do_not_matter_too(make):
+    t = make()
+    for copied in (t.clone(), t.double(), copy.copy(t), copy.deepcopy(t), torch.empty_like(t), torch.zeros_like(t)):
+        assert copied.shape == t.shape and copied.stride() == t.stride()
+    if not t.numel():
+        assert pickle.loads(pickle.dumps(t)).stride() == t.stride()
+
+
+def test_layouts_of_parts_that_are_copied():
+    x = torch.arange(24.0).reshape(2, 3, 4).permute(2, 0, 1)
+    for requires_grad in (False, True):
+        part = torch.narrow_copy(x.clone().requires_grad_(requires_grad), 0, 1, 2)
+        assert part.stride() == (6, 3, 1) and torch.equal(part.detach(), x[1:3])
+    assert torch.constant_pad_nd(x, [0, 0]).stride() == (1, 12, 4) and torch.constant_pad_nd(x, [-1, 0]).shape == (4, 2, 2)
+    assert torch.equal(torch.constant_pad_nd(x, [-1, 0, 0, -1]), x[:, :1, 1:]) and torch.constant_pad_nd(x, [1, 0]).stride() == (8, 4, 1)
+    i = torch.arange(24).reshape(2, 3, 4).permute(2, 0, 1)
+    rows, columns = torch.unravel_index(i, (4, 6))
+    assert rows.stride() == columns.stride() == (2, 24, 8) and torch.equal(rows * 6 + columns, i)
+    assert [c.stride() for c in torch.unravel_index(torch.arange(6).reshape(2, 3), (2, 3))] == [(6, 2), (6, 2)]
+
+
+def test_quantiles_of_meta_tensors():
+    for function in (torch.quantile, torch.nanquantile):
+        assert function(torch.ones(3, device="meta"), 0.5).shape == ()
+        with torch.device("meta"):
+            assert function(torch.ones(3, 2), 0.5, dim=0).is_meta
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.std(correction=1 + 2j),
+        lambda x: x.var(correction=1 + 2j),
+        lambda x: torch.var_mean(x, correction=2j),
+        lambda x: torch.std_mean(x, correction=2j),
+        lambda x: torch.dist(x, x, p=1 + 2j),
+        lambda x: torch.norm(x, p=1 + 2j),
+        lambda x: torch.linalg.vector_norm(x, 1 + 2j),
+        lambda x: torch.linalg.norm(x, 1 + 2j),
+        lambda x: torch.linalg.matrix_norm(x, 2j),
+        lambda x: torch.linalg.cond(x, 2j),
+    ],
+)
+def test_complex_numbers_are_no_orders_nor_corrections(call):
+    for requires_grad in (False, True):
+        with pytest.raises(RuntimeError, match="2j"):
+            call(torch.eye(3, requires_grad=requires_grad))
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_magnitudes_beside_an_infinity(dtype):
+    inf, nan = float("inf"), float("nan")
+    for z in (complex(inf, nan), complex(nan, -inf), complex(-inf, 1), complex(-inf, inf)):
+        for n in (1, 20):
+            t = torch.tensor([z] * n, dtype=dtype)
+            assert t.abs().tolist() == [inf] * n
+            for p in (1, 2, 3, inf, -inf):
+                assert torch.linalg.vector_norm(t, p).item() == inf and torch.norm(t, p).item() == inf
+    assert torch.tensor([complex(nan, 1)], dtype=dtype).abs().isnan().all() and torch.tensor([3 + 4j], dtype=dtype).abs().item() == 5
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_roots_of_negative_bases(dtype):
+    y = torch.logspace(2.5, 3.5, 2, -1.0, dtype=dtype)
+    assert torch.allclose(y, torch.tensor([1j, -1j], dtype=dtype), atol=1e-6)
+    assert torch.logspace(-1, 2, 4, -2.0, dtype=dtype).tolist() == [-0.5, 1, -2, 4]
+    assert torch.logspace(2.5, 3.5, 2, -1.0, dtype=torch.float64).isnan().all()
+
+
+def test_joining_writes_all_or_nothing():
+    """Whichever allocation or view fails."""
+    a, b = torch.ones(4, dtype=torch.float64), torch.ones(4)
+    for name in ("cat", "hstack", "vstack", "dstack", "column_stack", "row_stack", "stack", "concat"):
+        for given in ([a, b], [b, b[:1].expand(4)], [torch.ones(2, 4).t(), torch.ones(4, 2)]):
+            function = getattr(torch, name)
+            wanted = function(given)
+            for start in (torch.arange(6.0), torch.arange(float(wanted.numel())).reshape(wanted.shape)):
+                for turn in range(1, 60):
+                    out = start.clone()
+                    torch.fail_allocation(turn)
+                    try:
+                        function(given, out=out)
+                    except (RuntimeError, MemoryError):
+                        torch.fail_allocation(0)
+                        assert out.shape == start.shape and torch.equal(out, start), (name, turn)
+                    else:
+                        torch.fail_allocation(0)
+                        assert torch.equal(out, wanted.to(out.dtype)), name
+                        break
+                else:
+                    pytest.fail(f"{name} never had its memory")

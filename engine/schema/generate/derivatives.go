@@ -261,6 +261,15 @@ func (k *compiler) composed() (string, error) {
 	}
 	code = k.inline(code)
 	text := k.head() + fmt.Sprintf("\tif !recording(c, %s) {\n\t\treturn c.Past(tensor.Gradient).%s(%s)\n\t}\n", k.recordedTensors(), k.f.name, k.f.arguments())
+	var arguments, tensors []string
+	for _, p := range k.f.params {
+		if p.typ == tensorType {
+			arguments, tensors = append(arguments, "m.of("+p.name+")"), append(tensors, p.name)
+		} else {
+			arguments = append(arguments, p.name)
+		}
+	}
+	text += fmt.Sprintf("\tif err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Past(tensor.Gradient).%s(%s) }, %s); err != nil {\n\t\treturn\n\t}\n", k.f.name, strings.Join(arguments, ", "), strings.Join(tensors, ", "))
 	self, name := k.self()
 	return text + fmt.Sprintf("\treturn compose(c, %q, %s, %s, func(s *steps, %s *tensor.Tensor) *tensor.Tensor { return %s })\n}\n", k.op.Name, k.out(), self, name, code), nil
 }
@@ -461,7 +470,7 @@ func (k *compiler) replay(b *strings.Builder, result string) {
 		}
 	}
 	if k.f.results[0] == tensorsType {
-		fmt.Fprintf(b, "\t\tr.watch(%s, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.%s(%s) }, %s...)\n", self, k.f.name, base, result)
+		fmt.Fprintf(b, "\t\tr.watchAll(%s, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.%s(%s) }, %s...)\n", self, k.f.name, base, result)
 		return
 	}
 	fmt.Fprintf(b, "\t\tr.watch(%s, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.%s(%s)) }, %s)\n", self, k.f.name, base, result)

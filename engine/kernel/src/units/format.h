@@ -44,6 +44,15 @@ struct Frexp {
   }
 };
 
+// a 2^b of an integer b, rounded once.
+template <class T>
+LT_INLINE T scaled(T a, T b) {
+  const T most = 5000;  // beyond every ratio of two numbers
+  const int n = int(b < -most ? -most : b > most ? most : b);
+  return sizeof(T) == 4 ? T(__builtin_ldexpf(float(a), n)) : T(__builtin_ldexp(a, n));
+}
+LT_BINARY(Ldexp, scaled(a, b))
+
 // 0 for negative a, 1 for positive a, b for 0.
 LT_BINARY(Heaviside, a == T(0) ? b : T(a > T(0)))
 
@@ -73,6 +82,7 @@ LT_UNIT(format){
     {"nextafter", "T>TT", LT_FLOATING(Nextafter)},
     {"nextafter_bits", "T>TT", {LT_NONE, LT_NONE, LT_NONE, LT_ROW(NextafterBits, int16_t)}},
     {"frexp", "Ti>T", LT_FLOATING(Frexp)},
+    {"ldexp", "T>TT", LT_FLOATING(Ldexp)},
     {"heaviside", "T>TT", LT_ORDERED(Heaviside)},
     {"nan_to_num", "T>T", LT_FLOATING_COMPLEX(NanToNum)},
     LT_END,

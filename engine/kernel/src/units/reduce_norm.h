@@ -8,8 +8,14 @@ template <class T>
 LT_INLINE T magnitude(T x) {
   return x < 0 ? -x : x;
 }
+// Whether a part is infinite, which the magnitude then is, whatever the other part is.
+template <class R>
+LT_INLINE bool infinite(Complex<R> x) {
+  return (__builtin_fabs(x.re) == R(INFINITY)) | (__builtin_fabs(x.im) == R(INFINITY));
+}
 LT_INLINE float magnitude(Complex64 x) {
-  return (float)sqrt((double)x.re * x.re + (double)x.im * x.im);
+  const float length = (float)sqrt((double)x.re * x.re + (double)x.im * x.im);
+  return infinite(x) ? INFINITY : length;
 }
 LT_INLINE double magnitude(Complex128 x) { return hypot(x.re, x.im); }
 template <class T>
@@ -18,7 +24,8 @@ LT_INLINE T squared(T x) {
 }
 template <class R>
 LT_INLINE R squared(Complex<R> x) {
-  return x.re * x.re + x.im * x.im;
+  const R square = x.re * x.re + x.im * x.im;
+  return infinite(x) ? R(INFINITY) : square;
 }
 
 template <class T>

@@ -6,9 +6,12 @@ namespace {
 
 template <class T>
 LT_INLINE RealOf<T> magnitude(T a) {
-  if constexpr (kind_of<T> == kComplex)
-    return hypotenuse(a.re, a.im);
-  else if constexpr (__is_same(T, float))
+  if constexpr (kind_of<T> == kComplex) {
+    using R = RealOf<T>;
+    const R infinity = R(__builtin_inf()), length = hypotenuse(a.re, a.im);
+    const bool infinite = (__builtin_fabs(a.re) == infinity) | (__builtin_fabs(a.im) == infinity);
+    return infinite ? infinity : length;  // whatever the other part is
+  } else if constexpr (__is_same(T, float))
     return __builtin_fabsf(a);
   else if constexpr (__is_same(T, double))
     return __builtin_fabs(a);
