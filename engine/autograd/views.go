@@ -217,12 +217,8 @@ func (v *Variable) settle(t *tensor.Tensor) error {
 			"returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.", v.output, name)
 	}
 	w.see()
-	origin, again := placeOf(w.base), w.again
-	if at := w.at; at > 0 {
-		again = func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(w.again.only(c, base, at))
-		}
-	}
+	origin, of, at := placeOf(w.base), w.again, w.at
+	again := func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(of.only(c, base, at)) }
 	name := "AsStridedBackward0"
 	if t.DType() != w.base.DType() {
 		name = w.name
