@@ -27,7 +27,25 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-func init() { autograd.Serve(program{}) }
+func init() {
+	autograd.Serve(program{})
+	autograd.Sharing = sharing
+}
+
+// sharing are the tensors without a history of handles over the storage of t, which are pinned.
+func sharing(t *tensor.Tensor) (found []*tensor.Tensor) {
+	slots.Lock()
+	defer slots.Unlock()
+	for i := range slots.made {
+		s := &slots.chunks[i/chunkSlots][i%chunkSlots]
+		other := s.tensor
+		if other == nil || other.Storage() != t.Storage() || other.History() != nil || C.lt_pin(handleOf(s.c)) == nil {
+			continue
+		}
+		found = append(found, other)
+	}
+	return found
+}
 
 // program is the program that calls the library, and whose functions the library calls back on the same thread.
 type program struct{}

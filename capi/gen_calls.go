@@ -100,16 +100,17 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Lerp(f.out(0), f.tensor(0), f.tensor(1), f.operand(2))
 		return f.setTensors(err, r0)
 	}, // lerp
-	func(c aten.Ctx, f frame) error { return c.SetRequiresGrad(f.tensor(0), f.bool(1)) },                  // set_requires_grad
-	func(c aten.Ctx, f frame) error { r0, err := c.RequiresGrad(f.tensor(0)); return f.setBool(err, r0) }, // requires_grad
-	func(c aten.Ctx, f frame) error { r0, err := c.IsLeaf(f.tensor(0)); return f.setBool(err, r0) },       // is_leaf
-	func(c aten.Ctx, f frame) error { r0, err := c.OutputNr(f.tensor(0)); return f.setInt(err, r0) },      // output_nr
-	func(c aten.Ctx, f frame) error { r0, err := c.GradFnName(f.tensor(0)); return f.setStr(err, r0) },    // grad_fn_name
-	func(c aten.Ctx, f frame) error { r0, err := c.Grad(f.tensor(0)); return f.setTensors(err, r0) },      // grad
-	func(c aten.Ctx, f frame) error { return c.SetGrad(f.tensor(0), f.tensorOptional(1)) },                // set_grad
-	func(c aten.Ctx, f frame) error { return c.RetainGrad(f.tensor(0)) },                                  // retain_grad
-	func(c aten.Ctx, f frame) error { r0, err := c.RetainsGrad(f.tensor(0)); return f.setBool(err, r0) },  // retains_grad
-	func(c aten.Ctx, f frame) error { err := c.DetachInplace(f.tensor(0)); f.refresh(0); return err },     // detach_
+	func(c aten.Ctx, f frame) error { return c.SetRequiresGrad(f.tensor(0), f.bool(1)) },                     // set_requires_grad
+	func(c aten.Ctx, f frame) error { r0, err := c.RequiresGrad(f.tensor(0)); return f.setBool(err, r0) },    // requires_grad
+	func(c aten.Ctx, f frame) error { r0, err := c.IsLeaf(f.tensor(0)); return f.setBool(err, r0) },          // is_leaf
+	func(c aten.Ctx, f frame) error { r0, err := c.OutputNr(f.tensor(0)); return f.setInt(err, r0) },         // output_nr
+	func(c aten.Ctx, f frame) error { r0, err := c.GradFnName(f.tensor(0)); return f.setStr(err, r0) },       // grad_fn_name
+	func(c aten.Ctx, f frame) error { r0, err := c.Grad(f.tensor(0)); return f.setTensors(err, r0) },         // grad
+	func(c aten.Ctx, f frame) error { return c.SetGrad(f.tensor(0), f.tensorOptional(1)) },                   // set_grad
+	func(c aten.Ctx, f frame) error { err := c.SetData(f.tensor(0), f.tensor(1)); f.refresh(0); return err }, // set_data_
+	func(c aten.Ctx, f frame) error { return c.RetainGrad(f.tensor(0)) },                                     // retain_grad
+	func(c aten.Ctx, f frame) error { r0, err := c.RetainsGrad(f.tensor(0)); return f.setBool(err, r0) },     // retains_grad
+	func(c aten.Ctx, f frame) error { err := c.DetachInplace(f.tensor(0)); f.refresh(0); return err },        // detach_
 	func(c aten.Ctx, f frame) error {
 		return c.Backward(f.tensors(0), f.tensors(1), f.boolOptional(2), f.bool(3), f.tensors(4))
 	}, // backward
@@ -165,11 +166,13 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { r0, err := c.IsAnomalyEnabled(); return f.setBool(err, r0) },         // is_anomaly_enabled
 	func(c aten.Ctx, f frame) error { r0, err := c.IsAnomalyCheckNanEnabled(); return f.setBool(err, r0) }, // is_anomaly_check_nan_enabled
 	func(c aten.Ctx, f frame) error { return c.SetAnomalyWatcher(f.pointer(0), f.pointer(1)) },             // set_anomaly_watcher
-	func(c aten.Ctx, f frame) error { r0, err := c.Handle(f.tensor(0)); return f.setTensors(err, r0) },     // handle
+	func(c aten.Ctx, f frame) error { r0, err := c.NewHandle(f.tensor(0)); return f.setTensors(err, r0) },  // new_handle
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.IsGrad(f.tensor(0), f.tensor(1))
 		return f.setBool(err, r0)
 	}, // is_grad
+	func(c aten.Ctx, f frame) error { r0, err := c.Untracked(f.tensor(0)); return f.setTensors(err, r0) }, // untracked
+	func(c aten.Ctx, f frame) error { r0, err := c.IsInference(f.tensor(0)); return f.setBool(err, r0) },  // is_inference
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.Eq(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
@@ -588,6 +591,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.FftRfftfreq(f.out(0), f.int(0), f.float(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	}, // fft.rfftfreq
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalPad(f.tensor(0), f.int(1), f.int(2), f.str(3))
+		return f.setTensors(err, r0)
+	}, // signal_pad
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.Stft(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.tensorOptional(4), f.bool(5), f.str(6), f.bool(7), f.boolOptional(8), f.boolOptional(9), f.boolOptional(10))
 		return f.setTensors(err, r0)
@@ -1426,19 +1433,21 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.CanCast(f.dtype(0), f.dtype(1))
 		return f.setBool(err, r0)
 	}, // can_cast
-	func(c aten.Ctx, f frame) error { return c.SetDefaultDtype(f.dtype(0)) },                            // set_default_dtype
-	func(c aten.Ctx, f frame) error { r0, err := c.GetDefaultDtype(); return f.setDtype(err, r0) },      // get_default_dtype
-	func(c aten.Ctx, f frame) error { return c.SetDefaultDevice(f.device(0)) },                          // set_default_device
-	func(c aten.Ctx, f frame) error { r0, err := c.GetDefaultDevice(); return f.setDevice(err, r0) },    // get_default_device
-	func(c aten.Ctx, f frame) error { return c.SetGradEnabled(f.bool(0)) },                              // set_grad_enabled
-	func(c aten.Ctx, f frame) error { r0, err := c.IsGradEnabled(); return f.setBool(err, r0) },         // is_grad_enabled
-	func(c aten.Ctx, f frame) error { r0, err := c.ParseDevice(f.str(0)); return f.setDevice(err, r0) }, // parse_device
-	func(c aten.Ctx, f frame) error { return c.SetNumThreads(f.int(0)) },                                // set_num_threads
-	func(c aten.Ctx, f frame) error { r0, err := c.GetNumThreads(); return f.setInt(err, r0) },          // get_num_threads
-	func(c aten.Ctx, f frame) error { r0, err := c.CpuTier(); return f.setStr(err, r0) },                // cpu_tier
-	func(c aten.Ctx, f frame) error { r0, err := c.IsNonzero(f.tensor(0)); return f.setBool(err, r0) },  // is_nonzero
-	func(c aten.Ctx, f frame) error { r0, err := c.IsConj(f.tensor(0)); return f.setBool(err, r0) },     // is_conj
-	func(c aten.Ctx, f frame) error { r0, err := c.IsNeg(f.tensor(0)); return f.setBool(err, r0) },      // is_neg
+	func(c aten.Ctx, f frame) error { return c.SetDefaultDtype(f.dtype(0)) },                             // set_default_dtype
+	func(c aten.Ctx, f frame) error { r0, err := c.GetDefaultDtype(); return f.setDtype(err, r0) },       // get_default_dtype
+	func(c aten.Ctx, f frame) error { return c.SetDefaultDevice(f.device(0)) },                           // set_default_device
+	func(c aten.Ctx, f frame) error { r0, err := c.GetDefaultDevice(); return f.setDevice(err, r0) },     // get_default_device
+	func(c aten.Ctx, f frame) error { return c.SetGradEnabled(f.bool(0)) },                               // set_grad_enabled
+	func(c aten.Ctx, f frame) error { r0, err := c.IsGradEnabled(); return f.setBool(err, r0) },          // is_grad_enabled
+	func(c aten.Ctx, f frame) error { return c.SetInferenceMode(f.bool(0)) },                             // set_inference_mode
+	func(c aten.Ctx, f frame) error { r0, err := c.IsInferenceModeEnabled(); return f.setBool(err, r0) }, // is_inference_mode_enabled
+	func(c aten.Ctx, f frame) error { r0, err := c.ParseDevice(f.str(0)); return f.setDevice(err, r0) },  // parse_device
+	func(c aten.Ctx, f frame) error { return c.SetNumThreads(f.int(0)) },                                 // set_num_threads
+	func(c aten.Ctx, f frame) error { r0, err := c.GetNumThreads(); return f.setInt(err, r0) },           // get_num_threads
+	func(c aten.Ctx, f frame) error { r0, err := c.CpuTier(); return f.setStr(err, r0) },                 // cpu_tier
+	func(c aten.Ctx, f frame) error { r0, err := c.IsNonzero(f.tensor(0)); return f.setBool(err, r0) },   // is_nonzero
+	func(c aten.Ctx, f frame) error { r0, err := c.IsConj(f.tensor(0)); return f.setBool(err, r0) },      // is_conj
+	func(c aten.Ctx, f frame) error { r0, err := c.IsNeg(f.tensor(0)); return f.setBool(err, r0) },       // is_neg
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.IsSameSize(f.tensor(0), f.tensor(1))
 		return f.setBool(err, r0)

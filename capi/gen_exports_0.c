@@ -1469,9 +1469,18 @@ TENSOR_API tensor_status tensor_set_grad(const tensor_t *self, const tensor_t *g
   return status;
 }
 
+TENSOR_API tensor_status tensor_set_data_(tensor_t *self, const tensor_t *data) {
+  lt_value a[2];
+  lt_frame frame = {.op = 34, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "set_data_", "self");
+  LT_REQUIRED(a[1], data, LT_TENSOR, "set_data_", "data");
+  tensor_status status = lt_invoke(&frame, "set_data_");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_retain_grad(const tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 34, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 35, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "retain_grad", "self");
   tensor_status status = lt_invoke(&frame, "retain_grad");
   return status;
@@ -1480,7 +1489,7 @@ TENSOR_API tensor_status tensor_retain_grad(const tensor_t *self) {
 TENSOR_API tensor_status tensor_retains_grad(const tensor_t *self, bool *out) {
   LT_RESULT(out, "retains_grad", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 35, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 36, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "retains_grad", "self");
   tensor_status status = lt_invoke(&frame, "retains_grad");
   if (status == TENSOR_OK) {
@@ -1491,7 +1500,7 @@ TENSOR_API tensor_status tensor_retains_grad(const tensor_t *self, bool *out) {
 
 TENSOR_API tensor_status tensor_detach_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 36, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 37, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "detach_", "self");
   tensor_status status = lt_invoke(&frame, "detach_");
   return status;
@@ -1499,7 +1508,7 @@ TENSOR_API tensor_status tensor_detach_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_backward(const tensor_t *const *tensors, int64_t tensors_len, const tensor_t *const *gradients, int64_t gradients_len, int32_t retain_graph, bool create_graph, const tensor_t *const *inputs, int64_t inputs_len) {
   lt_value a[5];
-  lt_frame frame = {.op = 37, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 38, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "backward", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_LIST(gradients, gradients_len, true, "backward", "gradients"); a[1].list.data = gradients, a[1].list.length = gradients_len;
   a[2].i = retain_graph;
@@ -1512,7 +1521,7 @@ TENSOR_API tensor_status tensor_backward(const tensor_t *const *tensors, int64_t
 TENSOR_API tensor_status tensor_autograd_grad(const tensor_t *const *outputs, int64_t outputs_len, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *grad_outputs, int64_t grad_outputs_len, int32_t retain_graph, bool create_graph, bool allow_unused, bool materialize_grads, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "autograd_grad", "out"); LT_RESULT(out_len, "autograd_grad", "out_len");
   lt_value a[7];
-  lt_frame frame = {.op = 38, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 39, .mode = LT_FUNCTION, .args = a};
   LT_LIST(outputs, outputs_len, false, "autograd_grad", "outputs"); a[0].list.data = outputs, a[0].list.length = outputs_len;
   LT_LIST(inputs, inputs_len, false, "autograd_grad", "inputs"); a[1].list.data = inputs, a[1].list.length = inputs_len;
   LT_LIST(grad_outputs, grad_outputs_len, true, "autograd_grad", "grad_outputs"); a[2].list.data = grad_outputs, a[2].list.length = grad_outputs_len;
@@ -1530,7 +1539,7 @@ TENSOR_API tensor_status tensor_autograd_grad(const tensor_t *const *outputs, in
 TENSOR_API tensor_status tensor_grad_fn(const tensor_t *self, tensor_node_t **out) {
   LT_RESULT(out, "grad_fn", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 39, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 40, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "grad_fn", "self");
   tensor_status status = lt_invoke(&frame, "grad_fn");
   if (status == TENSOR_OK) {
@@ -1543,7 +1552,7 @@ TENSOR_API tensor_status tensor_gradient_edge(const tensor_t *self, tensor_node_
   LT_RESULT(node, "gradient_edge", "node");
   LT_RESULT(output, "gradient_edge", "output");
   lt_value a[1];
-  lt_frame frame = {.op = 40, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 41, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gradient_edge", "self");
   tensor_status status = lt_invoke(&frame, "gradient_edge");
   if (status == TENSOR_OK) {
@@ -1556,7 +1565,7 @@ TENSOR_API tensor_status tensor_gradient_edge(const tensor_t *self, tensor_node_
 TENSOR_API tensor_status tensor_node_name(tensor_node_t *self, char **out) {
   LT_RESULT(out, "node_name", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 41, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 42, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_name", "self");
   tensor_status status = lt_invoke(&frame, "node_name");
   if (status == TENSOR_OK) {
@@ -1568,7 +1577,7 @@ TENSOR_API tensor_status tensor_node_name(tensor_node_t *self, char **out) {
 TENSOR_API tensor_status tensor_node_id(tensor_node_t *self, int64_t *out) {
   LT_RESULT(out, "node_id", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 42, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 43, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_id", "self");
   tensor_status status = lt_invoke(&frame, "node_id");
   if (status == TENSOR_OK) {
@@ -1580,7 +1589,7 @@ TENSOR_API tensor_status tensor_node_id(tensor_node_t *self, int64_t *out) {
 TENSOR_API tensor_status tensor_node_weak(tensor_node_t *self, tensor_node_t **out) {
   LT_RESULT(out, "node_weak", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 43, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 44, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_weak", "self");
   tensor_status status = lt_invoke(&frame, "node_weak");
   if (status == TENSOR_OK) {
@@ -1592,7 +1601,7 @@ TENSOR_API tensor_status tensor_node_weak(tensor_node_t *self, tensor_node_t **o
 TENSOR_API tensor_status tensor_node_edges(tensor_node_t *self, int64_t *out) {
   LT_RESULT(out, "node_edges", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 44, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 45, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_edges", "self");
   tensor_status status = lt_invoke(&frame, "node_edges");
   if (status == TENSOR_OK) {
@@ -1605,7 +1614,7 @@ TENSOR_API tensor_status tensor_node_edge(tensor_node_t *self, int64_t i, tensor
   LT_RESULT(node, "node_edge", "node");
   LT_RESULT(output, "node_edge", "output");
   lt_value a[2];
-  lt_frame frame = {.op = 45, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 46, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_edge", "self");
   a[1].i = i;
   tensor_status status = lt_invoke(&frame, "node_edge");
@@ -1619,7 +1628,7 @@ TENSOR_API tensor_status tensor_node_edge(tensor_node_t *self, int64_t i, tensor
 TENSOR_API tensor_status tensor_node_variable(tensor_node_t *self, tensor_t **out) {
   LT_RESULT(out, "node_variable", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 46, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 47, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_variable", "self");
   tensor_status status = lt_invoke(&frame, "node_variable");
   if (status == TENSOR_OK) {
@@ -1631,7 +1640,7 @@ TENSOR_API tensor_status tensor_node_variable(tensor_node_t *self, tensor_t **ou
 TENSOR_API tensor_status tensor_node_saved(tensor_node_t *self, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "node_saved", "out"); LT_RESULT(out_len, "node_saved", "out_len");
   lt_value a[1];
-  lt_frame frame = {.op = 47, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_saved", "self");
   tensor_status status = lt_invoke(&frame, "node_saved");
   if (status == TENSOR_OK) {
@@ -1642,7 +1651,7 @@ TENSOR_API tensor_status tensor_node_saved(tensor_node_t *self, tensor_t ***out,
 
 TENSOR_API tensor_status tensor_node_set_context(tensor_node_t *self, void *context, tensor_deleter deleter) {
   lt_value a[3];
-  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_set_context", "self");
   a[1].pointer = (void *)context;
   a[2].pointer = (void *)deleter;
@@ -1653,7 +1662,7 @@ TENSOR_API tensor_status tensor_node_set_context(tensor_node_t *self, void *cont
 TENSOR_API tensor_status tensor_node_context(tensor_node_t *self, void **out) {
   LT_RESULT(out, "node_context", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 50, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_context", "self");
   tensor_status status = lt_invoke(&frame, "node_context");
   if (status == TENSOR_OK) {
@@ -1665,7 +1674,7 @@ TENSOR_API tensor_status tensor_node_context(tensor_node_t *self, void **out) {
 TENSOR_API tensor_status tensor_register_hook(const tensor_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out) {
   LT_RESULT(out, "register_hook", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 50, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 51, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "register_hook", "self");
   a[1].pointer = (void *)hook;
   a[2].pointer = (void *)context;
@@ -1680,7 +1689,7 @@ TENSOR_API tensor_status tensor_register_hook(const tensor_t *self, tensor_callb
 TENSOR_API tensor_status tensor_register_post_accumulate_grad_hook(const tensor_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out) {
   LT_RESULT(out, "register_post_accumulate_grad_hook", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 51, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "register_post_accumulate_grad_hook", "self");
   a[1].pointer = (void *)hook;
   a[2].pointer = (void *)context;
@@ -1695,7 +1704,7 @@ TENSOR_API tensor_status tensor_register_post_accumulate_grad_hook(const tensor_
 TENSOR_API tensor_status tensor_node_register_hook(tensor_node_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out) {
   LT_RESULT(out, "node_register_hook", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 53, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_register_hook", "self");
   a[1].pointer = (void *)hook;
   a[2].pointer = (void *)context;
@@ -1710,7 +1719,7 @@ TENSOR_API tensor_status tensor_node_register_hook(tensor_node_t *self, tensor_c
 TENSOR_API tensor_status tensor_node_register_prehook(tensor_node_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out) {
   LT_RESULT(out, "node_register_prehook", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 53, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 54, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_register_prehook", "self");
   a[1].pointer = (void *)hook;
   a[2].pointer = (void *)context;
@@ -1724,7 +1733,7 @@ TENSOR_API tensor_status tensor_node_register_prehook(tensor_node_t *self, tenso
 
 TENSOR_API tensor_status tensor_remove_hook(int64_t hook) {
   lt_value a[1];
-  lt_frame frame = {.op = 54, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 55, .mode = LT_FUNCTION, .args = a};
   a[0].i = hook;
   tensor_status status = lt_invoke(&frame, "remove_hook");
   return status;
@@ -1732,7 +1741,7 @@ TENSOR_API tensor_status tensor_remove_hook(int64_t hook) {
 
 TENSOR_API tensor_status tensor_push_saved_tensors_hooks(tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void *context, tensor_deleter deleter) {
   lt_value a[5];
-  lt_frame frame = {.op = 55, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 56, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = (void *)pack;
   a[1].pointer = (void *)unpack;
   a[2].pointer = (void *)drop;
@@ -1744,7 +1753,7 @@ TENSOR_API tensor_status tensor_push_saved_tensors_hooks(tensor_pack pack, tenso
 
 TENSOR_API tensor_status tensor_pop_saved_tensors_hooks(void) {
   lt_value a[1];
-  lt_frame frame = {.op = 56, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 57, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "pop_saved_tensors_hooks");
   return status;
 }
@@ -1752,7 +1761,7 @@ TENSOR_API tensor_status tensor_pop_saved_tensors_hooks(void) {
 TENSOR_API tensor_status tensor_record_function(const char *name, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *outputs, int64_t outputs_len, const int64_t *constant, int64_t constant_len, const tensor_t *const *saved, int64_t saved_len, bool materialize, tensor_callback backward, void *context, tensor_deleter deleter, tensor_node_t **out) {
   LT_RESULT(out, "record_function", "out");
   lt_value a[9];
-  lt_frame frame = {.op = 57, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 58, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(name, "record_function", "name"); a[0].text = name;
   LT_LIST(inputs, inputs_len, false, "record_function", "inputs"); a[1].list.data = inputs, a[1].list.length = inputs_len;
   LT_LIST(outputs, outputs_len, true, "record_function", "outputs"); a[2].list.data = outputs, a[2].list.length = outputs_len;
@@ -1772,7 +1781,7 @@ TENSOR_API tensor_status tensor_record_function(const char *name, const tensor_t
 TENSOR_API tensor_status tensor_get_version(const tensor_t *self, int64_t *out) {
   LT_RESULT(out, "get_version", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 58, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "get_version", "self");
   tensor_status status = lt_invoke(&frame, "get_version");
   if (status == TENSOR_OK) {
@@ -1783,7 +1792,7 @@ TENSOR_API tensor_status tensor_get_version(const tensor_t *self, int64_t *out) 
 
 TENSOR_API tensor_status tensor_increment_version(const tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "increment_version", "self");
   tensor_status status = lt_invoke(&frame, "increment_version");
   return status;
@@ -1791,7 +1800,7 @@ TENSOR_API tensor_status tensor_increment_version(const tensor_t *self) {
 
 TENSOR_API tensor_status tensor_set_detect_anomaly(bool enabled, bool check_nan) {
   lt_value a[2];
-  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
   a[0].i = enabled;
   a[1].i = check_nan;
   tensor_status status = lt_invoke(&frame, "set_detect_anomaly");
@@ -1801,7 +1810,7 @@ TENSOR_API tensor_status tensor_set_detect_anomaly(bool enabled, bool check_nan)
 TENSOR_API tensor_status tensor_is_anomaly_enabled(bool *out) {
   LT_RESULT(out, "is_anomaly_enabled", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "is_anomaly_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1812,7 +1821,7 @@ TENSOR_API tensor_status tensor_is_anomaly_enabled(bool *out) {
 TENSOR_API tensor_status tensor_is_anomaly_check_nan_enabled(bool *out) {
   LT_RESULT(out, "is_anomaly_check_nan_enabled", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "is_anomaly_check_nan_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1822,19 +1831,19 @@ TENSOR_API tensor_status tensor_is_anomaly_check_nan_enabled(bool *out) {
 
 TENSOR_API tensor_status tensor_set_anomaly_watcher(tensor_watcher watcher, void *context) {
   lt_value a[2];
-  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = (void *)watcher;
   a[1].pointer = (void *)context;
   tensor_status status = lt_invoke(&frame, "set_anomaly_watcher");
   return status;
 }
 
-TENSOR_API tensor_status tensor_handle(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "handle", "out");
+TENSOR_API tensor_status tensor_new_handle(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "new_handle", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "handle", "self");
-  tensor_status status = lt_invoke(&frame, "handle");
+  lt_frame frame = {.op = 65, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "new_handle", "self");
+  tensor_status status = lt_invoke(&frame, "new_handle");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1844,7 +1853,7 @@ TENSOR_API tensor_status tensor_handle(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_is_grad(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "is_grad", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 65, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_grad", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "is_grad", "other");
   tensor_status status = lt_invoke(&frame, "is_grad");
@@ -1854,10 +1863,34 @@ TENSOR_API tensor_status tensor_is_grad(const tensor_t *self, const tensor_t *ot
   return status;
 }
 
+TENSOR_API tensor_status tensor_untracked(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "untracked", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "untracked", "self");
+  tensor_status status = lt_invoke(&frame, "untracked");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_inference(const tensor_t *self, bool *out) {
+  LT_RESULT(out, "is_inference", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "is_inference", "self");
+  tensor_status status = lt_invoke(&frame, "is_inference");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_eq(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "eq", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "eq", "other");
   tensor_status status = lt_invoke(&frame, "eq");
@@ -1870,7 +1903,7 @@ TENSOR_API tensor_status tensor_eq(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_eq_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "eq", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_SCALAR(other, LT_MUST, "eq", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1883,7 +1916,7 @@ TENSOR_API tensor_status tensor_eq_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_eq_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 66, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 69, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "eq", "other");
   tensor_status status = lt_invoke(&frame, "eq");
@@ -1892,7 +1925,7 @@ TENSOR_API tensor_status tensor_eq_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_eq_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 66, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 69, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_SCALAR(other, LT_MUST, "eq", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1902,7 +1935,7 @@ TENSOR_API tensor_status tensor_eq_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_eq_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 66, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 69, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "eq", "other");
   LT_OUTPUT(frame.out[0], out, "eq", "out");
@@ -1912,7 +1945,7 @@ TENSOR_API tensor_status tensor_eq_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_eq_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 66, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 69, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_SCALAR(other, LT_MUST, "eq", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1924,7 +1957,7 @@ TENSOR_API tensor_status tensor_eq_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_ne(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ne", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ne", "other");
   tensor_status status = lt_invoke(&frame, "ne");
@@ -1937,7 +1970,7 @@ TENSOR_API tensor_status tensor_ne(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_ne_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "ne", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_SCALAR(other, LT_MUST, "ne", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1950,7 +1983,7 @@ TENSOR_API tensor_status tensor_ne_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_ne_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 67, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ne", "other");
   tensor_status status = lt_invoke(&frame, "ne");
@@ -1959,7 +1992,7 @@ TENSOR_API tensor_status tensor_ne_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_ne_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 67, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_SCALAR(other, LT_MUST, "ne", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1969,7 +2002,7 @@ TENSOR_API tensor_status tensor_ne_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_ne_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 67, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ne", "other");
   LT_OUTPUT(frame.out[0], out, "ne", "out");
@@ -1979,7 +2012,7 @@ TENSOR_API tensor_status tensor_ne_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_ne_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 67, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_SCALAR(other, LT_MUST, "ne", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1991,7 +2024,7 @@ TENSOR_API tensor_status tensor_ne_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_not_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "not_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "not_equal", "other");
   tensor_status status = lt_invoke(&frame, "not_equal");
@@ -2004,7 +2037,7 @@ TENSOR_API tensor_status tensor_not_equal(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_not_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "not_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_SCALAR(other, LT_MUST, "not_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2017,7 +2050,7 @@ TENSOR_API tensor_status tensor_not_equal_scalar(const tensor_t *self, tensor_sc
 
 TENSOR_API tensor_status tensor_not_equal_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 68, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "not_equal", "other");
   tensor_status status = lt_invoke(&frame, "not_equal");
@@ -2026,7 +2059,7 @@ TENSOR_API tensor_status tensor_not_equal_(tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_not_equal_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 68, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_SCALAR(other, LT_MUST, "not_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2036,7 +2069,7 @@ TENSOR_API tensor_status tensor_not_equal_scalar_(tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_not_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 68, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "not_equal", "other");
   LT_OUTPUT(frame.out[0], out, "not_equal", "out");
@@ -2046,7 +2079,7 @@ TENSOR_API tensor_status tensor_not_equal_out(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_not_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 68, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_SCALAR(other, LT_MUST, "not_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2058,7 +2091,7 @@ TENSOR_API tensor_status tensor_not_equal_scalar_out(const tensor_t *self, tenso
 TENSOR_API tensor_status tensor_lt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "lt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lt", "other");
   tensor_status status = lt_invoke(&frame, "lt");
@@ -2071,7 +2104,7 @@ TENSOR_API tensor_status tensor_lt(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_lt_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "lt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_SCALAR(other, LT_MUST, "lt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2084,7 +2117,7 @@ TENSOR_API tensor_status tensor_lt_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_lt_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 69, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lt", "other");
   tensor_status status = lt_invoke(&frame, "lt");
@@ -2093,7 +2126,7 @@ TENSOR_API tensor_status tensor_lt_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_lt_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 69, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_SCALAR(other, LT_MUST, "lt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2103,7 +2136,7 @@ TENSOR_API tensor_status tensor_lt_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_lt_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 69, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lt", "other");
   LT_OUTPUT(frame.out[0], out, "lt", "out");
@@ -2113,7 +2146,7 @@ TENSOR_API tensor_status tensor_lt_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_lt_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 69, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_SCALAR(other, LT_MUST, "lt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2125,7 +2158,7 @@ TENSOR_API tensor_status tensor_lt_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_less(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less", "other");
   tensor_status status = lt_invoke(&frame, "less");
@@ -2138,7 +2171,7 @@ TENSOR_API tensor_status tensor_less(const tensor_t *self, const tensor_t *other
 TENSOR_API tensor_status tensor_less_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "less", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_SCALAR(other, LT_MUST, "less", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2151,7 +2184,7 @@ TENSOR_API tensor_status tensor_less_scalar(const tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_less_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 70, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less", "other");
   tensor_status status = lt_invoke(&frame, "less");
@@ -2160,7 +2193,7 @@ TENSOR_API tensor_status tensor_less_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_less_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 70, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_SCALAR(other, LT_MUST, "less", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2170,7 +2203,7 @@ TENSOR_API tensor_status tensor_less_scalar_(tensor_t *self, tensor_scalar other
 
 TENSOR_API tensor_status tensor_less_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 70, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less", "other");
   LT_OUTPUT(frame.out[0], out, "less", "out");
@@ -2180,7 +2213,7 @@ TENSOR_API tensor_status tensor_less_out(const tensor_t *self, const tensor_t *o
 
 TENSOR_API tensor_status tensor_less_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 70, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_SCALAR(other, LT_MUST, "less", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2192,7 +2225,7 @@ TENSOR_API tensor_status tensor_less_scalar_out(const tensor_t *self, tensor_sca
 TENSOR_API tensor_status tensor_le(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "le", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "le", "other");
   tensor_status status = lt_invoke(&frame, "le");
@@ -2205,7 +2238,7 @@ TENSOR_API tensor_status tensor_le(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_le_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "le", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_SCALAR(other, LT_MUST, "le", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2218,7 +2251,7 @@ TENSOR_API tensor_status tensor_le_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_le_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "le", "other");
   tensor_status status = lt_invoke(&frame, "le");
@@ -2227,7 +2260,7 @@ TENSOR_API tensor_status tensor_le_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_le_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_SCALAR(other, LT_MUST, "le", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2237,7 +2270,7 @@ TENSOR_API tensor_status tensor_le_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_le_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "le", "other");
   LT_OUTPUT(frame.out[0], out, "le", "out");
@@ -2247,7 +2280,7 @@ TENSOR_API tensor_status tensor_le_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_le_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_SCALAR(other, LT_MUST, "le", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2259,7 +2292,7 @@ TENSOR_API tensor_status tensor_le_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_less_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less_equal", "other");
   tensor_status status = lt_invoke(&frame, "less_equal");
@@ -2272,7 +2305,7 @@ TENSOR_API tensor_status tensor_less_equal(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_less_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "less_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_SCALAR(other, LT_MUST, "less_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2285,7 +2318,7 @@ TENSOR_API tensor_status tensor_less_equal_scalar(const tensor_t *self, tensor_s
 
 TENSOR_API tensor_status tensor_less_equal_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less_equal", "other");
   tensor_status status = lt_invoke(&frame, "less_equal");
@@ -2294,7 +2327,7 @@ TENSOR_API tensor_status tensor_less_equal_(tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_less_equal_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_SCALAR(other, LT_MUST, "less_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2304,7 +2337,7 @@ TENSOR_API tensor_status tensor_less_equal_scalar_(tensor_t *self, tensor_scalar
 
 TENSOR_API tensor_status tensor_less_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less_equal", "other");
   LT_OUTPUT(frame.out[0], out, "less_equal", "out");
@@ -2314,7 +2347,7 @@ TENSOR_API tensor_status tensor_less_equal_out(const tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_less_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_SCALAR(other, LT_MUST, "less_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2326,7 +2359,7 @@ TENSOR_API tensor_status tensor_less_equal_scalar_out(const tensor_t *self, tens
 TENSOR_API tensor_status tensor_gt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "gt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gt", "other");
   tensor_status status = lt_invoke(&frame, "gt");
@@ -2339,7 +2372,7 @@ TENSOR_API tensor_status tensor_gt(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_gt_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "gt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_SCALAR(other, LT_MUST, "gt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2352,7 +2385,7 @@ TENSOR_API tensor_status tensor_gt_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_gt_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 73, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gt", "other");
   tensor_status status = lt_invoke(&frame, "gt");
@@ -2361,7 +2394,7 @@ TENSOR_API tensor_status tensor_gt_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_gt_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 73, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_SCALAR(other, LT_MUST, "gt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2371,7 +2404,7 @@ TENSOR_API tensor_status tensor_gt_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_gt_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 73, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gt", "other");
   LT_OUTPUT(frame.out[0], out, "gt", "out");
@@ -2381,7 +2414,7 @@ TENSOR_API tensor_status tensor_gt_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_gt_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 73, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_SCALAR(other, LT_MUST, "gt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2393,7 +2426,7 @@ TENSOR_API tensor_status tensor_gt_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_greater(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater", "other");
   tensor_status status = lt_invoke(&frame, "greater");
@@ -2406,7 +2439,7 @@ TENSOR_API tensor_status tensor_greater(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_greater_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "greater", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_SCALAR(other, LT_MUST, "greater", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2419,7 +2452,7 @@ TENSOR_API tensor_status tensor_greater_scalar(const tensor_t *self, tensor_scal
 
 TENSOR_API tensor_status tensor_greater_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 74, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater", "other");
   tensor_status status = lt_invoke(&frame, "greater");
@@ -2428,7 +2461,7 @@ TENSOR_API tensor_status tensor_greater_(tensor_t *self, const tensor_t *other) 
 
 TENSOR_API tensor_status tensor_greater_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 74, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_SCALAR(other, LT_MUST, "greater", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2438,7 +2471,7 @@ TENSOR_API tensor_status tensor_greater_scalar_(tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_greater_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 74, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater", "other");
   LT_OUTPUT(frame.out[0], out, "greater", "out");
@@ -2448,7 +2481,7 @@ TENSOR_API tensor_status tensor_greater_out(const tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_greater_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 74, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_SCALAR(other, LT_MUST, "greater", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2460,7 +2493,7 @@ TENSOR_API tensor_status tensor_greater_scalar_out(const tensor_t *self, tensor_
 TENSOR_API tensor_status tensor_ge(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ge", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ge", "other");
   tensor_status status = lt_invoke(&frame, "ge");
@@ -2473,7 +2506,7 @@ TENSOR_API tensor_status tensor_ge(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_ge_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "ge", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_SCALAR(other, LT_MUST, "ge", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2486,7 +2519,7 @@ TENSOR_API tensor_status tensor_ge_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_ge_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ge", "other");
   tensor_status status = lt_invoke(&frame, "ge");
@@ -2495,7 +2528,7 @@ TENSOR_API tensor_status tensor_ge_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_ge_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_SCALAR(other, LT_MUST, "ge", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2505,7 +2538,7 @@ TENSOR_API tensor_status tensor_ge_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_ge_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ge", "other");
   LT_OUTPUT(frame.out[0], out, "ge", "out");
@@ -2515,7 +2548,7 @@ TENSOR_API tensor_status tensor_ge_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_ge_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_SCALAR(other, LT_MUST, "ge", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2527,7 +2560,7 @@ TENSOR_API tensor_status tensor_ge_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_greater_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater_equal", "other");
   tensor_status status = lt_invoke(&frame, "greater_equal");
@@ -2540,7 +2573,7 @@ TENSOR_API tensor_status tensor_greater_equal(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_greater_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "greater_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_SCALAR(other, LT_MUST, "greater_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2553,7 +2586,7 @@ TENSOR_API tensor_status tensor_greater_equal_scalar(const tensor_t *self, tenso
 
 TENSOR_API tensor_status tensor_greater_equal_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 76, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater_equal", "other");
   tensor_status status = lt_invoke(&frame, "greater_equal");
@@ -2562,7 +2595,7 @@ TENSOR_API tensor_status tensor_greater_equal_(tensor_t *self, const tensor_t *o
 
 TENSOR_API tensor_status tensor_greater_equal_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 76, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_SCALAR(other, LT_MUST, "greater_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2572,7 +2605,7 @@ TENSOR_API tensor_status tensor_greater_equal_scalar_(tensor_t *self, tensor_sca
 
 TENSOR_API tensor_status tensor_greater_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater_equal", "other");
   LT_OUTPUT(frame.out[0], out, "greater_equal", "out");
@@ -2582,7 +2615,7 @@ TENSOR_API tensor_status tensor_greater_equal_out(const tensor_t *self, const te
 
 TENSOR_API tensor_status tensor_greater_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_SCALAR(other, LT_MUST, "greater_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2594,7 +2627,7 @@ TENSOR_API tensor_status tensor_greater_equal_scalar_out(const tensor_t *self, t
 TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "equal", "other");
   tensor_status status = lt_invoke(&frame, "equal");
@@ -2607,7 +2640,7 @@ TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *othe
 TENSOR_API tensor_status tensor_isclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, tensor_t **out) {
   LT_RESULT(out, "isclose", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isclose", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "isclose", "other");
   a[2].f = rtol;
@@ -2623,7 +2656,7 @@ TENSOR_API tensor_status tensor_isclose(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_allclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, bool *out) {
   LT_RESULT(out, "allclose", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "allclose", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "allclose", "other");
   a[2].f = rtol;
@@ -2639,7 +2672,7 @@ TENSOR_API tensor_status tensor_allclose(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isnan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isnan", "self");
   tensor_status status = lt_invoke(&frame, "isnan");
   if (status == TENSOR_OK) {
@@ -2651,7 +2684,7 @@ TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isinf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isinf", "self");
   tensor_status status = lt_invoke(&frame, "isinf");
   if (status == TENSOR_OK) {
@@ -2663,7 +2696,7 @@ TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isfinite", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isfinite", "self");
   tensor_status status = lt_invoke(&frame, "isfinite");
   if (status == TENSOR_OK) {
@@ -2675,7 +2708,7 @@ TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isreal", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isreal", "self");
   tensor_status status = lt_invoke(&frame, "isreal");
   if (status == TENSOR_OK) {
@@ -2687,7 +2720,7 @@ TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_isposinf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isposinf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isposinf", "self");
   tensor_status status = lt_invoke(&frame, "isposinf");
   if (status == TENSOR_OK) {
@@ -2698,7 +2731,7 @@ TENSOR_API tensor_status tensor_isposinf(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_isposinf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 84, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 87, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isposinf", "self");
   LT_OUTPUT(frame.out[0], out, "isposinf", "out");
   tensor_status status = lt_invoke(&frame, "isposinf");
@@ -2708,7 +2741,7 @@ TENSOR_API tensor_status tensor_isposinf_out(const tensor_t *self, tensor_t *out
 TENSOR_API tensor_status tensor_isneginf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isneginf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isneginf", "self");
   tensor_status status = lt_invoke(&frame, "isneginf");
   if (status == TENSOR_OK) {
@@ -2719,7 +2752,7 @@ TENSOR_API tensor_status tensor_isneginf(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_isneginf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 85, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 88, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isneginf", "self");
   LT_OUTPUT(frame.out[0], out, "isneginf", "out");
   tensor_status status = lt_invoke(&frame, "isneginf");
@@ -2729,7 +2762,7 @@ TENSOR_API tensor_status tensor_isneginf_out(const tensor_t *self, tensor_t *out
 TENSOR_API tensor_status tensor_signbit(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "signbit", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "signbit", "self");
   tensor_status status = lt_invoke(&frame, "signbit");
   if (status == TENSOR_OK) {
@@ -2740,7 +2773,7 @@ TENSOR_API tensor_status tensor_signbit(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_signbit_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 86, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "signbit", "self");
   LT_OUTPUT(frame.out[0], out, "signbit", "out");
   tensor_status status = lt_invoke(&frame, "signbit");
@@ -2750,7 +2783,7 @@ TENSOR_API tensor_status tensor_signbit_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_complex_parts(const tensor_t *real, const tensor_t *imag, tensor_t **out) {
   LT_RESULT(out, "complex.parts", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], real, LT_TENSOR, "complex.parts", "real");
   LT_REQUIRED(a[1], imag, LT_TENSOR, "complex.parts", "imag");
   tensor_status status = lt_invoke(&frame, "complex.parts");
@@ -2762,7 +2795,7 @@ TENSOR_API tensor_status tensor_complex_parts(const tensor_t *real, const tensor
 
 TENSOR_API tensor_status tensor_complex_parts_out(const tensor_t *real, const tensor_t *imag, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 87, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], real, LT_TENSOR, "complex.parts", "real");
   LT_REQUIRED(a[1], imag, LT_TENSOR, "complex.parts", "imag");
   LT_OUTPUT(frame.out[0], out, "complex.parts", "out");
@@ -2773,7 +2806,7 @@ TENSOR_API tensor_status tensor_complex_parts_out(const tensor_t *real, const te
 TENSOR_API tensor_status tensor_polar(const tensor_t *abs, const tensor_t *angle, tensor_t **out) {
   LT_RESULT(out, "polar", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], abs, LT_TENSOR, "polar", "abs");
   LT_REQUIRED(a[1], angle, LT_TENSOR, "polar", "angle");
   tensor_status status = lt_invoke(&frame, "polar");
@@ -2785,7 +2818,7 @@ TENSOR_API tensor_status tensor_polar(const tensor_t *abs, const tensor_t *angle
 
 TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *angle, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 88, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], abs, LT_TENSOR, "polar", "abs");
   LT_REQUIRED(a[1], angle, LT_TENSOR, "polar", "angle");
   LT_OUTPUT(frame.out[0], out, "polar", "out");
@@ -2796,7 +2829,7 @@ TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *a
 TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "real", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "real", "self");
   tensor_status status = lt_invoke(&frame, "real");
   if (status == TENSOR_OK) {
@@ -2808,7 +2841,7 @@ TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "imag", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "imag", "self");
   tensor_status status = lt_invoke(&frame, "imag");
   if (status == TENSOR_OK) {
@@ -2820,7 +2853,7 @@ TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "view_as_real", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view_as_real", "self");
   tensor_status status = lt_invoke(&frame, "view_as_real");
   if (status == TENSOR_OK) {
@@ -2832,7 +2865,7 @@ TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **ou
 TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "view_as_complex", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view_as_complex", "self");
   tensor_status status = lt_invoke(&frame, "view_as_complex");
   if (status == TENSOR_OK) {
@@ -2844,7 +2877,7 @@ TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "conj", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj", "self");
   tensor_status status = lt_invoke(&frame, "conj");
   if (status == TENSOR_OK) {
@@ -2856,7 +2889,7 @@ TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "conj_physical", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj_physical", "self");
   tensor_status status = lt_invoke(&frame, "conj_physical");
   if (status == TENSOR_OK) {
@@ -2867,7 +2900,7 @@ TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **o
 
 TENSOR_API tensor_status tensor_conj_physical_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 94, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 97, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj_physical", "self");
   tensor_status status = lt_invoke(&frame, "conj_physical");
   return status;
@@ -2875,7 +2908,7 @@ TENSOR_API tensor_status tensor_conj_physical_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 94, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 97, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj_physical", "self");
   LT_OUTPUT(frame.out[0], out, "conj_physical", "out");
   tensor_status status = lt_invoke(&frame, "conj_physical");
@@ -2885,7 +2918,7 @@ TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t
 TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "resolve_conj", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resolve_conj", "self");
   tensor_status status = lt_invoke(&frame, "resolve_conj");
   if (status == TENSOR_OK) {
@@ -2897,7 +2930,7 @@ TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **ou
 TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "resolve_neg", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resolve_neg", "self");
   tensor_status status = lt_invoke(&frame, "resolve_neg");
   if (status == TENSOR_OK) {
@@ -2909,7 +2942,7 @@ TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out
 TENSOR_API tensor_status tensor_angle(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "angle", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "angle", "self");
   tensor_status status = lt_invoke(&frame, "angle");
   if (status == TENSOR_OK) {
@@ -2920,7 +2953,7 @@ TENSOR_API tensor_status tensor_angle(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_angle_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 97, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 100, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "angle", "self");
   LT_OUTPUT(frame.out[0], out, "angle", "out");
   tensor_status status = lt_invoke(&frame, "angle");
@@ -2930,7 +2963,7 @@ TENSOR_API tensor_status tensor_angle_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "clone", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clone", "self");
   LT_ENUM(memory_format, -1, 3, "clone", "memory_format"); a[1].i = memory_format;
   tensor_status status = lt_invoke(&frame, "clone");
@@ -2943,7 +2976,7 @@ TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format
 TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "contiguous", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "contiguous", "self");
   LT_ENUM(memory_format, -1, 3, "contiguous", "memory_format"); a[1].i = memory_format;
   tensor_status status = lt_invoke(&frame, "contiguous");
@@ -2956,7 +2989,7 @@ TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_f
 TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, bool non_blocking, bool copy, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "to.options", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to.options", "self");
   LT_ENUM(dtype, -1, 13, "to.options", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "to.options", "layout"); a[2].i = layout;
@@ -2973,7 +3006,7 @@ TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dt
 
 TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool non_blocking) {
   lt_value a[3];
-  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "copy_", "self");
   LT_REQUIRED(a[1], src, LT_TENSOR, "copy_", "src");
   a[2].i = non_blocking;
@@ -2983,7 +3016,7 @@ TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool 
 
 TENSOR_API tensor_status tensor_copy__scalar(tensor_t *self, tensor_scalar src, bool non_blocking) {
   lt_value a[3];
-  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "copy_", "self");
   LT_SCALAR(src, LT_MUST, "copy_", "src"); a[1].scalar = src;
   frame.number = 2;
@@ -2995,7 +3028,7 @@ TENSOR_API tensor_status tensor_copy__scalar(tensor_t *self, tensor_scalar src, 
 TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out) {
   LT_RESULT(out, "fill", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_REQUIRED(a[1], value, LT_TENSOR, "fill", "value");
   tensor_status status = lt_invoke(&frame, "fill");
@@ -3008,7 +3041,7 @@ TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value
 TENSOR_API tensor_status tensor_fill_scalar(const tensor_t *self, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "fill", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_SCALAR(value, LT_MUST, "fill", "value"); a[1].scalar = value;
   frame.number = 2;
@@ -3021,7 +3054,7 @@ TENSOR_API tensor_status tensor_fill_scalar(const tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_fill_(tensor_t *self, const tensor_t *value) {
   lt_value a[2];
-  lt_frame frame = {.op = 102, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 105, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_REQUIRED(a[1], value, LT_TENSOR, "fill", "value");
   tensor_status status = lt_invoke(&frame, "fill");
@@ -3030,7 +3063,7 @@ TENSOR_API tensor_status tensor_fill_(tensor_t *self, const tensor_t *value) {
 
 TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value) {
   lt_value a[2];
-  lt_frame frame = {.op = 102, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 105, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_SCALAR(value, LT_MUST, "fill", "value"); a[1].scalar = value;
   frame.number = 2;
@@ -3040,7 +3073,7 @@ TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value
 
 TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "zero_", "self");
   tensor_status status = lt_invoke(&frame, "zero_");
   return status;
@@ -3049,7 +3082,7 @@ TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
 TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out) {
   LT_RESULT(out, "item", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "item", "self");
   tensor_status status = lt_invoke(&frame, "item");
   if (status == TENSOR_OK) {
@@ -3061,7 +3094,7 @@ TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out) {
 TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memory_format memory_format, bool *out) {
   LT_RESULT(out, "is_contiguous", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_contiguous", "self");
   LT_ENUM(memory_format, -1, 3, "is_contiguous", "memory_format"); a[1].i = memory_format;
   tensor_status status = lt_invoke(&frame, "is_contiguous");
@@ -3074,7 +3107,7 @@ TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memor
 TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *tensor, bool *out) {
   LT_RESULT(out, "is_set_to", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_set_to", "self");
   LT_REQUIRED(a[1], tensor, LT_TENSOR, "is_set_to", "tensor");
   tensor_status status = lt_invoke(&frame, "is_set_to");
@@ -3086,7 +3119,7 @@ TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int64_t size_len, tensor_memory_format memory_format) {
   lt_value a[3];
-  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resize_", "self");
   LT_SPAN(size, size_len, "resize_", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(memory_format, -1, 3, "resize_", "memory_format"); a[2].i = memory_format;
@@ -3097,7 +3130,7 @@ TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int
 TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow_copy", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "narrow_copy", "self");
   a[1].i = dim;
   a[2].i = start;
@@ -3111,7 +3144,7 @@ TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, i
 
 TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 108, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 111, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "narrow_copy", "self");
   a[1].i = dim;
   a[2].i = start;
@@ -3123,7 +3156,7 @@ TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t di
 
 TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_template, tensor_memory_format memory_format) {
   lt_value a[3];
-  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resize_as_", "self");
   LT_REQUIRED(a[1], the_template, LT_TENSOR, "resize_as_", "the_template");
   LT_ENUM(memory_format, -1, 3, "resize_as_", "memory_format"); a[2].i = memory_format;
@@ -3133,7 +3166,7 @@ TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_t
 
 TENSOR_API tensor_status tensor_set_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_", "self");
   tensor_status status = lt_invoke(&frame, "set_");
   return status;
@@ -3141,7 +3174,7 @@ TENSOR_API tensor_status tensor_set_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *source) {
   lt_value a[2];
-  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.tensor", "self");
   LT_REQUIRED(a[1], source, LT_TENSOR, "set_.tensor", "source");
   tensor_status status = lt_invoke(&frame, "set_.tensor");
@@ -3150,7 +3183,7 @@ TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *sour
 
 TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tensor_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
   lt_value a[5];
-  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.tensor_geometry", "self");
   LT_REQUIRED(a[1], source, LT_TENSOR, "set_.tensor_geometry", "source");
   a[2].i = storage_offset;
@@ -3162,7 +3195,7 @@ TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storage_t *source) {
   lt_value a[2];
-  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.storage", "self");
   LT_REQUIRED(a[1], source, LT_STORAGE, "set_.storage", "source");
   tensor_status status = lt_invoke(&frame, "set_.storage");
@@ -3171,7 +3204,7 @@ TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storag
 
 TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tensor_storage_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
   lt_value a[5];
-  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.storage_geometry", "self");
   LT_REQUIRED(a[1], source, LT_STORAGE, "set_.storage_geometry", "source");
   a[2].i = storage_offset;
@@ -3183,7 +3216,7 @@ TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tens
 
 TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fill_value, bool wrap) {
   lt_value a[3];
-  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill_diagonal_", "self");
   LT_SCALAR(fill_value, LT_MUST, "fill_diagonal_", "fill_value"); a[1].scalar = fill_value;
   a[2].i = wrap;
@@ -3194,7 +3227,7 @@ TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fil
 TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "zeros", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
@@ -3208,98 +3241,13 @@ TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 116, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 119, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
   LT_ENUM(device.type, -1, 5, "zeros", "device"); a[3].device = device;
   LT_OUTPUT(frame.out[0], out, "zeros", "out");
   tensor_status status = lt_invoke(&frame, "zeros");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "ones", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
-  LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
-  LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 5, "ones", "device"); a[3].device = device;
-  tensor_status status = lt_invoke(&frame, "ones");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 117, .mode = LT_OUT, .args = a};
-  LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
-  LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 5, "ones", "device"); a[3].device = device;
-  LT_OUTPUT(frame.out[0], out, "ones", "out");
-  tensor_status status = lt_invoke(&frame, "ones");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "full", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
-  LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
-  LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "full", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "full", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "full");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 118, .mode = LT_OUT, .args = a};
-  LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
-  LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "full", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "full", "device"); a[4].device = device;
-  LT_OUTPUT(frame.out[0], out, "full", "out");
-  tensor_status status = lt_invoke(&frame, "full");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "empty", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
-  LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
-  LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 5, "empty", "device"); a[3].device = device;
-  LT_ENUM(memory_format, -1, 3, "empty", "memory_format"); a[4].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "empty");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 119, .mode = LT_OUT, .args = a};
-  LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
-  LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
-  LT_ENUM(device.type, -1, 5, "empty", "device"); a[3].device = device;
-  LT_ENUM(memory_format, -1, 3, "empty", "memory_format"); a[4].i = memory_format;
-  LT_OUTPUT(frame.out[0], out, "empty", "out");
-  tensor_status status = lt_invoke(&frame, "empty");
   return status;
 }
 

@@ -1791,12 +1791,6 @@ static intptr_t packed_hamming_window(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
-static intptr_t packed_handle(lt_value *a) {
-  tensor_t *made;
-  tensor_status status = tensor_handle(a[0].pointer, &made);
-  return status ? (intptr_t)status : (intptr_t)made;
-}
-
 static intptr_t packed_hann_window(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_hann_window(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
@@ -2019,6 +2013,20 @@ static intptr_t packed_is_grad(lt_value *a) {
 static intptr_t packed_is_grad_enabled(lt_value *a) {
   bool r0 = 0;
   tensor_status status = tensor_is_grad_enabled(&r0);
+  a[0].i = r0;
+  return status;
+}
+
+static intptr_t packed_is_inference(lt_value *a) {
+  bool r0 = 0;
+  tensor_status status = tensor_is_inference(a[0].pointer, &r0);
+  a[0].i = r0;
+  return status;
+}
+
+static intptr_t packed_is_inference_mode_enabled(lt_value *a) {
+  bool r0 = 0;
+  tensor_status status = tensor_is_inference_mode_enabled(&r0);
   a[0].i = r0;
   return status;
 }
@@ -3264,6 +3272,12 @@ static intptr_t packed_new_full(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_new_handle(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_new_handle(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_new_ones(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_new_ones(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i, a[4].device, &made);
@@ -4019,6 +4033,8 @@ static intptr_t packed_set__tensor_geometry(lt_value *a) { return tensor_set__te
 
 static intptr_t packed_set_anomaly_watcher(lt_value *a) { return tensor_set_anomaly_watcher((tensor_watcher)(intptr_t)a[0].pointer, a[1].pointer); }
 
+static intptr_t packed_set_data_(lt_value *a) { return tensor_set_data_(a[0].pointer, a[1].pointer); }
+
 static intptr_t packed_set_default_device(lt_value *a) { return tensor_set_default_device(a[0].device); }
 
 static intptr_t packed_set_default_dtype(lt_value *a) { return tensor_set_default_dtype(a[0].i); }
@@ -4028,6 +4044,8 @@ static intptr_t packed_set_detect_anomaly(lt_value *a) { return tensor_set_detec
 static intptr_t packed_set_grad(lt_value *a) { return tensor_set_grad(a[0].pointer, a[1].pointer); }
 
 static intptr_t packed_set_grad_enabled(lt_value *a) { return tensor_set_grad_enabled(a[0].i); }
+
+static intptr_t packed_set_inference_mode(lt_value *a) { return tensor_set_inference_mode(a[0].i); }
 
 static intptr_t packed_set_memory_limit(lt_value *a) { return tensor_set_memory_limit(a[0].i); }
 
@@ -4130,6 +4148,12 @@ static intptr_t packed_signal_windows_kaiser(lt_value *a) {
 static intptr_t packed_signal_windows_nuttall(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_signal_windows_nuttall(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_signal_pad(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_pad(a[0].pointer, a[1].i, a[2].i, a[3].text, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -5233,6 +5257,12 @@ static intptr_t packed_unsqueeze(lt_value *a) {
 }
 
 static intptr_t packed_unsqueeze_(lt_value *a) { return tensor_unsqueeze_(a[0].pointer, a[1].i); }
+
+static intptr_t packed_untracked(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_untracked(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
 
 static intptr_t packed_untyped_storage(lt_value *a) { return tensor_untyped_storage(a[0].pointer, (tensor_storage_t **)&a[0].pointer); }
 
@@ -6609,10 +6639,6 @@ static const lt_parameter of_hamming_window[] = {
     {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
-static const lt_parameter of_handle[] = {
-    {"input", 'T', 0, {0}},
-};
-
 static const lt_parameter of_hann_window[] = {
     {"window_length", 'I', 0, {0}},
     {"periodic", 'B', LT_DEFAULT, {.i = true}},
@@ -6787,6 +6813,10 @@ static const lt_parameter of_is_contiguous[] = {
 static const lt_parameter of_is_grad[] = {
     {"input", 'T', 0, {0}},
     {"other", 'T', 0, {0}},
+};
+
+static const lt_parameter of_is_inference[] = {
+    {"input", 'T', 0, {0}},
 };
 
 static const lt_parameter of_is_leaf[] = {
@@ -7702,6 +7732,10 @@ static const lt_parameter of_new_full[] = {
     {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
+static const lt_parameter of_new_handle[] = {
+    {"input", 'T', 0, {0}},
+};
+
 static const lt_parameter of_new_ones[] = {
     {"input", 'T', 0, {0}},
     {"size", 'V', 0, {0}},
@@ -8433,6 +8467,11 @@ static const lt_parameter of_set_anomaly_watcher[] = {
     {"context", 'Q', 0, {0}},
 };
 
+static const lt_parameter of_set_data_[] = {
+    {"input", 'T', 0, {0}},
+    {"data", 'T', 0, {0}},
+};
+
 static const lt_parameter of_set_default_device[] = {
     {"device", 'c', 0, {0}},
 };
@@ -8452,6 +8491,10 @@ static const lt_parameter of_set_grad[] = {
 };
 
 static const lt_parameter of_set_grad_enabled[] = {
+    {"enabled", 'B', 0, {0}},
+};
+
+static const lt_parameter of_set_inference_mode[] = {
     {"enabled", 'B', 0, {0}},
 };
 
@@ -8576,6 +8619,13 @@ static const lt_parameter of_signal_windows_nuttall[] = {
     {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
     {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
     {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_signal_pad[] = {
+    {"input", 'T', 0, {0}},
+    {"before", 'I', 0, {0}},
+    {"after", 'I', 0, {0}},
+    {"mode", 'U', LT_DEFAULT, {.text = "reflect"}},
 };
 
 static const lt_parameter of_signbit[] = {
@@ -9366,6 +9416,10 @@ static const lt_parameter of_unsqueeze[] = {
     {"dim", 'I', 0, {0}},
 };
 
+static const lt_parameter of_untracked[] = {
+    {"input", 'T', 0, {0}},
+};
+
 static const lt_parameter of_untyped_storage[] = {
     {"input", 'T', 0, {0}},
 };
@@ -9718,7 +9772,6 @@ lt_operator lt_operators[] = {
     {"greater_equal", {{packed_greater_equal, packed_greater_equal_scalar}, {packed_greater_equal_, packed_greater_equal_scalar_}, {packed_greater_equal_out, packed_greater_equal_scalar_out}}, of_greater_equal, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"gt", {{packed_gt, packed_gt_scalar}, {packed_gt_, packed_gt_scalar_}, {packed_gt_out, packed_gt_scalar_out}}, of_gt, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"hamming_window", {{packed_hamming_window, NULL}, {NULL, NULL}, {NULL, NULL}}, of_hamming_window, 7, "T", "(int window_length, bool periodic=True, float alpha=0.54, float beta=0.46, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
-    {"handle", {{packed_handle, NULL}, {NULL, NULL}, {NULL, NULL}}, of_handle, 1, "T", "(Tensor input)", -1, 0},
     {"hann_window", {{packed_hann_window, NULL}, {NULL, NULL}, {NULL, NULL}}, of_hann_window, 5, "T", "(int window_length, bool periodic=True, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"heaviside", {{packed_heaviside, NULL}, {packed_heaviside_, NULL}, {packed_heaviside_out, NULL}}, of_heaviside, 2, "T", "(Tensor input, Tensor values)", -1, 0},
     {"histc", {{packed_histc, NULL}, {NULL, NULL}, {packed_histc_out, NULL}}, of_histc, 4, "T", "(Tensor input, int bins=100, Number min=0, Number max=0)", -1, 0},
@@ -9752,6 +9805,8 @@ lt_operator lt_operators[] = {
     {"is_contiguous", {{packed_is_contiguous, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_contiguous, 2, "B", "(Tensor input, *, memory_format memory_format=contiguous_format)", -1, 0},
     {"is_grad", {{packed_is_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_grad, 2, "B", "(Tensor input, Tensor other)", -1, 0},
     {"is_grad_enabled", {{packed_is_grad_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "B", "()", -1, 0},
+    {"is_inference", {{packed_is_inference, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_inference, 1, "B", "(Tensor input)", -1, 0},
+    {"is_inference_mode_enabled", {{packed_is_inference_mode_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "B", "()", -1, 0},
     {"is_leaf", {{packed_is_leaf, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_leaf, 1, "B", "(Tensor input)", -1, 0},
     {"is_neg", {{packed_is_neg, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_neg, 1, "B", "(Tensor input)", -1, 0},
     {"is_nonzero", {{packed_is_nonzero, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_nonzero, 1, "B", "(Tensor input)", -1, 0},
@@ -9914,6 +9969,7 @@ lt_operator lt_operators[] = {
     {"new_empty", {{packed_new_empty, NULL}, {NULL, NULL}, {NULL, NULL}}, of_new_empty, 5, "T", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"new_empty_strided", {{packed_new_empty_strided, NULL}, {NULL, NULL}, {NULL, NULL}}, of_new_empty_strided, 6, "T", "(Tensor input, sequence of int size, sequence of int stride, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"new_full", {{packed_new_full, NULL}, {NULL, NULL}, {NULL, NULL}}, of_new_full, 6, "T", "(Tensor input, sequence of int size, Number fill_value, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"new_handle", {{packed_new_handle, NULL}, {NULL, NULL}, {NULL, NULL}}, of_new_handle, 1, "T", "(Tensor input)", -1, 0},
     {"new_ones", {{packed_new_ones, NULL}, {NULL, NULL}, {NULL, NULL}}, of_new_ones, 5, "T", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"new_zeros", {{packed_new_zeros, NULL}, {NULL, NULL}, {NULL, NULL}}, of_new_zeros, 5, "T", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"nextafter", {{packed_nextafter, NULL}, {packed_nextafter_, NULL}, {packed_nextafter_out, NULL}}, of_nextafter, 2, "T", "(Tensor input, Tensor other)", -1, 0},
@@ -10039,11 +10095,13 @@ lt_operator lt_operators[] = {
     {"set_.tensor", {{packed_set__tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set__tensor, 2, "", "(Tensor input, Tensor source)", 0, 0},
     {"set_.tensor_geometry", {{packed_set__tensor_geometry, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set__tensor_geometry, 5, "", "(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])", 0, 0},
     {"set_anomaly_watcher", {{packed_set_anomaly_watcher, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_anomaly_watcher, 2, "", "(pointer watcher, pointer context)", -1, 0},
+    {"set_data_", {{packed_set_data_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_data_, 2, "", "(Tensor input, Tensor data)", 0, 0},
     {"set_default_device", {{packed_set_default_device, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_default_device, 1, "", "(device device)", -1, 0},
     {"set_default_dtype", {{packed_set_default_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_default_dtype, 1, "", "(dtype d)", -1, 0},
     {"set_detect_anomaly", {{packed_set_detect_anomaly, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_detect_anomaly, 2, "", "(bool enabled, bool check_nan)", -1, 0},
     {"set_grad", {{packed_set_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_grad, 2, "", "(Tensor input, Tensor grad)", -1, 0},
     {"set_grad_enabled", {{packed_set_grad_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_grad_enabled, 1, "", "(bool enabled)", -1, 0},
+    {"set_inference_mode", {{packed_set_inference_mode, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_inference_mode, 1, "", "(bool enabled)", -1, 0},
     {"set_memory_limit", {{packed_set_memory_limit, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_memory_limit, 1, "", "(int nbytes)", -1, 0},
     {"set_num_threads", {{packed_set_num_threads, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_num_threads, 1, "", "(int n)", -1, 0},
     {"set_requires_grad", {{packed_set_requires_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_requires_grad, 2, "", "(Tensor input, bool requires_grad=True)", -1, 0},
@@ -10062,6 +10120,7 @@ lt_operator lt_operators[] = {
     {"signal.windows.hann", {{packed_signal_windows_hann, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_hann, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"signal.windows.kaiser", {{packed_signal_windows_kaiser, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_kaiser, 6, "T", "(int M, *, float beta=12.0, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"signal.windows.nuttall", {{packed_signal_windows_nuttall, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_nuttall, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal_pad", {{packed_signal_pad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_pad, 4, "T", "(Tensor input, int before, int after, str mode=\"reflect\")", -1, 0},
     {"signbit", {{packed_signbit, NULL}, {NULL, NULL}, {packed_signbit_out, NULL}}, of_signbit, 1, "T", "(Tensor input)", -1, 0},
     {"sin", {{packed_sin, NULL}, {packed_sin_, NULL}, {packed_sin_out, NULL}}, of_sin, 1, "T", "(Tensor input)", -1, 0},
     {"sinc", {{packed_sinc, NULL}, {packed_sinc_, NULL}, {packed_sinc_out, NULL}}, of_sinc, 1, "T", "(Tensor input)", -1, 0},
@@ -10213,6 +10272,7 @@ lt_operator lt_operators[] = {
     {"unsafe_split", {{packed_unsafe_split, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unsafe_split, 3, "A", "(Tensor input, int split_size, int dim=0)", -1, LT_BRIEF},
     {"unsafe_split_with_sizes", {{packed_unsafe_split_with_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unsafe_split_with_sizes, 3, "A", "(Tensor input, sequence of int split_sizes, int dim=0)", -1, LT_BRIEF},
     {"unsqueeze", {{packed_unsqueeze, NULL}, {packed_unsqueeze_, NULL}, {NULL, NULL}}, of_unsqueeze, 2, "T", "(Tensor input, int dim)", -1, LT_BRIEF},
+    {"untracked", {{packed_untracked, NULL}, {NULL, NULL}, {NULL, NULL}}, of_untracked, 1, "T", "(Tensor input)", -1, 0},
     {"untyped_storage", {{packed_untyped_storage, NULL}, {NULL, NULL}, {NULL, NULL}}, of_untyped_storage, 1, "W", "(Tensor input)", -1, 0},
     {"vander", {{packed_vander, NULL}, {NULL, NULL}, {NULL, NULL}}, of_vander, 3, "T", "(Tensor x, int N=None, bool increasing=False)", -1, 0},
     {"var", {{packed_var, NULL}, {NULL, NULL}, {NULL, NULL}}, of_var, 2, "T", "(Tensor input, bool unbiased=True)", -1, 0},
@@ -10237,4 +10297,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 744;
+const int lt_operator_count = 750;

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/libtensor/libtensor/engine/autograd"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/status"
@@ -205,6 +206,9 @@ func newTensor(thread *C.lt_thread, t *tensor.Tensor) (*C.lt_slot, error) {
 	if err != nil {
 		t.Release()
 		return nil, err
+	}
+	if thread.modes.inference != 0 {
+		autograd.Infer(t)
 	}
 	describe(s)
 	return publish(s, C.LT_TENSOR, t.History() != nil || large(t.Storage())), nil

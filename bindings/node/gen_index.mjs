@@ -382,6 +382,7 @@ const lt_inverse = lt.inverse;
 const lt_inverseAsync = lt.inverseAsync;
 const lt_isConj = lt.isConj;
 const lt_isGradEnabled = lt.isGradEnabled;
+const lt_isInferenceModeEnabled = lt.isInferenceModeEnabled;
 const lt_isNeg = lt.isNeg;
 const lt_isNonzero = lt.isNonzero;
 const lt_isReadOnly = lt.isReadOnly;
@@ -703,6 +704,7 @@ const lt_setAsyncThreads = lt.setAsyncThreads;
 const lt_setDefaultDevice = lt.setDefaultDevice;
 const lt_setDefaultDtype = lt.setDefaultDtype;
 const lt_setGradEnabled = lt.setGradEnabled;
+const lt_setInferenceMode = lt.setInferenceMode;
 const lt_setMemoryLimit = lt.setMemoryLimit;
 const lt_setNumThreads = lt.setNumThreads;
 const lt_sgn = lt.sgn;
@@ -712,6 +714,8 @@ const lt_sigmoidAsync = lt.sigmoidAsync;
 const lt_sign = lt.sign;
 const lt_signAsync = lt.signAsync;
 const lt_signal = lt.signal;
+const lt_signalPad = lt.signalPad;
+const lt_signalPadAsync = lt.signalPadAsync;
 const lt_signbit = lt.signbit;
 const lt_signbitAsync = lt.signbitAsync;
 const lt_sin = lt.sin;
@@ -1238,6 +1242,7 @@ export {
   lt_inverseAsync as inverseAsync,
   lt_isConj as isConj,
   lt_isGradEnabled as isGradEnabled,
+  lt_isInferenceModeEnabled as isInferenceModeEnabled,
   lt_isNeg as isNeg,
   lt_isNonzero as isNonzero,
   lt_isReadOnly as isReadOnly,
@@ -1559,6 +1564,7 @@ export {
   lt_setDefaultDevice as setDefaultDevice,
   lt_setDefaultDtype as setDefaultDtype,
   lt_setGradEnabled as setGradEnabled,
+  lt_setInferenceMode as setInferenceMode,
   lt_setMemoryLimit as setMemoryLimit,
   lt_setNumThreads as setNumThreads,
   lt_sgn as sgn,
@@ -1568,6 +1574,8 @@ export {
   lt_sign as sign,
   lt_signAsync as signAsync,
   lt_signal as signal,
+  lt_signalPad as signalPad,
+  lt_signalPadAsync as signalPadAsync,
   lt_signbit as signbit,
   lt_signbitAsync as signbitAsync,
   lt_sin as sin,

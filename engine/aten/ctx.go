@@ -92,9 +92,9 @@ func refused(op string, key tensor.Keys) error {
 	return status.NotImplementedf("%s is not implemented for %s tensors; %s", op, k.Name, k.Instead)
 }
 
-// wrote counts a write to what an operator was given to write to, whether it succeeded or not.
+// wrote counts a write to what an operator was given to write to.
 func wrote(t *tensor.Tensor) {
-	if t != nil {
+	if t != nil && !t.Silent() {
 		t.Storage().Wrote()
 	}
 }

@@ -24,7 +24,9 @@ func (c Ctx) Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tenso
 		return
 	}
 	r0, err = ops.Add(out, self, other, alpha)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -38,7 +40,9 @@ func (c Ctx) Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tenso
 		return
 	}
 	r0, err = ops.Sub(out, self, other, alpha)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -64,7 +68,9 @@ func (c Ctx) Mul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		return
 	}
 	r0, err = ops.Mul(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -78,7 +84,9 @@ func (c Ctx) Div(out, self, other *tensor.Tensor, rounding string) (r0 *tensor.T
 		return
 	}
 	r0, err = ops.Div(out, self, other, rounding)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -92,7 +100,9 @@ func (c Ctx) TrueDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 		return
 	}
 	r0, err = ops.TrueDivide(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -106,7 +116,9 @@ func (c Ctx) FloorDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 		return
 	}
 	r0, err = ops.FloorDivide(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -120,7 +132,9 @@ func (c Ctx) Remainder(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 		return
 	}
 	r0, err = ops.Remainder(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -134,7 +148,9 @@ func (c Ctx) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 		return
 	}
 	r0, err = ops.Fmod(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -148,7 +164,9 @@ func (c Ctx) Pow(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err err
 		return
 	}
 	r0, err = ops.Pow(out, self, exponent)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -162,7 +180,9 @@ func (c Ctx) FloatPower(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, 
 		return
 	}
 	r0, err = ops.FloatPower(out, self, exponent)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -176,7 +196,9 @@ func (c Ctx) Neg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Neg(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -202,7 +224,9 @@ func (c Ctx) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Square(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -216,7 +240,9 @@ func (c Ctx) Reciprocal(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		return
 	}
 	r0, err = ops.Reciprocal(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -230,7 +256,9 @@ func (c Ctx) Abs(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Abs(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -244,7 +272,9 @@ func (c Ctx) Sign(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Sign(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -258,7 +288,9 @@ func (c Ctx) Sgn(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Sgn(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -272,7 +304,9 @@ func (c Ctx) Copysign(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 		return
 	}
 	r0, err = ops.Copysign(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -286,7 +320,9 @@ func (c Ctx) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 		return
 	}
 	r0, err = ops.Addcmul(out, self, tensor1, tensor2, value)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -300,7 +336,9 @@ func (c Ctx) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 		return
 	}
 	r0, err = ops.Addcdiv(out, self, tensor1, tensor2, value)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -314,7 +352,9 @@ func (c Ctx) Lerp(out, self, end, weight *tensor.Tensor) (r0 *tensor.Tensor, err
 		return
 	}
 	r0, err = ops.Lerp(out, self, end, weight)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -351,6 +391,11 @@ func (c Ctx) Grad(self *tensor.Tensor) (*tensor.Tensor, error) {
 // SetGrad is the operator set_grad.
 func (c Ctx) SetGrad(self, grad *tensor.Tensor) error {
 	return recorded.SetGrad(c, self, grad)
+}
+
+// SetData is the operator set_data_.
+func (c Ctx) SetData(self, data *tensor.Tensor) error {
+	return recorded.SetData(c, self, data)
 }
 
 // RetainGrad is the operator retain_grad.
@@ -503,14 +548,24 @@ func (c Ctx) SetAnomalyWatcher(function, data unsafe.Pointer) error {
 	return recorded.SetAnomalyWatcher(c, function, data)
 }
 
-// Handle is the operator handle.
-func (c Ctx) Handle(self *tensor.Tensor) (*tensor.Tensor, error) {
-	return recorded.Handle(c, self)
+// NewHandle is the operator new_handle.
+func (c Ctx) NewHandle(self *tensor.Tensor) (*tensor.Tensor, error) {
+	return recorded.NewHandle(c, self)
 }
 
 // IsGrad is the operator is_grad.
 func (c Ctx) IsGrad(self, other *tensor.Tensor) (bool, error) {
 	return recorded.IsGrad(c, self, other)
+}
+
+// Untracked is the operator untracked.
+func (c Ctx) Untracked(self *tensor.Tensor) (*tensor.Tensor, error) {
+	return recorded.Untracked(c, self)
+}
+
+// IsInference is the operator is_inference.
+func (c Ctx) IsInference(self *tensor.Tensor) (bool, error) {
+	return recorded.IsInference(c, self)
 }
 
 // Eq is the operator eq.
@@ -523,7 +578,9 @@ func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		return
 	}
 	r0, err = ops.Eq(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -537,7 +594,9 @@ func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		return
 	}
 	r0, err = ops.Ne(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -551,7 +610,9 @@ func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		return
 	}
 	r0, err = ops.Lt(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -565,7 +626,9 @@ func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		return
 	}
 	r0, err = ops.Le(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -579,7 +642,9 @@ func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		return
 	}
 	r0, err = ops.Gt(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -593,7 +658,9 @@ func (c Ctx) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		return
 	}
 	r0, err = ops.Ge(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -691,7 +758,9 @@ func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Isposinf(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -705,7 +774,9 @@ func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Isneginf(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -719,7 +790,9 @@ func (c Ctx) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Signbit(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -733,7 +806,9 @@ func (c Ctx) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, err er
 		return
 	}
 	r0, err = ops.ComplexParts(out, re, im)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -747,7 +822,9 @@ func (c Ctx) Polar(out, abs, angle *tensor.Tensor) (r0 *tensor.Tensor, err error
 		return
 	}
 	r0, err = ops.Polar(out, abs, angle)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -821,7 +898,9 @@ func (c Ctx) ConjPhysical(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		return
 	}
 	r0, err = ops.ConjPhysical(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -859,7 +938,9 @@ func (c Ctx) Angle(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Angle(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -909,7 +990,9 @@ func (c Ctx) Copy(self, src *tensor.Tensor, x2 bool) (err error) {
 		return
 	}
 	err = ops.Copy(self, src, x2)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -923,7 +1006,9 @@ func (c Ctx) Fill(out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err error
 		return
 	}
 	r0, err = ops.Fill(out, self, value)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -937,7 +1022,9 @@ func (c Ctx) Zero(self *tensor.Tensor) (err error) {
 		return
 	}
 	err = ops.Zero(self)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -987,7 +1074,9 @@ func (c Ctx) Resize(self *tensor.Tensor, size []int64, f shape.MemoryFormat) (er
 		return
 	}
 	err = ops.Resize(self, size, f)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -1001,7 +1090,9 @@ func (c Ctx) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (r0 
 		return
 	}
 	r0, err = ops.NarrowCopy(out, self, dim, start, length)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1015,7 +1106,9 @@ func (c Ctx) ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) (err 
 		return
 	}
 	err = ops.ResizeAs(self, template, f)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -1029,7 +1122,9 @@ func (c Ctx) Set(self *tensor.Tensor) (err error) {
 		return
 	}
 	err = ops.Set(self)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -1043,7 +1138,9 @@ func (c Ctx) SetTensor(self, source *tensor.Tensor) (err error) {
 		return
 	}
 	err = ops.SetTensor(self, source)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -1057,7 +1154,9 @@ func (c Ctx) SetTensorGeometry(self, source *tensor.Tensor, offset int64, size, 
 		return
 	}
 	err = ops.SetTensorGeometry(self, source, offset, size, stride)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -1071,7 +1170,9 @@ func (c Ctx) SetStorage(self *tensor.Tensor, source *storage.Storage) (err error
 		return
 	}
 	err = ops.SetStorage(self, source)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -1085,7 +1186,9 @@ func (c Ctx) SetStorageGeometry(self *tensor.Tensor, source *storage.Storage, of
 		return
 	}
 	err = ops.SetStorageGeometry(self, source, offset, size, stride)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -1099,7 +1202,9 @@ func (c Ctx) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (e
 		return
 	}
 	err = ops.FillDiagonal(self, value, wrap)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -1114,7 +1219,9 @@ func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Zeros(out, size, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1129,7 +1236,9 @@ func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Ones(out, size, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1144,7 +1253,9 @@ func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Full(out, size, value, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1159,7 +1270,9 @@ func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Empty(out, size, d, layout, dev, f)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1192,7 +1305,9 @@ func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DT
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.ArangeStart(out, start, end, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1207,7 +1322,9 @@ func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, 
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.ArangeStartStep(out, start, end, step, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1222,7 +1339,9 @@ func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout 
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Arange(out, end, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1237,7 +1356,9 @@ func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DT
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Range(out, start, end, step, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1252,7 +1373,9 @@ func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Linspace(out, start, end, steps, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1297,7 +1420,9 @@ func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Logspace(out, start, end, steps, base, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1342,7 +1467,9 @@ func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layou
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Eye(out, n, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1357,7 +1484,9 @@ func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.L
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.EyeM(out, n, m, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -1772,6 +1901,16 @@ func (c Ctx) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType,
 	return composed.FftRfftfreq(c, out, n, d, dt, layout, dev)
 }
 
+// SignalPad is the operator signal_pad.
+func (c Ctx) SignalPad(self *tensor.Tensor, before, after int64, mode string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).SignalPad; does != nil {
+			return does(c, self, before, after, mode)
+		}
+	}
+	return composed.SignalPad(c, self, before, after, mode)
+}
+
 // Stft is the operator stft.
 func (c Ctx) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(window)); key != 0 {
@@ -2012,7 +2151,9 @@ func (c Ctx) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Sqrt(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2026,7 +2167,9 @@ func (c Ctx) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Rsqrt(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2040,7 +2183,9 @@ func (c Ctx) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Exp(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2054,7 +2199,9 @@ func (c Ctx) Exp2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Exp2(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2068,7 +2215,9 @@ func (c Ctx) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Expm1(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2082,7 +2231,9 @@ func (c Ctx) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Log(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2096,7 +2247,9 @@ func (c Ctx) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Log2(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2110,7 +2263,9 @@ func (c Ctx) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Log10(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2124,7 +2279,9 @@ func (c Ctx) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Log1p(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2138,7 +2295,9 @@ func (c Ctx) Sin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Sin(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2152,7 +2311,9 @@ func (c Ctx) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Cos(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2166,7 +2327,9 @@ func (c Ctx) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Tan(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2180,7 +2343,9 @@ func (c Ctx) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Asin(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2194,7 +2359,9 @@ func (c Ctx) Acos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Acos(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2208,7 +2375,9 @@ func (c Ctx) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Atan(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2222,7 +2391,9 @@ func (c Ctx) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Sinh(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2236,7 +2407,9 @@ func (c Ctx) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Cosh(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2250,7 +2423,9 @@ func (c Ctx) Tanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Tanh(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2264,7 +2439,9 @@ func (c Ctx) Asinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Asinh(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2278,7 +2455,9 @@ func (c Ctx) Acosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Acosh(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2292,7 +2471,9 @@ func (c Ctx) Atanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Atanh(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2306,7 +2487,9 @@ func (c Ctx) Sigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Sigmoid(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2320,7 +2503,9 @@ func (c Ctx) Atan2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		return
 	}
 	r0, err = ops.Atan2(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2334,7 +2519,9 @@ func (c Ctx) Hypot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		return
 	}
 	r0, err = ops.Hypot(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2360,7 +2547,9 @@ func (c Ctx) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *tensor.
 		return
 	}
 	err = ops.IndexSet(self, items, value)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -2374,7 +2563,9 @@ func (c Ctx) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dt
 		return
 	}
 	err = ops.IndexSetScalar(self, items, value)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -2388,7 +2579,9 @@ func (c Ctx) IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values
 		return
 	}
 	r0, err = ops.IndexPut(out, self, indices, values, accumulate)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2402,7 +2595,9 @@ func (c Ctx) IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tens
 		return
 	}
 	r0, err = ops.IndexSelect(out, self, dim, index)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2416,7 +2611,9 @@ func (c Ctx) MaskedSelect(out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, er
 		return
 	}
 	r0, err = ops.MaskedSelect(out, self, mask)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2430,7 +2627,9 @@ func (c Ctx) MaskedFill(out, self, mask, value *tensor.Tensor) (r0 *tensor.Tenso
 		return
 	}
 	r0, err = ops.MaskedFill(out, self, mask, value)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2444,7 +2643,9 @@ func (c Ctx) MaskedScatter(out, self, mask, source *tensor.Tensor) (r0 *tensor.T
 		return
 	}
 	r0, err = ops.MaskedScatter(out, self, mask, source)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2458,7 +2659,9 @@ func (c Ctx) Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x
 		return
 	}
 	r0, err = ops.Gather(out, self, dim, index, x4)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2472,7 +2675,9 @@ func (c Ctx) Take(out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error
 		return
 	}
 	r0, err = ops.Take(out, self, index)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2486,7 +2691,9 @@ func (c Ctx) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *t
 		return
 	}
 	r0, err = ops.TakeAlongDim(out, self, indices, dim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2500,7 +2707,9 @@ func (c Ctx) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Nonzero(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2536,7 +2745,9 @@ func (c Ctx) Put(out, self, index, source *tensor.Tensor, accumulate bool) (r0 *
 		return
 	}
 	r0, err = ops.Put(out, self, index, source, accumulate)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2550,7 +2761,9 @@ func (c Ctx) Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.
 		return
 	}
 	r0, err = ops.Scatter(out, self, dim, index, source)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2564,7 +2777,9 @@ func (c Ctx) ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Ten
 		return
 	}
 	r0, err = ops.ScatterValue(out, self, dim, index, value)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2578,7 +2793,9 @@ func (c Ctx) ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, sou
 		return
 	}
 	r0, err = ops.ScatterReduceSource(out, self, dim, index, source, reduce)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2592,7 +2809,9 @@ func (c Ctx) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tens
 		return
 	}
 	r0, err = ops.ScatterReduceValue(out, self, dim, index, value, reduce)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2606,7 +2825,9 @@ func (c Ctx) ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tens
 		return
 	}
 	r0, err = ops.ScatterAdd(out, self, dim, index, source)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2620,7 +2841,9 @@ func (c Ctx) ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *t
 		return
 	}
 	r0, err = ops.ScatterReduce(out, self, dim, index, source, reduce, includeSelf)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2634,7 +2857,9 @@ func (c Ctx) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor
 		return
 	}
 	r0, err = ops.IndexAdd(out, self, dim, index, source, alpha)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2648,7 +2873,9 @@ func (c Ctx) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tenso
 		return
 	}
 	r0, err = ops.IndexCopy(out, self, dim, index, source)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2662,7 +2889,9 @@ func (c Ctx) IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor
 		return
 	}
 	r0, err = ops.IndexFill(out, self, dim, index, value)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2676,7 +2905,9 @@ func (c Ctx) IndexReduce(out, self *tensor.Tensor, dim int64, index, source *ten
 		return
 	}
 	r0, err = ops.IndexReduce(out, self, dim, index, source, reduce, includeSelf)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2690,7 +2921,9 @@ func (c Ctx) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *t
 		return
 	}
 	r0, err = ops.Cat(out, tensors, dim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2704,7 +2937,9 @@ func (c Ctx) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 
 		return
 	}
 	r0, err = ops.Stack(out, tensors, dim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2976,7 +3211,9 @@ func (c Ctx) Tril(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, 
 		return
 	}
 	r0, err = ops.Tril(out, self, diagonal)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -2990,7 +3227,9 @@ func (c Ctx) Triu(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, 
 		return
 	}
 	r0, err = ops.Triu(out, self, diagonal)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3004,7 +3243,9 @@ func (c Ctx) Diag(out, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, er
 		return
 	}
 	r0, err = ops.Diag(out, self, offset)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3124,7 +3365,9 @@ func (c Ctx) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 		return
 	}
 	r0, err = ops.Matmul(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3238,8 +3481,10 @@ func (c Ctx) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkEr
 		return
 	}
 	r0, r1, err = ops.LinalgCholeskyEx(outL, outInfo, self, upper, checkErrors)
-	wrote(outL)
-	wrote(outInfo)
+	if err == nil {
+		wrote(outL)
+		wrote(outInfo)
+	}
 	return
 }
 
@@ -3273,9 +3518,11 @@ func (c Ctx) LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot
 		return
 	}
 	r0, r1, r2, err = ops.LinalgLuFactorEx(outLU, outPivots, outInfo, a, pivot, checkErrors)
-	wrote(outLU)
-	wrote(outPivots)
-	wrote(outInfo)
+	if err == nil {
+		wrote(outLU)
+		wrote(outPivots)
+		wrote(outInfo)
+	}
 	return
 }
 
@@ -3331,9 +3578,11 @@ func (c Ctx) LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, h
 		return
 	}
 	r0, r1, r2, err = ops.LinalgLdlFactorEx(outLD, outPivots, outInfo, self, hermitian, checkErrors)
-	wrote(outLD)
-	wrote(outPivots)
-	wrote(outInfo)
+	if err == nil {
+		wrote(outLD)
+		wrote(outPivots)
+		wrote(outInfo)
+	}
 	return
 }
 
@@ -3357,8 +3606,10 @@ func (c Ctx) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *te
 		return
 	}
 	r0, r1, err = ops.Geqrf(outA, outTau, self)
-	wrote(outA)
-	wrote(outTau)
+	if err == nil {
+		wrote(outA)
+		wrote(outTau)
+	}
 	return
 }
 
@@ -3372,8 +3623,10 @@ func (c Ctx) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor.Ten
 		return
 	}
 	r0, r1, err = ops.LinalgQr(outQ, outR, a, mode)
-	wrote(outQ)
-	wrote(outR)
+	if err == nil {
+		wrote(outQ)
+		wrote(outR)
+	}
 	return
 }
 
@@ -3397,7 +3650,9 @@ func (c Ctx) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tenso
 		return
 	}
 	r0, err = ops.LinalgHouseholderProduct(out, input, tau)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3411,7 +3666,9 @@ func (c Ctx) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (
 		return
 	}
 	r0, err = ops.Ormqr(out, self, tau, other, left, transpose)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3475,7 +3732,9 @@ func (c Ctx) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []
 		return
 	}
 	r0, err = ops.LinalgVectorNorm(out, self, ord, dim, keepdim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3659,8 +3918,10 @@ func (c Ctx) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkE
 		return
 	}
 	r0, r1, err = ops.LinalgSolveEx(outResult, outInfo, a, b, left, checkErrors)
-	wrote(outResult)
-	wrote(outInfo)
+	if err == nil {
+		wrote(outResult)
+		wrote(outInfo)
+	}
 	return
 }
 
@@ -3684,8 +3945,10 @@ func (c Ctx) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool
 		return
 	}
 	r0, r1, err = ops.LinalgInvEx(outInverse, outInfo, a, checkErrors)
-	wrote(outInverse)
-	wrote(outInfo)
+	if err == nil {
+		wrote(outInverse)
+		wrote(outInfo)
+	}
 	return
 }
 
@@ -3709,7 +3972,9 @@ func (c Ctx) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, uni
 		return
 	}
 	r0, err = ops.LinalgSolveTriangular(out, self, b, upper, left, unitriangular)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3773,7 +4038,9 @@ func (c Ctx) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (
 		return
 	}
 	r0, err = ops.LinalgLdlSolve(out, ld, pivots, b, hermitian)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3787,10 +4054,12 @@ func (c Ctx) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, 
 		return
 	}
 	r0, r1, r2, r3, err = ops.LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
-	wrote(outSolution)
-	wrote(outResiduals)
-	wrote(outRank)
-	wrote(outSingular)
+	if err == nil {
+		wrote(outSolution)
+		wrote(outResiduals)
+		wrote(outRank)
+		wrote(outSingular)
+	}
 	return
 }
 
@@ -3804,8 +4073,10 @@ func (c Ctx) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string)
 		return
 	}
 	r0, r1, err = ops.LinalgEigh(outValues, outVectors, self, uplo)
-	wrote(outValues)
-	wrote(outVectors)
+	if err == nil {
+		wrote(outValues)
+		wrote(outVectors)
+	}
 	return
 }
 
@@ -3819,7 +4090,9 @@ func (c Ctx) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.T
 		return
 	}
 	r0, err = ops.LinalgEigvalsh(out, self, uplo)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3833,8 +4106,10 @@ func (c Ctx) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.T
 		return
 	}
 	r0, r1, err = ops.LinalgEig(outValues, outVectors, self)
-	wrote(outValues)
-	wrote(outVectors)
+	if err == nil {
+		wrote(outValues)
+		wrote(outVectors)
+	}
 	return
 }
 
@@ -3848,7 +4123,9 @@ func (c Ctx) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 		return
 	}
 	r0, err = ops.LinalgEigvals(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3862,9 +4139,11 @@ func (c Ctx) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, d
 		return
 	}
 	r0, r1, r2, err = ops.LinalgSvd(outU, outS, outVh, a, fullMatrices, driver)
-	wrote(outU)
-	wrote(outS)
-	wrote(outVh)
+	if err == nil {
+		wrote(outU)
+		wrote(outS)
+		wrote(outVh)
+	}
 	return
 }
 
@@ -3888,7 +4167,9 @@ func (c Ctx) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Ten
 		return
 	}
 	r0, err = ops.LinalgSvdvals(out, a, driver)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3902,7 +4183,9 @@ func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 		return
 	}
 	r0, err = ops.LogicalAnd(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3916,7 +4199,9 @@ func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 		return
 	}
 	r0, err = ops.LogicalOr(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3930,7 +4215,9 @@ func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 		return
 	}
 	r0, err = ops.LogicalXor(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3944,7 +4231,9 @@ func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		return
 	}
 	r0, err = ops.LogicalNot(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3958,7 +4247,9 @@ func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 		return
 	}
 	r0, err = ops.BitwiseAnd(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3972,7 +4263,9 @@ func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 		return
 	}
 	r0, err = ops.BitwiseOr(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -3986,7 +4279,9 @@ func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 		return
 	}
 	r0, err = ops.BitwiseXor(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4000,7 +4295,9 @@ func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		return
 	}
 	r0, err = ops.BitwiseNot(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4014,7 +4311,9 @@ func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tenso
 		return
 	}
 	r0, err = ops.BitwiseLeftShift(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4028,7 +4327,9 @@ func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tens
 		return
 	}
 	r0, err = ops.BitwiseRightShift(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4042,7 +4343,9 @@ func (c Ctx) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Mm(out, self, mat2)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4056,7 +4359,9 @@ func (c Ctx) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		return
 	}
 	r0, err = ops.Bmm(out, self, mat2)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4070,7 +4375,9 @@ func (c Ctx) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Mv(out, self, vec)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4084,7 +4391,9 @@ func (c Ctx) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		return
 	}
 	r0, err = ops.Dot(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4098,7 +4407,9 @@ func (c Ctx) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 		return
 	}
 	r0, err = ops.Vdot(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4132,7 +4443,9 @@ func (c Ctx) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scala
 		return
 	}
 	r0, err = ops.Addmm(out, self, mat1, mat2, beta, alpha)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4146,7 +4459,9 @@ func (c Ctx) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype
 		return
 	}
 	r0, err = ops.Baddbmm(out, self, batch1, batch2, beta, alpha)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4160,7 +4475,9 @@ func (c Ctx) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.
 		return
 	}
 	r0, err = ops.Addbmm(out, self, batch1, batch2, beta, alpha)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4174,7 +4491,9 @@ func (c Ctx) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar)
 		return
 	}
 	r0, err = ops.Addmv(out, self, mat, vec, beta, alpha)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4188,7 +4507,9 @@ func (c Ctx) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar
 		return
 	}
 	r0, err = ops.Addr(out, self, vec1, vec2, beta, alpha)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4356,7 +4677,9 @@ func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Rand(out, size, g, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4371,7 +4694,9 @@ func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtyp
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Randn(out, size, g, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4386,7 +4711,9 @@ func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *rando
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Randint(out, low, high, size, g, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4401,7 +4728,9 @@ func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.RandintHigh(out, high, size, g, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4416,7 +4745,9 @@ func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.Randperm(out, n, g, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4489,7 +4820,9 @@ func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *
 	}
 	dev = c.place(dev, out)
 	r0, err = ops.NormalSize(out, mean, std, size, g, d, layout, dev)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4503,7 +4836,9 @@ func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tenso
 		return
 	}
 	r0, err = ops.Bernoulli(out, self, g)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4529,7 +4864,9 @@ func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bo
 		return
 	}
 	r0, err = ops.Multinomial(out, self, samples, replacement, g)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4555,7 +4892,9 @@ func (c Ctx) FillUniform(self *tensor.Tensor, from, to float64, g *random.Genera
 		return
 	}
 	err = ops.FillUniform(self, from, to, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4569,7 +4908,9 @@ func (c Ctx) FillNormal(self *tensor.Tensor, mean, std float64, g *random.Genera
 		return
 	}
 	err = ops.FillNormal(self, mean, std, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4583,7 +4924,9 @@ func (c Ctx) FillRandom(self *tensor.Tensor, g *random.Generator) (err error) {
 		return
 	}
 	err = ops.FillRandom(self, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4597,7 +4940,9 @@ func (c Ctx) FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator) (e
 		return
 	}
 	err = ops.FillRandomTo(self, to, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4611,7 +4956,9 @@ func (c Ctx) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int, g *rand
 		return
 	}
 	err = ops.FillRandomFrom(self, from, to, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4625,7 +4972,9 @@ func (c Ctx) FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) 
 		return
 	}
 	err = ops.FillBernoulli(self, p, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4639,7 +4988,9 @@ func (c Ctx) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err
 		return
 	}
 	err = ops.FillBernoulliEach(self, p, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4653,7 +5004,9 @@ func (c Ctx) FillExponential(self *tensor.Tensor, lambda float64, g *random.Gene
 		return
 	}
 	err = ops.FillExponential(self, lambda, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4667,7 +5020,9 @@ func (c Ctx) FillCauchy(self *tensor.Tensor, median, sigma float64, g *random.Ge
 		return
 	}
 	err = ops.FillCauchy(self, median, sigma, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4681,7 +5036,9 @@ func (c Ctx) FillLogNormal(self *tensor.Tensor, mean, std float64, g *random.Gen
 		return
 	}
 	err = ops.FillLogNormal(self, mean, std, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4695,7 +5052,9 @@ func (c Ctx) FillGeometric(self *tensor.Tensor, p float64, g *random.Generator) 
 		return
 	}
 	err = ops.FillGeometric(self, p, g)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -4756,7 +5115,9 @@ func (c Ctx) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DT
 		return
 	}
 	r0, err = ops.Sum(out, self, dim, keepdim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4770,7 +5131,9 @@ func (c Ctx) Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype
 		return
 	}
 	r0, err = ops.Nansum(out, self, dim, keepdim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4784,7 +5147,9 @@ func (c Ctx) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.D
 		return
 	}
 	r0, err = ops.Prod(out, self, dim, keepdim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4798,7 +5163,9 @@ func (c Ctx) Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.D
 		return
 	}
 	r0, err = ops.Mean(out, self, dim, keepdim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4812,7 +5179,9 @@ func (c Ctx) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtyp
 		return
 	}
 	r0, err = ops.Nanmean(out, self, dim, keepdim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4826,7 +5195,9 @@ func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 		return
 	}
 	r0, err = ops.Any(out, self, dim, keepdim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4840,7 +5211,9 @@ func (c Ctx) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 		return
 	}
 	r0, err = ops.All(out, self, dim, keepdim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4886,7 +5259,9 @@ func (c Ctx) StdCorrection(out, self *tensor.Tensor, dim []int64, correction dty
 		return
 	}
 	r0, err = ops.StdCorrection(out, self, dim, correction, keepdim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4920,7 +5295,9 @@ func (c Ctx) VarCorrection(out, self *tensor.Tensor, dim []int64, correction dty
 		return
 	}
 	r0, err = ops.VarCorrection(out, self, dim, correction, keepdim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -4998,7 +5375,9 @@ func (c Ctx) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim
 		return
 	}
 	r0, err = ops.Norm(out, self, p, dim, keepdim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5012,7 +5391,9 @@ func (c Ctx) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim b
 		return
 	}
 	r0, err = ops.NormName(out, self, p, dim, keepdim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5026,7 +5407,9 @@ func (c Ctx) Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tens
 		return
 	}
 	r0, err = ops.Amax(out, self, dim, keepdim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5040,7 +5423,9 @@ func (c Ctx) Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tens
 		return
 	}
 	r0, err = ops.Amin(out, self, dim, keepdim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5054,7 +5439,9 @@ func (c Ctx) Max(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Max(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5068,8 +5455,10 @@ func (c Ctx) MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepd
 		return
 	}
 	r0, r1, err = ops.MaxDim(outValues, outIndices, self, dim, keepdim)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5083,7 +5472,9 @@ func (c Ctx) Min(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Min(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5097,8 +5488,10 @@ func (c Ctx) MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepd
 		return
 	}
 	r0, r1, err = ops.MinDim(outValues, outIndices, self, dim, keepdim)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5112,7 +5505,9 @@ func (c Ctx) Maximum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 		return
 	}
 	r0, err = ops.Maximum(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5126,7 +5521,9 @@ func (c Ctx) Minimum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 		return
 	}
 	r0, err = ops.Minimum(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5140,8 +5537,10 @@ func (c Ctx) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim b
 		return
 	}
 	r0, r1, err = ops.Aminmax(outMin, outMax, self, dim, keepdim)
-	wrote(outMin)
-	wrote(outMax)
+	if err == nil {
+		wrote(outMin)
+		wrote(outMax)
+	}
 	return
 }
 
@@ -5155,7 +5554,9 @@ func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 		return
 	}
 	r0, err = ops.Argmax(out, self, dim, keepdim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5169,7 +5570,9 @@ func (c Ctx) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 		return
 	}
 	r0, err = ops.Argmin(out, self, dim, keepdim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5183,7 +5586,9 @@ func (c Ctx) Floor(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Floor(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5197,7 +5602,9 @@ func (c Ctx) Ceil(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Ceil(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5211,7 +5618,9 @@ func (c Ctx) Trunc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Trunc(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5225,7 +5634,9 @@ func (c Ctx) Round(out, self *tensor.Tensor, decimals int64) (r0 *tensor.Tensor,
 		return
 	}
 	r0, err = ops.Round(out, self, decimals)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5239,7 +5650,9 @@ func (c Ctx) Frac(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Frac(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5253,7 +5666,9 @@ func (c Ctx) ClampTensor(out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor
 		return
 	}
 	r0, err = ops.ClampTensor(out, self, low, high)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5267,7 +5682,9 @@ func (c Ctx) Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor
 		return
 	}
 	r0, err = ops.Clamp(out, self, low, high)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5281,7 +5698,9 @@ func (c Ctx) ClampMin(out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err err
 		return
 	}
 	r0, err = ops.ClampMin(out, self, low)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5295,7 +5714,9 @@ func (c Ctx) ClampMax(out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err er
 		return
 	}
 	r0, err = ops.ClampMax(out, self, high)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5309,7 +5730,9 @@ func (c Ctx) Fmax(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 		return
 	}
 	r0, err = ops.Fmax(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5323,7 +5746,9 @@ func (c Ctx) Fmin(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 		return
 	}
 	r0, err = ops.Fmin(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5337,7 +5762,9 @@ func (c Ctx) Relu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Relu(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5351,7 +5778,9 @@ func (c Ctx) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.Tenso
 		return
 	}
 	r0, err = ops.Where(out, condition, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5365,7 +5794,9 @@ func (c Ctx) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *ten
 		return
 	}
 	r0, err = ops.Cumsum(out, self, dim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5379,7 +5810,9 @@ func (c Ctx) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 		return
 	}
 	r0, err = ops.Cumprod(out, self, dim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5393,8 +5826,10 @@ func (c Ctx) Cummax(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *
 		return
 	}
 	r0, r1, err = ops.Cummax(outValues, outIndices, self, dim)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5408,8 +5843,10 @@ func (c Ctx) Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *
 		return
 	}
 	r0, r1, err = ops.Cummin(outValues, outIndices, self, dim)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5423,7 +5860,9 @@ func (c Ctx) Logcumsumexp(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tenso
 		return
 	}
 	r0, err = ops.Logcumsumexp(out, self, dim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5437,7 +5876,9 @@ func (c Ctx) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 
 		return
 	}
 	r0, err = ops.Logsumexp(out, self, dim, keepdim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5451,7 +5892,9 @@ func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 		return
 	}
 	r0, err = ops.Softmax(out, self, dim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5465,7 +5908,9 @@ func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 
 		return
 	}
 	r0, err = ops.LogSoftmax(out, self, dim, d)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5534,8 +5979,10 @@ func (c Ctx) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descend
 		return
 	}
 	r0, r1, err = ops.Sort(outValues, outIndices, self, dim, descending)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5549,8 +5996,10 @@ func (c Ctx) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.Bool,
 		return
 	}
 	r0, r1, err = ops.SortStable(outValues, outIndices, self, x3, dim, descending)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5594,8 +6043,10 @@ func (c Ctx) Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, larg
 		return
 	}
 	r0, r1, err = ops.Topk(outValues, outIndices, self, k, dim, largest, sorted)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5621,8 +6072,10 @@ func (c Ctx) MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, ke
 		return
 	}
 	r0, r1, err = ops.MedianDim(outValues, outIndices, self, dim, keepdim)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5648,8 +6101,10 @@ func (c Ctx) NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64,
 		return
 	}
 	r0, r1, err = ops.NanmedianDim(outValues, outIndices, self, dim, keepdim)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5663,8 +6118,10 @@ func (c Ctx) Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, 
 		return
 	}
 	r0, r1, err = ops.Kthvalue(outValues, outIndices, self, k, dim, keepdim)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5678,8 +6135,10 @@ func (c Ctx) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim
 		return
 	}
 	r0, r1, err = ops.Mode(outValues, outIndices, self, dim, keepdim)
-	wrote(outValues)
-	wrote(outIndices)
+	if err == nil {
+		wrote(outValues)
+		wrote(outIndices)
+	}
 	return
 }
 
@@ -5693,7 +6152,9 @@ func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool
 		return
 	}
 	r0, err = ops.Searchsorted(out, sorted, self, outInt32, right, side, sorter)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5707,7 +6168,9 @@ func (c Ctx) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right boo
 		return
 	}
 	r0, err = ops.Bucketize(out, self, boundaries, outInt32, right)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5745,7 +6208,9 @@ func (c Ctx) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (
 		return
 	}
 	r0, err = ops.Isin(out, elements, testElements, x3, invert)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5759,7 +6224,9 @@ func (c Ctx) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Erf(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5773,7 +6240,9 @@ func (c Ctx) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Erfc(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5787,7 +6256,9 @@ func (c Ctx) Erfinv(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Erfinv(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5801,7 +6272,9 @@ func (c Ctx) Lgamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Lgamma(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5815,7 +6288,9 @@ func (c Ctx) Digamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Digamma(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5829,7 +6304,9 @@ func (c Ctx) I0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.I0(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5843,7 +6320,9 @@ func (c Ctx) Sinc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Sinc(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5857,7 +6336,9 @@ func (c Ctx) Logit(out, self *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, e
 		return
 	}
 	r0, err = ops.Logit(out, self, eps)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5871,7 +6352,9 @@ func (c Ctx) Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (r0 *te
 		return
 	}
 	r0, err = ops.Polygamma(out, n, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5885,7 +6368,9 @@ func (c Ctx) Mvlgamma(out, self *tensor.Tensor, p int64) (r0 *tensor.Tensor, err
 		return
 	}
 	r0, err = ops.Mvlgamma(out, self, p)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5899,7 +6384,9 @@ func (c Ctx) Igamma(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 		return
 	}
 	r0, err = ops.Igamma(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5913,7 +6400,9 @@ func (c Ctx) Igammac(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 		return
 	}
 	r0, err = ops.Igammac(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5927,7 +6416,9 @@ func (c Ctx) Logaddexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 		return
 	}
 	r0, err = ops.Logaddexp(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5941,7 +6432,9 @@ func (c Ctx) Logaddexp2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 		return
 	}
 	r0, err = ops.Logaddexp2(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5955,7 +6448,9 @@ func (c Ctx) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		return
 	}
 	r0, err = ops.Xlogy(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5969,7 +6464,9 @@ func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		return
 	}
 	r0, err = ops.Gcd(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5983,7 +6480,9 @@ func (c Ctx) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		return
 	}
 	r0, err = ops.Lcm(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -5997,7 +6496,9 @@ func (c Ctx) Nextafter(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 		return
 	}
 	r0, err = ops.Nextafter(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6011,7 +6512,9 @@ func (c Ctx) Heaviside(out, self, values *tensor.Tensor) (r0 *tensor.Tensor, err
 		return
 	}
 	r0, err = ops.Heaviside(out, self, values)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6025,7 +6528,9 @@ func (c Ctx) Ldexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		return
 	}
 	r0, err = ops.Ldexp(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6039,8 +6544,10 @@ func (c Ctx) Frexp(mantissa, exponent, self *tensor.Tensor) (r0 *tensor.Tensor, 
 		return
 	}
 	r0, r1, err = ops.Frexp(mantissa, exponent, self)
-	wrote(mantissa)
-	wrote(exponent)
+	if err == nil {
+		wrote(mantissa)
+		wrote(exponent)
+	}
 	return
 }
 
@@ -6054,7 +6561,9 @@ func (c Ctx) NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (r
 		return
 	}
 	r0, err = ops.NanToNum(out, self, nan, posinf, neginf)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6068,7 +6577,9 @@ func (c Ctx) Deg2rad(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Deg2rad(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6082,7 +6593,9 @@ func (c Ctx) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Rad2deg(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6096,7 +6609,9 @@ func (c Ctx) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		return
 	}
 	r0, err = ops.SpecialI0e(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6110,7 +6625,9 @@ func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		return
 	}
 	r0, err = ops.SpecialI1(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6124,7 +6641,9 @@ func (c Ctx) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		return
 	}
 	r0, err = ops.SpecialI1e(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6138,7 +6657,9 @@ func (c Ctx) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor,
 		return
 	}
 	r0, err = ops.SpecialXlog1py(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6152,7 +6673,9 @@ func (c Ctx) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 		return
 	}
 	r0, err = ops.SpecialZeta(out, self, other)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6166,7 +6689,9 @@ func (c Ctx) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 		return
 	}
 	r0, err = ops.SpecialEntr(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6180,7 +6705,9 @@ func (c Ctx) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		return
 	}
 	r0, err = ops.SpecialErfcx(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6194,7 +6721,9 @@ func (c Ctx) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 		return
 	}
 	r0, err = ops.SpecialNdtr(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6208,7 +6737,9 @@ func (c Ctx) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err er
 		return
 	}
 	r0, err = ops.SpecialLogNdtr(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6222,7 +6753,9 @@ func (c Ctx) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		return
 	}
 	r0, err = ops.SpecialNdtri(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6236,7 +6769,9 @@ func (c Ctx) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		return
 	}
 	r0, err = ops.SpecialBesselJ0(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6250,7 +6785,9 @@ func (c Ctx) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		return
 	}
 	r0, err = ops.SpecialBesselJ1(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6264,7 +6801,9 @@ func (c Ctx) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		return
 	}
 	r0, err = ops.SpecialBesselY0(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6278,7 +6817,9 @@ func (c Ctx) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		return
 	}
 	r0, err = ops.SpecialBesselY1(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6292,7 +6833,9 @@ func (c Ctx) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tenso
 		return
 	}
 	r0, err = ops.SpecialModifiedBesselK0(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6306,7 +6849,9 @@ func (c Ctx) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tenso
 		return
 	}
 	r0, err = ops.SpecialModifiedBesselK1(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6320,7 +6865,9 @@ func (c Ctx) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor
 		return
 	}
 	r0, err = ops.SpecialScaledModifiedBesselK0(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6334,7 +6881,9 @@ func (c Ctx) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor
 		return
 	}
 	r0, err = ops.SpecialScaledModifiedBesselK1(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6348,7 +6897,9 @@ func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tens
 		return
 	}
 	r0, err = ops.SpecialSphericalBesselJ0(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6362,7 +6913,9 @@ func (c Ctx) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 		return
 	}
 	r0, err = ops.SpecialAiryAi(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6376,7 +6929,9 @@ func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.T
 		return
 	}
 	r0, err = ops.SpecialChebyshevPolynomialT(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6390,7 +6945,9 @@ func (c Ctx) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.T
 		return
 	}
 	r0, err = ops.SpecialChebyshevPolynomialU(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6404,7 +6961,9 @@ func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.T
 		return
 	}
 	r0, err = ops.SpecialChebyshevPolynomialV(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6418,7 +6977,9 @@ func (c Ctx) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.T
 		return
 	}
 	r0, err = ops.SpecialChebyshevPolynomialW(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6432,7 +6993,9 @@ func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Ten
 		return
 	}
 	r0, err = ops.SpecialHermitePolynomialH(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6446,7 +7009,9 @@ func (c Ctx) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Te
 		return
 	}
 	r0, err = ops.SpecialHermitePolynomialHe(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6460,7 +7025,9 @@ func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Te
 		return
 	}
 	r0, err = ops.SpecialLaguerrePolynomialL(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6474,7 +7041,9 @@ func (c Ctx) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Te
 		return
 	}
 	r0, err = ops.SpecialLegendrePolynomialP(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6488,7 +7057,9 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *t
 		return
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialT(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6502,7 +7073,9 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *t
 		return
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialU(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6516,7 +7089,9 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *t
 		return
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialV(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6530,7 +7105,9 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *t
 		return
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialW(out, x, n)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6656,7 +7233,9 @@ func (c Ctx) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar)
 		return
 	}
 	r0, err = ops.Histc(out, self, bins, low, high)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -6670,8 +7249,10 @@ func (c Ctx) Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, range
 		return
 	}
 	r0, r1, err = ops.Histogram(outHist, outEdges, self, bins, ranges, weight, density)
-	wrote(outHist)
-	wrote(outEdges)
+	if err == nil {
+		wrote(outHist)
+		wrote(outEdges)
+	}
 	return
 }
 
@@ -6685,8 +7266,10 @@ func (c Ctx) HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor
 		return
 	}
 	r0, r1, err = ops.HistogramEdges(outHist, outEdges, self, bins, weight, density)
-	wrote(outHist)
-	wrote(outEdges)
+	if err == nil {
+		wrote(outHist)
+		wrote(outEdges)
+	}
 	return
 }
 
@@ -6848,7 +7431,9 @@ func (c Ctx) ShareMemory(self *tensor.Tensor) (err error) {
 		return
 	}
 	err = ops.ShareMemory(self)
-	wrote(self)
+	if err == nil {
+		wrote(self)
+	}
 	return
 }
 
@@ -6936,28 +7521,36 @@ func (c Ctx) StorageClone(self *storage.Storage) (*storage.Storage, error) {
 // StorageFill is the operator storage_fill_.
 func (c Ctx) StorageFill(self *storage.Storage, value int64) (err error) {
 	err = ops.StorageFill(self, value)
-	wroteBytes(self)
+	if err == nil {
+		wroteBytes(self)
+	}
 	return
 }
 
 // StorageCopy is the operator storage_copy_.
 func (c Ctx) StorageCopy(self, source *storage.Storage) (err error) {
 	err = ops.StorageCopy(self, source)
-	wroteBytes(self)
+	if err == nil {
+		wroteBytes(self)
+	}
 	return
 }
 
 // StorageByteswap is the operator storage_byteswap_.
 func (c Ctx) StorageByteswap(self *storage.Storage, d dtype.DType) (err error) {
 	err = ops.StorageByteswap(self, d)
-	wroteBytes(self)
+	if err == nil {
+		wroteBytes(self)
+	}
 	return
 }
 
 // StorageResize is the operator storage_resize_.
 func (c Ctx) StorageResize(self *storage.Storage, nbytes int64) (err error) {
 	err = ops.StorageResize(self, nbytes)
-	wroteBytes(self)
+	if err == nil {
+		wroteBytes(self)
+	}
 	return
 }
 
@@ -6969,7 +7562,9 @@ func (c Ctx) StorageResizable(self *storage.Storage) (bool, error) {
 // StorageShareMemory is the operator storage_share_memory_.
 func (c Ctx) StorageShareMemory(self *storage.Storage) (err error) {
 	err = ops.StorageShareMemory(self)
-	wroteBytes(self)
+	if err == nil {
+		wroteBytes(self)
+	}
 	return
 }
 
@@ -7062,7 +7657,7 @@ func (c Ctx) View(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err err
 
 // ViewDtype is the operator view.
 func (c Ctx) ViewDtype(self *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).ViewDtype; does != nil {
 			return does(c, self, d)
 		}
@@ -7152,7 +7747,9 @@ func (c Ctx) TransposeMatrix(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		return
 	}
 	r0, err = ops.TransposeMatrix(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -7166,7 +7763,9 @@ func (c Ctx) Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.T
 		return
 	}
 	r0, err = ops.Transpose(out, self, dim0, dim1)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -7298,7 +7897,9 @@ func (c Ctx) Squeeze(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		return
 	}
 	r0, err = ops.Squeeze(out, self)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -7312,7 +7913,9 @@ func (c Ctx) SqueezeDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor,
 		return
 	}
 	r0, err = ops.SqueezeDim(out, self, dim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -7326,7 +7929,9 @@ func (c Ctx) SqueezeDims(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Ten
 		return
 	}
 	r0, err = ops.SqueezeDims(out, self, dims)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -7340,7 +7945,9 @@ func (c Ctx) Unsqueeze(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, 
 		return
 	}
 	r0, err = ops.Unsqueeze(out, self, dim)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 
@@ -7400,7 +8007,9 @@ func (c Ctx) AsStrided(out, self *tensor.Tensor, size, stride []int64, offset op
 		return
 	}
 	r0, err = ops.AsStrided(out, self, size, stride, offset)
-	wrote(out)
+	if err == nil {
+		wrote(out)
+	}
 	return
 }
 

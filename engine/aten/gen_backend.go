@@ -45,6 +45,7 @@ type Backend struct {
 	GradFnName                         func(c Ctx, self *tensor.Tensor) (string, error)
 	Grad                               func(c Ctx, self *tensor.Tensor) (*tensor.Tensor, error)
 	SetGrad                            func(c Ctx, self, grad *tensor.Tensor) error
+	SetData                            func(c Ctx, self, data *tensor.Tensor) error
 	RetainGrad                         func(c Ctx, self *tensor.Tensor) error
 	RetainsGrad                        func(c Ctx, self *tensor.Tensor) (bool, error)
 	DetachInplace                      func(c Ctx, self *tensor.Tensor) error
@@ -75,8 +76,10 @@ type Backend struct {
 	IsAnomalyEnabled                   func(c Ctx) (bool, error)
 	IsAnomalyCheckNanEnabled           func(c Ctx) (bool, error)
 	SetAnomalyWatcher                  func(c Ctx, function, data unsafe.Pointer) error
-	Handle                             func(c Ctx, self *tensor.Tensor) (*tensor.Tensor, error)
+	NewHandle                          func(c Ctx, self *tensor.Tensor) (*tensor.Tensor, error)
 	IsGrad                             func(c Ctx, self, other *tensor.Tensor) (bool, error)
+	Untracked                          func(c Ctx, self *tensor.Tensor) (*tensor.Tensor, error)
+	IsInference                        func(c Ctx, self *tensor.Tensor) (bool, error)
 	Eq                                 func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 	Ne                                 func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 	Lt                                 func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)
@@ -180,6 +183,7 @@ type Backend struct {
 	FftIfftshift                       func(c Ctx, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error)
 	FftFftfreq                         func(c Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error)
 	FftRfftfreq                        func(c Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error)
+	SignalPad                          func(c Ctx, self *tensor.Tensor, before, after int64, mode string) (*tensor.Tensor, error)
 	Stft                               func(c Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (*tensor.Tensor, error)
 	Istft                              func(c Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (*tensor.Tensor, error)
 	Save                               func(c Ctx, path, structure string, tensors []*tensor.Tensor, compact bool) error

@@ -51,6 +51,17 @@ func (c Ctx) SaveBy(op string, hooks uint32) error {
 	return c.set(op, func(m *Modes) { m.Saving = hooks })
 }
 
+// Inferring tells whether the thread is in inference mode.
+func (c Ctx) Inferring() bool { return c.modes != nil && c.modes.Inference }
+
+// SetInferenceMode is the operator set_inference_mode.
+func (c Ctx) SetInferenceMode(enabled bool) error {
+	return c.set("set_inference_mode", func(m *Modes) { m.Inference, m.Grad = enabled, !enabled })
+}
+
+// IsInferenceModeEnabled is the operator is_inference_mode_enabled.
+func (c Ctx) IsInferenceModeEnabled() (bool, error) { return c.Inferring(), nil }
+
 // set changes the thread's modes.
 func (c Ctx) set(op string, change func(*Modes)) error {
 	if c.modes == nil {

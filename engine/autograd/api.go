@@ -11,12 +11,14 @@ import (
 )
 
 // SetRequiresGrad says whether the gradient of a leaf is wanted.
-func SetRequiresGrad(_ aten.Ctx, self *tensor.Tensor, on bool) error {
+func SetRequiresGrad(c aten.Ctx, self *tensor.Tensor, on bool) error {
 	v := variableOf(self)
 	switch {
 	case on && !differentiable(self):
 		return status.Runtimef("Only Tensors of floating point and complex dtype can require gradients, not one of %v", self.DType())
-	case v != nil && (v.node != nil || v.view != nil && wanted(v.view.base)):
+	case on && inferred(self) && !c.Inferring():
+		return status.Runtimef("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+	case v != nil && (v.node != nil || v.view != nil && v.view.root.wanted()):
 		if on {
 			return nil
 		}
@@ -34,36 +36,53 @@ func SetRequiresGrad(_ aten.Ctx, self *tensor.Tensor, on bool) error {
 func RequiresGrad(_ aten.Ctx, self *tensor.Tensor) (bool, error) { return wanted(self), nil }
 
 // IsLeaf tells whether no recorded call made self.
-func IsLeaf(_ aten.Ctx, self *tensor.Tensor) (bool, error) { return current(self) == nil, nil }
+func IsLeaf(_ aten.Ctx, self *tensor.Tensor) (bool, error) {
+	n, _ := current(self)
+	if n == nil {
+		return true, nil
+	}
+	n.Release()
+	return false, nil
+}
 
 // OutputNr is which of the results of its call self is.
 func OutputNr(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
-	if current(self) == nil {
+	n, output := current(self)
+	if n == nil {
 		return 0, nil
 	}
-	return int64(variableOf(self).output), nil
+	n.Release()
+	return int64(output), nil
 }
 
 // GradFnName is the name of the recorded call that made self; "" for a leaf.
 func GradFnName(_ aten.Ctx, self *tensor.Tensor) (string, error) { return nameOf(self), nil }
 
-// current is the node that made t, which for a view may have changed with its base; nil for leaves.
-func current(t *tensor.Tensor) *Node {
+// current is the node that made t, with a reference, and which of its results t is. For a view it may have changed with its base;
+// for leaves it is nil.
+func current(t *tensor.Tensor) (*Node, int) {
 	v := variableOf(t)
 	if v == nil {
-		return nil
+		return nil, 0
 	}
-	if v.view != nil {
-		v.view.renew(v, t)
-	}
-	return v.node
+	_ = v.settle(t) // as in edgeTo
+	return v.made()
 }
 
 func nameOf(t *tensor.Tensor) string {
-	if n := current(t); n != nil {
-		return n.name
+	v := variableOf(t)
+	if v == nil {
+		return ""
 	}
-	return ""
+	if v.settle(t) != nil {
+		return "Invalid"
+	}
+	n, _ := v.made()
+	if n == nil {
+		return ""
+	}
+	defer n.Release()
+	return n.name
 }
 
 // Grad is the gradient of self, nil where there is none.
@@ -96,6 +115,9 @@ func IsGrad(_ aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 // SetGrad gives self a gradient, or takes it away where grad is nil.
 func SetGrad(_ aten.Ctx, self, grad *tensor.Tensor) error {
 	if grad != nil {
+		if grad == self {
+			return status.Runtimef("can't assign Variable as its own grad")
+		}
 		if err := fits(self, grad); err != nil {
 			return err
 		}
@@ -113,6 +135,32 @@ func SetGrad(_ aten.Ctx, self, grad *tensor.Tensor) error {
 	v.grad = grad
 	v.mu.Unlock()
 	old.Release()
+	return nil
+}
+
+// SetData makes self the tensor that data is, but for its history. What adds up the gradient of a leaf then is for new calls: the
+// one that recorded calls lead to has the new data as well, and refuses what does not fit.
+func SetData(_ aten.Ctx, self, data *tensor.Tensor) error {
+	const op = "set_data_"
+	if wanted(self) && !differentiable(data) {
+		return status.Runtimef("%s: data set to a tensor that requires gradients must be floating point or complex dtype, not %v", op, data.DType())
+	}
+	set := func(t *tensor.Tensor) error {
+		return t.Set(op, data.Storage(), data.DType(), data.Sizes(), data.Strides(), data.Offset())
+	}
+	if err := set(self); err != nil {
+		return err
+	}
+	v := variableOf(self)
+	if v == nil {
+		return nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if n := v.accumulator; n != nil {
+		v.accumulator = nil
+		return set(n.leaf)
+	}
 	return nil
 }
 
@@ -134,7 +182,12 @@ func RetainGrad(_ aten.Ctx, self *tensor.Tensor) error {
 	if !wanted(self) {
 		return status.Runtimef("can't retain_grad on Tensor that has requires_grad=False")
 	}
-	if n, v := current(self), variableOf(self); n != nil && !v.retains {
+	n, _ := current(self)
+	if n == nil {
+		return nil
+	}
+	defer n.Release()
+	if v := variableOf(self); !v.retains {
 		v.retains = true
 		n.remember(v)
 	}
@@ -156,12 +209,10 @@ func DetachInplace(_ aten.Ctx, self *tensor.Tensor) error {
 	if v.view != nil {
 		return status.Runtimef("Can't detach views in-place. Use detach() instead.")
 	}
-	if v.node != nil {
-		v.node.forget(v)
-		v.node.Release()
-	}
-	v.node, v.output, v.requires = nil, 0, false
-	v.changes++
+	v.mu.Lock()
+	old := v.swap(nil, 0)
+	v.mu.Unlock()
+	v.leave(old)
 	return nil
 }
 
@@ -186,6 +237,9 @@ func Backward(c aten.Ctx, tensors, grads []*tensor.Tensor, retain ops.Bool, crea
 
 // AutogradGrad are the gradients of outputs with respect to inputs, nil for those on which they do not depend.
 func AutogradGrad(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
+	if len(inputs) == 0 {
+		return nil, status.Runtimef("`inputs` argument to `grad()` cannot be empty.")
+	}
 	r := start(c, keeps(retain, create), create)
 	defer r.close()
 	goals, err := r.begin(outputs, grads, inputs, true)
@@ -241,16 +295,24 @@ func (r *run) begin(tensors, grads, inputs []*tensor.Tensor, capture bool) (goal
 	var roots []Edge
 	defer func() { release(roots) }()
 	for i, t := range tensors {
-		if !wanted(t) {
+		e, err := settled(t)
+		if err != nil {
+			return nil, err
+		}
+		if e.Node == nil {
 			return nil, status.Runtimef("element %d of tensors does not require grad and does not have a grad_fn", i)
 		}
-		roots = append(roots, edgeTo(t))
+		roots = append(roots, e)
 	}
 	for i, t := range inputs {
-		if !wanted(t) {
+		e, err := settled(t)
+		if err != nil {
+			return goals, err
+		}
+		if e.Node == nil {
 			return goals, status.Runtimef("One of the differentiated Tensors does not require grad: number %d of inputs", i)
 		}
-		goals = append(goals, edgeTo(t))
+		goals = append(goals, e)
 	}
 	if len(inputs) > 0 {
 		r.toward(roots, goals, capture)

@@ -92,9 +92,9 @@ func (r *run) add(e Edge, grad *tensor.Tensor) error {
 	return nil
 }
 
-// own tells whether nobody else sees the memory of t.
+// own tells whether nobody else sees the memory of t, nor two of its elements the same.
 func own(t *tensor.Tensor) bool {
-	return t.Storage().Refs() == 1 && t.History() == nil && !t.Storage().ReadOnly() && t.Numel()*t.DType().Size() == t.Storage().Nbytes()
+	return (t.IsContiguous() || shape.IsDense(t.Sizes(), t.Strides())) && t.Storage().Refs() == 1 && t.History() == nil && !t.Storage().ReadOnly() && t.Numel()*t.DType().Size() == t.Storage().Nbytes()
 }
 
 // toward limits the run to the nodes on the way to some results of nodes, whose gradients it is to hand out where capture is set.
@@ -175,7 +175,7 @@ func (r *run) visit(p *pending) error {
 		return err
 	}
 	if n.leaf != nil {
-		if p.grads[0] == nil {
+		if p.grads[0] == nil || !variableOf(n.leaf).requires {
 			return nil
 		}
 		if err := variableOf(n.leaf).accumulate(r.c, n.leaf, p.grads[0], r.create); err != nil {
@@ -299,12 +299,15 @@ func (n *Node) fit(c aten.Ctx, i int, grad *tensor.Tensor) (*tensor.Tensor, erro
 func (v *Variable) accumulate(c aten.Ctx, t, grad *tensor.Tensor, create bool) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if t != nil && !slices.Equal(t.Sizes(), grad.Sizes()) {
+		return status.Runtimef("a gradient of sizes %v does not fit the leaf, whose data of other sizes, %v, was set since it was used", grad.Sizes(), t.Sizes())
+	}
 	if v.grad == nil {
 		made, err := first(c, t, grad, create)
 		v.grad = made
 		return err
 	}
-	if !create && v.grad.History() == nil {
+	if !create {
 		_, err := c.Add(v.grad, v.grad, grad, one)
 		return err
 	}

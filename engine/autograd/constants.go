@@ -2,6 +2,7 @@ package autograd
 
 import (
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -19,6 +20,7 @@ func overwrites(c aten.Ctx, op, name string, out, self *tensor.Tensor) (call, er
 func (r *call) cleared(err error) {
 	if r.finish(err, r.out) {
 		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 }
 
@@ -26,6 +28,7 @@ func (r *call) cleared(err error) {
 func (r *call) undifferentiable(op string, err error, results ...*tensor.Tensor) {
 	if r.finish(err, results...) {
 		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.missing(op) }
+		r.publish()
 	}
 }
 
@@ -33,6 +36,29 @@ func (r *call) undifferentiable(op string, err error, results ...*tensor.Tensor)
 func (s *steps) missing(what string) *tensor.Tensor {
 	s.check(status.NotImplementedf("the derivative for '%s' is not implemented: it is not differentiable; detach() gives a tensor without a history", what))
 	return nil
+}
+
+// recordResize and recordResizeAs refuse to give another size to what has a gradient, whether gradients are on or off: that would
+// not fit any more.
+func recordResize(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
+	if err := resizable("resize_", self); err != nil {
+		return err
+	}
+	return c.Past(tensor.Gradient).Resize(self, size, f)
+}
+
+func recordResizeAs(c aten.Ctx, self, template *tensor.Tensor, f shape.MemoryFormat) error {
+	if err := resizable("resize_as_", self); err != nil {
+		return err
+	}
+	return c.Past(tensor.Gradient).ResizeAs(self, template, f)
+}
+
+func resizable(op string, self *tensor.Tensor) error {
+	if !wanted(self) {
+		return nil
+	}
+	return status.Runtimef("%s: cannot resize variables that require grad; resize a detach() of them", op)
 }
 
 // recordShareMemory leaves elements and history as they are.

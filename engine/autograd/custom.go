@@ -81,8 +81,8 @@ func (n *Node) adopt(c aten.Ctx, t *tensor.Tensor, i int, inputs []*tensor.Tenso
 	shares := func(in *tensor.Tensor) bool { return in != t && in.Storage() == t.Storage() }
 	v := track(t)
 	n.retain()
-	if v.view != nil && wanted(v.view.base) {
-		v.view.rebase(c, v, t, n)
+	if v.view != nil && v.view.root.wanted() {
+		v.view.rebase(v, t, n)
 		return
 	}
 	v.fixed = slices.ContainsFunc(inputs, shares) && !slices.Contains(inputs, t)

@@ -12,5 +12,6 @@ import (
 )
 
 func init() {
+	tensor.WantGradient = func(t *tensor.Tensor) { track(t).requires = true }
 	aten.Register(tensor.Gradient, &aten.Kind{Name: "differentiated", Instead: "detach() gives one without a history", Backend: formulas})
 }

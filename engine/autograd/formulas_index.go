@@ -86,6 +86,11 @@ func indexName(items []ops.IndexItem) string {
 	return "AliasBackward0"
 }
 
+// putName is the name of a call that writes to what an index gives.
+func putName(items []ops.IndexItem) string {
+	return either(views(items), "CopySlices", "IndexPutBackward0")
+}
+
 // views tells whether an index gives a view.
 func views(items []ops.IndexItem) bool {
 	return !slices.ContainsFunc(items, func(i ops.IndexItem) bool { return i.Kind == ops.IndexTensor || i.Kind == ops.IndexBool })
@@ -93,7 +98,7 @@ func views(items []ops.IndexItem) bool {
 
 // recordIndexSet records self[index] = value.
 func recordIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
-	r, err := begin(c, "index_set", "IndexPutBackward0", self, self, value)
+	r, err := begin(c, "index_set", putName(items), self, self, value)
 	if err != nil {
 		return err
 	}
@@ -110,13 +115,14 @@ func recordIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, valu
 			}
 			return s.blanked(s.grad(0), s.savedIndex(kept))
 		}
+		r.publish()
 	}
 	return err
 }
 
 // recordIndexSetScalar records self[index] = number.
 func recordIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
-	r, err := begin(c, "index_set", "IndexPutBackward0", self, self)
+	r, err := begin(c, "index_set", putName(items), self, self)
 	if err != nil {
 		return err
 	}
@@ -128,6 +134,7 @@ func recordIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem
 	err = r.c.IndexSetScalar(self, items, value)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.blanked(s.grad(0), s.savedIndex(kept)) }
+		r.publish()
 	}
 	return err
 }

@@ -113,6 +113,7 @@ var formulas = aten.Backend{
 	FftIhfftn:                          recordFftIhfftn,
 	FftFftfreq:                         recordFftFftfreq,
 	FftRfftfreq:                        recordFftRfftfreq,
+	SignalPad:                          recordSignalPad,
 	Sqrt:                               recordSqrt,
 	Rsqrt:                              recordRsqrt,
 	Exp:                                recordExp,
@@ -414,8 +415,6 @@ var formulas = aten.Backend{
 	Renorm:                             recordRenorm,
 	ShareMemory:                        recordShareMemory,
 	View:                               recordView,
-	ViewDtype:                          recordViewDtype,
-	ViewAs:                             recordViewAs,
 	Reshape:                            recordReshape,
 	ReshapeAs:                          recordReshapeAs,
 	Flatten:                            recordFlatten,
@@ -431,7 +430,6 @@ var formulas = aten.Backend{
 	AdjointMatrix:                      recordAdjointMatrix,
 	Adjoint:                            recordAdjoint,
 	Expand:                             recordExpand,
-	ExpandAs:                           recordExpandAs,
 	BroadcastTo:                        recordBroadcastTo,
 	Squeeze:                            recordSqueeze,
 	SqueezeDim:                         recordSqueezeDim,
@@ -472,6 +470,7 @@ func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 			}
 			return s.scaled(s.grad(0), alpha)
 		}
+		r.publish()
 	}
 	return
 }
@@ -490,6 +489,7 @@ func recordSub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 			}
 			return s.after(1, s.scaled(s.hand(s.neg(s.grad(0))), alpha))
 		}
+		r.publish()
 	}
 	return
 }
@@ -532,6 +532,7 @@ func recordMul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 			}
 			return s.mul(s.grad(0), s.conj(s.saved(self_)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -558,6 +559,7 @@ func recordDiv(c aten.Ctx, out, self, other *tensor.Tensor, rounding string) (re
 				return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
 			}, func() *tensor.Tensor { return s.zerosLike(s.grad(0)) })
 		}
+		r.publish()
 	}
 	return
 }
@@ -582,6 +584,7 @@ func recordTrueDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 			}
 			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -616,6 +619,7 @@ func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			}
 			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "floor")), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -640,6 +644,7 @@ func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "trunc")), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -670,6 +675,7 @@ func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.T
 			}
 			return s.powerExponent(s.grad(0), s.saved(self_), s.saved(exponent_), s.saved(result_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -696,6 +702,7 @@ func recordNeg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Neg(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.neg(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -739,6 +746,7 @@ func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.saved(result_)))))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -756,6 +764,7 @@ func recordAbs(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Abs(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.sgn(s.saved(self_))) }
+		r.publish()
 	}
 	return
 }
@@ -768,6 +777,7 @@ func recordSign(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Sign(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -793,6 +803,7 @@ func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.signGradient(s.grad(0), s.saved(self_), s.saved(result_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -822,6 +833,7 @@ func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor
 			}
 			return s.zerosLike(s.grad(0))
 		}
+		r.publish()
 	}
 	return
 }
@@ -848,6 +860,7 @@ func recordAddcmul(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 			}
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.mul(s.saved(tensor1_), s.number(value)))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -874,6 +887,7 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 			}
 			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.binary('/', s.mul(s.number(value), s.saved(tensor1_)), (s.mul(s.saved(tensor2_), s.saved(tensor2_))), left|right))))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -901,6 +915,7 @@ func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tens
 			}
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.sub(s.saved(end_), s.saved(self_)))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1009,6 +1024,7 @@ func recordComplexParts(c aten.Ctx, out, re, im *tensor.Tensor) (result *tensor.
 			}
 			return s.keep(s.c.Imag(s.grad(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -1033,6 +1049,7 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.after(1, s.real(s.hand(s.mul(s.conj(s.grad(0)), s.turned(s.saved(result_))))))
 		}
+		r.publish()
 	}
 	return
 }
@@ -1111,6 +1128,7 @@ func recordConjPhysical(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 	result, err = r.c.ConjPhysical(out, self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.conj(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -1121,8 +1139,7 @@ func recordResolveConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, 
 		return
 	}
 	result, err = r.c.ResolveConj(self)
-	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ResolveConj(base)) }, result)
+	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
 	}
 	return
@@ -1134,8 +1151,7 @@ func recordResolveNeg(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 		return
 	}
 	result, err = r.c.ResolveNeg(self)
-	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ResolveNeg(base)) }, result)
+	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
 	}
 	return
@@ -1154,6 +1170,7 @@ func recordAngle(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Angle(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.angleGradient(s.grad(0), s.saved(self_)) }
+		r.publish()
 	}
 	return
 }
@@ -1208,6 +1225,7 @@ func recordCopy(c aten.Ctx, self, src *tensor.Tensor, x2 bool) (err error) {
 			}
 			return s.grad(0)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1226,6 +1244,7 @@ func recordFill(c aten.Ctx, out, self, value *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.keep(s.c.Sum(nil, s.grad(0), nil, false, dtype.None))
 		}
+		r.publish()
 	}
 	return
 }
@@ -1238,15 +1257,9 @@ func recordZero(c aten.Ctx, self *tensor.Tensor) (err error) {
 	err = r.c.Zero(self)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
-}
-
-func recordResize(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryFormat) (err error) {
-	if err = refuse(c, "resize_", self); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).Resize(self, size, f)
 }
 
 func recordNarrowCopy(c aten.Ctx, out, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
@@ -1259,13 +1272,6 @@ func recordNarrowCopy(c aten.Ctx, out, self *tensor.Tensor, dim, start, length i
 		return
 	}
 	return compose(c, "narrow_copy", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.narrowed(self, dim, start, length) })
-}
-
-func recordResizeAs(c aten.Ctx, self, template *tensor.Tensor, f shape.MemoryFormat) (err error) {
-	if err = refuse(c, "resize_as_", self, template); err != nil {
-		return
-	}
-	return c.Past(tensor.Gradient).ResizeAs(self, template, f)
 }
 
 func recordSet(c aten.Ctx, self *tensor.Tensor) (err error) {
@@ -1311,6 +1317,7 @@ func recordFillDiagonal(c aten.Ctx, self *tensor.Tensor, value dtype.Scalar, wra
 	err = r.c.FillDiagonal(self, value, wrap)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.diagonalCleared(s.grad(0), wrap) }
+		r.publish()
 	}
 	return
 }
@@ -1656,6 +1663,25 @@ func recordFftRfftfreq(c aten.Ctx, out *tensor.Tensor, n int64, d float64, dt dt
 	})
 }
 
+func recordSignalPad(c aten.Ctx, self *tensor.Tensor, before, after int64, mode string) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "signal_pad", "ReflectionPad1DBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SignalPad(self, before, after, mode)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.signalPadGradient(s.grad(0), s.saved(self_), before, after, mode)
+		}
+	}
+	return
+}
+
 func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sqrt", "SqrtBackward0", out, self)
 	if err != nil {
@@ -1672,6 +1698,7 @@ func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.grad(0), (s.mul(s.int(2), s.conj(s.saved(result_)))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1692,6 +1719,7 @@ func recordRsqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.mul(s.float(-0.5), s.grad(0)), s.conj(s.pow(s.saved(result_), s.int(3))), left)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1710,6 +1738,7 @@ func recordExp(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 			return
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.conj(s.saved(result_))) }
+		r.publish()
 	}
 	return
 }
@@ -1730,6 +1759,7 @@ func recordExp2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.mul(s.grad(0), s.conj(s.saved(result_))), s.float(0.6931471805599453), left)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1750,6 +1780,7 @@ func recordExpm1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), (s.add(s.conj(s.saved(result_)), s.int(1))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1767,6 +1798,7 @@ func recordLog(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Log(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.div(s.grad(0), s.conj(s.saved(self_))) }
+		r.publish()
 	}
 	return
 }
@@ -1786,6 +1818,7 @@ func recordLog2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.grad(0), (s.mul(s.conj(s.saved(self_)), s.float(0.6931471805599453))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1805,6 +1838,7 @@ func recordLog10(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.grad(0), (s.mul(s.conj(s.saved(self_)), s.float(2.302585092994046))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1824,6 +1858,7 @@ func recordLog1p(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.add(s.saved(self_), s.int(1)))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1843,6 +1878,7 @@ func recordSin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cos(nil, s.saved(self_)))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1862,6 +1898,7 @@ func recordCos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand(s.keep(s.c.Sin(nil, s.saved(self_)))))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1882,6 +1919,7 @@ func recordTan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1901,6 +1939,7 @@ func recordAsin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1920,6 +1959,7 @@ func recordAcos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1939,6 +1979,7 @@ func recordAtan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1958,6 +1999,7 @@ func recordSinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cosh(nil, s.saved(self_)))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1977,6 +2019,7 @@ func recordCosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.keep(s.c.Sinh(nil, s.saved(self_)))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -1997,6 +2040,7 @@ func recordTanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2016,6 +2060,7 @@ func recordAsinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2035,6 +2080,7 @@ func recordAcosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('*', s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.sub(s.saved(self_), s.int(1))))))), s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.add(s.saved(self_), s.int(1))))))), left|right))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2054,6 +2100,7 @@ func recordAtanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2074,6 +2121,7 @@ func recordSigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('*', (s.sub(s.int(1), s.saved(result_))), s.saved(result_), left))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2094,10 +2142,11 @@ func recordAtan2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('/', s.mul(s.grad(0), s.saved(other_)), (s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right)), left|right)
+				return s.binary('/', s.mul(s.grad(0), s.saved(other_)), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Eq(nil, s.saved(other_), s.int(0)))))))), s.int(1)))), left|right)
 			}
-			return s.binary('/', s.binary('*', s.neg(s.grad(0)), s.saved(self_), left), (s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right)), left|right)
+			return s.binary('/', s.binary('*', s.neg(s.grad(0)), s.saved(self_), left), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Eq(nil, s.saved(other_), s.int(0)))))))), s.int(1)))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2128,6 +2177,7 @@ func recordHypot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('*', s.grad(0), (s.div(s.saved(other_), s.saved(result_))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2154,6 +2204,7 @@ func recordIndexPut(c aten.Ctx, out, self *tensor.Tensor, indices []*tensor.Tens
 			}
 			return s.keep(s.c.IndexGet(s.grad(0), s.items(s.savedAll(indices_))))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2174,6 +2225,7 @@ func recordIndexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *t
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.IndexAdd(nil, s.zerosOf(selfLike), dim, s.saved(index_), s.grad(0), dtype.IntScalar(1)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2194,6 +2246,7 @@ func recordMaskedSelect(c aten.Ctx, out, self, mask *tensor.Tensor) (result *ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.maskedSelectGradient(s.grad(0), selfLike, s.saved(mask_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2217,6 +2270,7 @@ func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result
 			}
 			return s.keep(s.c.Sum(nil, s.where(s.saved(mask_), s.grad(0), s.int(0)), nil, false, dtype.None))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2241,6 +2295,7 @@ func recordMaskedScatter(c aten.Ctx, out, self, mask, source *tensor.Tensor) (re
 			}
 			return s.maskedScatterGradient(s.grad(0), s.saved(mask_), sourceSizes)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2261,6 +2316,7 @@ func recordGather(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.gatherGradient(s.grad(0), selfLike, dim, s.saved(index_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2281,6 +2337,7 @@ func recordTake(c aten.Ctx, out, self, index *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.Put(nil, s.zerosOf(selfLike), s.saved(index_), s.grad(0), true))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2330,6 +2387,7 @@ func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate b
 			}
 			return s.after(1, s.keep(s.c.Reshape(s.hand(s.keep(s.c.Take(nil, s.grad(0), s.saved(index_)))), sourceSizes)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2354,6 +2412,7 @@ func recordScatter(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sourc
 			}
 			return s.scattered(s.grad(0), dim, s.saved(index_), sourceSizes)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2373,6 +2432,7 @@ func recordScatterValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.ScatterValue(nil, s.grad(0), dim, s.saved(index_), dtype.IntScalar(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2417,6 +2477,7 @@ func recordScatterAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, so
 			}
 			return s.scattered(s.grad(0), dim, s.saved(index_), sourceSizes)
 		}
+		r.publish()
 	}
 	return
 }
@@ -2448,6 +2509,7 @@ func recordScatterReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index,
 			}
 			return s.scatterReduceSource(s.grad(0), s.saved(self_), dim, s.saved(index_), s.saved(source_), reduce, includeSelf, s.saved(result_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2471,6 +2533,7 @@ func recordIndexAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sour
 			}
 			return s.after(1, s.scaled(s.hand(s.keep(s.c.IndexSelect(nil, s.grad(0), dim, s.saved(index_)))), alpha))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2494,6 +2557,7 @@ func recordIndexCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sou
 			}
 			return s.keep(s.c.IndexSelect(nil, s.grad(0), dim, s.saved(index_)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2517,6 +2581,7 @@ func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, val
 			}
 			return s.after(1, s.keep(s.c.Sum(nil, s.hand((s.binary('*', s.grad(0), s.keep(s.c.IndexFill(nil, s.zerosLike(s.grad(0)), dim, s.saved(index_), s.int(1))), right))), nil, false, dtype.None)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2549,6 +2614,7 @@ func recordIndexReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, s
 			}
 			return s.scatterReduceSource(s.grad(0), s.saved(self_), dim, s.over(s.saved(index_), dim, sourceSizes), s.saved(source_), reduce, includeSelf, s.saved(result_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2562,6 +2628,7 @@ func recordCat(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim int
 	result, err = r.c.Cat(out, tensors, dim)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.catted(s.grad(0), tensorsSizes, dim, int64(i)) }
+		r.publish()
 	}
 	return
 }
@@ -2574,6 +2641,7 @@ func recordStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim i
 	result, err = r.c.Stack(out, tensors, dim)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.selected(s.grad(0), dim, int64(i)) }
+		r.publish()
 	}
 	return
 }
@@ -2656,6 +2724,7 @@ func recordTril(c aten.Ctx, out, self *tensor.Tensor, diagonal int64) (result *t
 	result, err = r.c.Tril(out, self, diagonal)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Tril(nil, s.grad(0), diagonal)) }
+		r.publish()
 	}
 	return
 }
@@ -2668,6 +2737,7 @@ func recordTriu(c aten.Ctx, out, self *tensor.Tensor, diagonal int64) (result *t
 	result, err = r.c.Triu(out, self, diagonal)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Triu(nil, s.grad(0), diagonal)) }
+		r.publish()
 	}
 	return
 }
@@ -2878,6 +2948,7 @@ func recordLinalgCholeskyEx(c aten.Ctx, outL, outInfo, self *tensor.Tensor, uppe
 			return
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.choleskyGradient(s.grad(0), s.saved(LResult_), upper) }
+		r.publish()
 	}
 	return
 }
@@ -2911,6 +2982,7 @@ func recordLinalgLuFactorEx(c aten.Ctx, outLU, outPivots, outInfo, a *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.luFactorGradient(s.grad(0), s.saved(LUResult_), s.saved(pivotsResult_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -2952,6 +3024,7 @@ func recordLinalgQr(c aten.Ctx, outQ, outR, a *tensor.Tensor, mode string) (QRes
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.qrGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(QResult_), s.saved(RResult_), mode)
 		}
+		r.publish()
 	}
 	return
 }
@@ -3007,6 +3080,7 @@ func recordLinalgDet(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, 
 			return
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.detGradient(s.grad(0), s.saved(a_), s.saved(result_)) }
+		r.publish()
 	}
 	return
 }
@@ -3032,6 +3106,7 @@ func recordLinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (signRes
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.slogdetGradient(s.grad(0), s.grad(1), s.saved(a_), s.saved(signResult_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3058,6 +3133,7 @@ func recordLinalgVectorNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scal
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.normGradient(s.grad(0), s.saved(self_), ord, s.saved(result_), dim, keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -3171,6 +3247,7 @@ func recordLinalgPinv(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3196,6 +3273,7 @@ func recordLinalgPinvAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3221,6 +3299,7 @@ func recordLinalgPinvRcond(c aten.Ctx, out, self *tensor.Tensor, rcond float64, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3246,6 +3325,7 @@ func recordLinalgPinvRcondTensor(c aten.Ctx, out, self, rcond *tensor.Tensor, he
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3275,6 +3355,7 @@ func recordLinalgSolveEx(c aten.Ctx, outResult, outInfo, a, b *tensor.Tensor, le
 			}
 			return s.solveGradientOfB(s.grad(0), s.saved(a_), s.saved(resultResult_), left)
 		}
+		r.publish()
 	}
 	return
 }
@@ -3299,6 +3380,7 @@ func recordLinalgInvEx(c aten.Ctx, outInverse, outInfo, a *tensor.Tensor, checkE
 			return
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.inverseGradient(s.grad(0), s.saved(inverseResult_)) }
+		r.publish()
 	}
 	return
 }
@@ -3332,6 +3414,7 @@ func recordLinalgSolveTriangular(c aten.Ctx, out, self, b *tensor.Tensor, upper,
 			}
 			return s.triangularGradientOfB(s.grad(0), s.saved(self_), upper, left, unitriangular)
 		}
+		r.publish()
 	}
 	return
 }
@@ -3373,6 +3456,7 @@ func recordCholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (r
 			}
 			return s.choleskySolveGradient(s.grad(0), s.saved(l_), s.saved(result_), upper)
 		}
+		r.publish()
 	}
 	return
 }
@@ -3398,6 +3482,7 @@ func recordCholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (re
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.choleskyInverseGradient(s.grad(0), s.saved(self_), s.saved(result_), upper)
 		}
+		r.publish()
 	}
 	return
 }
@@ -3438,6 +3523,7 @@ func recordLinalgLstsq(c aten.Ctx, outSolution, outResiduals, outRank, outSingul
 			}
 			return s.lstsqGradientOfB(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(self_), s.saved(b_), s.saved(solutionResult_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3459,6 +3545,7 @@ func recordLinalgEigh(c aten.Ctx, outValues, outVectors, self *tensor.Tensor, up
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.eighGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3493,6 +3580,7 @@ func recordLinalgEig(c aten.Ctx, outValues, outVectors, self *tensor.Tensor) (ei
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.eigGradient(s.has(0), s.has(1), selfIsComplex, s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3527,6 +3615,7 @@ func recordLinalgSvd(c aten.Ctx, outU, outS, outVh, a *tensor.Tensor, fullMatric
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.svdGradient(s.has(0), s.has(1), s.has(2), s.grad(0), s.grad(1), s.grad(2), s.saved(UResult_), s.saved(SResult_), s.saved(VhResult_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3665,6 +3754,7 @@ func recordMatmul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 			}
 			return s.matmulRight(s.grad(0), s.saved(self_), otherSizes)
 		}
+		r.publish()
 	}
 	return
 }
@@ -3689,6 +3779,7 @@ func recordMm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor
 			}
 			return s.keep(s.c.Mm(nil, s.adjointOf(s.saved(self_)), s.grad(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3713,6 +3804,7 @@ func recordBmm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tenso
 			}
 			return s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(self_)), s.grad(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3737,6 +3829,7 @@ func recordMv(c aten.Ctx, out, self, vec *tensor.Tensor) (result *tensor.Tensor,
 			}
 			return s.keep(s.c.Mv(nil, s.adjointOf(s.saved(self_)), s.grad(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3761,6 +3854,7 @@ func recordDot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 			}
 			return s.mul(s.grad(0), s.conj(s.saved(self_)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3785,6 +3879,7 @@ func recordVdot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.mul(s.grad(0), s.saved(self_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3815,6 +3910,7 @@ func recordOuter(c aten.Ctx, out, self, vec2 *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(self_), s.grad(0).DType())))))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3841,6 +3937,7 @@ func recordAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha d
 			}
 			return s.after(1, s.scaled(s.hand(s.keep(s.c.Mm(nil, s.adjointOf(s.saved(mat1_)), s.grad(0)))), alpha))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3867,6 +3964,7 @@ func recordBaddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, a
 			}
 			return s.after(1, s.scaled(s.hand(s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(batch1_)), s.grad(0)))), alpha))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3893,6 +3991,7 @@ func recordAddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, al
 			}
 			return s.after(1, s.scaled(s.hand(s.keep(s.c.Matmul(nil, s.adjointOf(s.saved(batch1_)), s.grad(0)))), alpha))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3919,6 +4018,7 @@ func recordAddmv(c aten.Ctx, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 			}
 			return s.after(1, s.scaled(s.hand(s.keep(s.c.Mv(nil, s.adjointOf(s.saved(mat_)), s.grad(0)))), alpha))
 		}
+		r.publish()
 	}
 	return
 }
@@ -3945,6 +4045,7 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 			}
 			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(vec1_), s.grad(0).DType())))))), alpha))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4061,6 +4162,7 @@ func recordNormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Ge
 			}
 			return s.zerosLike(s.grad(0))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4083,6 +4185,7 @@ func recordBernoulli(c aten.Ctx, out, self *tensor.Tensor, g *random.Generator) 
 	result, err = r.c.Bernoulli(out, self, g)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4129,6 +4232,7 @@ func recordFillUniform(c aten.Ctx, self *tensor.Tensor, from, to float64, g *ran
 	err = r.c.FillUniform(self, from, to, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4141,6 +4245,7 @@ func recordFillNormal(c aten.Ctx, self *tensor.Tensor, mean, std float64, g *ran
 	err = r.c.FillNormal(self, mean, std, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4153,6 +4258,7 @@ func recordFillRandom(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (err
 	err = r.c.FillRandom(self, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4165,6 +4271,7 @@ func recordFillRandomTo(c aten.Ctx, self *tensor.Tensor, to int64, g *random.Gen
 	err = r.c.FillRandomTo(self, to, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4177,6 +4284,7 @@ func recordFillRandomFrom(c aten.Ctx, self *tensor.Tensor, from int64, to ops.In
 	err = r.c.FillRandomFrom(self, from, to, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4189,6 +4297,7 @@ func recordFillBernoulli(c aten.Ctx, self *tensor.Tensor, p float64, g *random.G
 	err = r.c.FillBernoulli(self, p, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4201,6 +4310,7 @@ func recordFillBernoulliEach(c aten.Ctx, self, p *tensor.Tensor, g *random.Gener
 	err = r.c.FillBernoulliEach(self, p, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4213,6 +4323,7 @@ func recordFillExponential(c aten.Ctx, self *tensor.Tensor, lambda float64, g *r
 	err = r.c.FillExponential(self, lambda, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4225,6 +4336,7 @@ func recordFillCauchy(c aten.Ctx, self *tensor.Tensor, median, sigma float64, g 
 	err = r.c.FillCauchy(self, median, sigma, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4237,6 +4349,7 @@ func recordFillLogNormal(c aten.Ctx, self *tensor.Tensor, mean, std float64, g *
 	err = r.c.FillLogNormal(self, mean, std, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4249,6 +4362,7 @@ func recordFillGeometric(c aten.Ctx, self *tensor.Tensor, p float64, g *random.G
 	err = r.c.FillGeometric(self, p, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4263,6 +4377,7 @@ func recordSum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, 
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.spread(s.grad(0), selfSizes, dim, keepdim) }
+		r.publish()
 	}
 	return
 }
@@ -4284,6 +4399,7 @@ func recordNansum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim boo
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.spread(s.grad(0), selfSizes, dim, keepdim), s.after(1, s.keep(s.c.LogicalNot(nil, s.hand(s.keep(s.c.Isnan(s.saved(self_))))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4309,6 +4425,7 @@ func recordProd(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.productGradient(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4325,6 +4442,7 @@ func recordMean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.div(s.spread(s.grad(0), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4391,6 +4509,7 @@ func recordStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.varianceGradient(s.halved(s.grad(0), s.saved(result_)), s.saved(self_), dim, correction, keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4417,6 +4536,7 @@ func recordVarCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.varianceGradient(s.grad(0), s.saved(self_), dim, correction, keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4491,6 +4611,7 @@ func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int6
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.normGradient(s.grad(0), s.saved(self_), p, s.saved(result_), dim, keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4529,6 +4650,7 @@ func recordAmax(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4555,6 +4677,7 @@ func recordAmin(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4580,6 +4703,7 @@ func recordMax(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4601,6 +4725,7 @@ func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4626,6 +4751,7 @@ func recordMin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4647,6 +4773,7 @@ func recordMinDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4673,6 +4800,7 @@ func recordAminmax(c aten.Ctx, outMin, outMax, self *tensor.Tensor, dim ops.Int,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.add(s.sharedAlong(s.grad(0), s.saved(self_), s.saved(minResult_), dim, keepdim), s.sharedAlong(s.grad(1), s.saved(self_), s.saved(maxResult_), dim, keepdim))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4705,6 +4833,7 @@ func recordFloor(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Floor(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4717,6 +4846,7 @@ func recordCeil(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Ceil(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4729,6 +4859,7 @@ func recordTrunc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Trunc(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4741,6 +4872,7 @@ func recordRound(c aten.Ctx, out, self *tensor.Tensor, decimals int64) (result *
 	result, err = r.c.Round(out, self, decimals)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.publish()
 	}
 	return
 }
@@ -4753,6 +4885,7 @@ func recordFrac(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Frac(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
+		r.publish()
 	}
 	return
 }
@@ -4780,6 +4913,7 @@ func recordClampTensor(c aten.Ctx, out, self, low, high *tensor.Tensor) (result 
 			}
 			return s.above(s.grad(0), s.saved(self_), s.saved(low_), s.saved(high_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4797,6 +4931,7 @@ func recordClamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (
 	result, err = r.c.Clamp(out, self, low, high)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.withinLimits(s.grad(0), s.saved(self_), low, high) }
+		r.publish()
 	}
 	return
 }
@@ -4817,10 +4952,11 @@ func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.T
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.where(s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(low_)))), s.grad(0), s.int(0)))
+				return s.withinOne(s.grad(0), s.saved(self_), s.saved(low_), nil)
 			}
-			return s.after(1, s.where(s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(low_)))), s.grad(0), s.int(0)))
+			return s.below(s.grad(0), s.saved(self_), s.saved(low_), nil)
 		}
+		r.publish()
 	}
 	return
 }
@@ -4841,10 +4977,11 @@ func recordClampMax(c aten.Ctx, out, self, high *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.where(s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(high_)))), s.grad(0), s.int(0)))
+				return s.withinOne(s.grad(0), s.saved(self_), nil, s.saved(high_))
 			}
-			return s.after(1, s.where(s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(high_)))), s.grad(0), s.int(0)))
+			return s.above(s.grad(0), s.saved(self_), nil, s.saved(high_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4865,10 +5002,11 @@ func recordMaximum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+				return s.after(1, s.keep(s.c.MaskedFill(nil, s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+			return s.after(1, s.keep(s.c.MaskedFill(nil, s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4889,10 +5027,11 @@ func recordMinimum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+				return s.after(1, s.keep(s.c.MaskedFill(nil, s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+			return s.after(1, s.keep(s.c.MaskedFill(nil, s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4913,10 +5052,11 @@ func recordFmax(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.grad(0), s.int(0)))
+				return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.int(0)))
 			}
-			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.grad(0)))
+			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_))))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4937,10 +5077,11 @@ func recordFmin(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.grad(0), s.int(0)))
+				return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.int(0)))
 			}
-			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.grad(0)))
+			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_))))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4961,6 +5102,7 @@ func recordRelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.where(s.hand(s.keep(s.c.Le(nil, s.saved(result_), s.int(0)))), s.saved(result_), s.grad(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4984,6 +5126,7 @@ func recordWhere(c aten.Ctx, out, condition, self, other *tensor.Tensor) (result
 			}
 			return s.where(s.saved(condition_), s.int(0), s.grad(0))
 		}
+		r.publish()
 	}
 	return
 }
@@ -4996,6 +5139,7 @@ func recordCumsum(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType
 	result, err = r.c.Cumsum(out, self, dim, d)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.reversedSum(s.grad(0), dim) }
+		r.publish()
 	}
 	return
 }
@@ -5021,6 +5165,7 @@ func recordCumprod(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.cumprodGradient(s.grad(0), s.saved(self_), s.saved(result_), dim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5042,6 +5187,7 @@ func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -5063,6 +5209,7 @@ func recordCummin(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -5088,6 +5235,7 @@ func recordLogcumsumexp(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.logcumsumexpGradient(s.grad(0), s.saved(self_), s.saved(result_), dim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5114,6 +5262,7 @@ func recordLogsumexp(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.logsumexpGradient(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5134,6 +5283,7 @@ func recordSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.saved(result_), (s.binary('-', s.grad(0), s.after(1, s.sumOver(s.hand(s.mul(s.grad(0), s.saved(result_))), dim)), right)), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5154,6 +5304,7 @@ func recordLogSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.D
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('-', s.grad(0), s.mul(s.exp(s.saved(result_)), s.sumOver(s.grad(0), dim)), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5175,6 +5326,7 @@ func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5196,6 +5348,7 @@ func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5221,6 +5374,7 @@ func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim i
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5267,6 +5421,7 @@ func recordMedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5313,6 +5468,7 @@ func recordNanmedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5334,6 +5490,7 @@ func recordKthvalue(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, d
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5355,6 +5512,7 @@ func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5424,6 +5582,7 @@ func recordErf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(1.1283791670955126), s.after(1, s.exp(s.hand(s.after(1, s.neg(s.hand((s.mul(s.saved(self_), s.saved(self_))))))))), right), s.grad(0), left)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5443,6 +5602,7 @@ func recordErfc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(-1.1283791670955126), s.after(1, s.exp(s.hand(s.after(1, s.neg(s.hand((s.mul(s.saved(self_), s.saved(self_))))))))), right), s.grad(0), left)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5463,6 +5623,7 @@ func recordErfinv(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.after(1, s.exp(s.hand(s.mul(s.saved(result_), s.saved(result_))))), right), s.grad(0), left)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5482,6 +5643,7 @@ func recordLgamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.keep(s.c.Digamma(nil, s.saved(self_))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5501,6 +5663,7 @@ func recordDigamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.keep(s.c.Polygamma(nil, 1, s.saved(self_))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5520,6 +5683,7 @@ func recordI0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.keep(s.c.SpecialI1(nil, s.saved(self_))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5537,6 +5701,7 @@ func recordSinc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Sinc(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.sincGradient(s.grad(0), s.saved(self_)) }
+		r.publish()
 	}
 	return
 }
@@ -5555,6 +5720,7 @@ func recordLogit(c aten.Ctx, out, self *tensor.Tensor, eps *float64) (result *te
 	if r.finish(err, result) {
 		eps = copied(eps)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.logitGradient(s.grad(0), s.saved(self_), eps) }
+		r.publish()
 	}
 	return
 }
@@ -5574,6 +5740,7 @@ func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.keep(s.c.Polygamma(nil, (n+1), s.saved(self_))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5591,6 +5758,7 @@ func recordMvlgamma(c aten.Ctx, out, self *tensor.Tensor, p int64) (result *tens
 	result, err = r.c.Mvlgamma(out, self, p)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.lgammaSum(s.saved(self_), p)) }
+		r.publish()
 	}
 	return
 }
@@ -5615,6 +5783,7 @@ func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 			}
 			return s.binary('*', s.grad(0), s.after(1, s.exp(s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_)), left), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right)))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5639,6 +5808,7 @@ func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 			}
 			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.exp(s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_)), left), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right)))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5663,6 +5833,7 @@ func recordLogaddexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			}
 			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.after(1, s.exp(s.hand(s.sub(s.saved(self_), s.saved(other_))))), right))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5687,6 +5858,7 @@ func recordLogaddexp2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 			}
 			return s.binary('/', s.grad(0), (s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp2(nil, s.hand(s.sub(s.saved(self_), s.saved(other_)))))), right)), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5711,6 +5883,7 @@ func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('/', s.mul(s.grad(0), s.saved(self_)), s.saved(other_), left)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5755,6 +5928,7 @@ func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			}
 			return s.zerosLike(s.grad(0))
 		}
+		r.publish()
 	}
 	return
 }
@@ -5794,6 +5968,7 @@ func recordLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.float(0.6931471805599453)))))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5814,6 +5989,7 @@ func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaR
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.grad(0), s.keep(s.c.Exp2(nil, s.saved(exponentResult_))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5833,6 +6009,7 @@ func recordNanToNum(c aten.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *f
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), s.keep(s.c.Isfinite(s.saved(self_))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5845,6 +6022,7 @@ func recordDeg2rad(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.Deg2rad(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.float(0.017453292519943295)) }
+		r.publish()
 	}
 	return
 }
@@ -5857,6 +6035,7 @@ func recordRad2deg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.Rad2deg(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.float(57.29577951308232)) }
+		r.publish()
 	}
 	return
 }
@@ -5882,6 +6061,7 @@ func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), (s.binary('-', s.keep(s.c.SpecialI1e(nil, s.saved(self_))), s.mul(s.sgn(s.saved(self_)), s.saved(result_)), left|right)), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5907,6 +6087,7 @@ func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.besselOneGradient(s.grad(0), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.I0(nil, s.saved(self_))))))
 		}
+		r.publish()
 	}
 	return
 }
@@ -5932,6 +6113,7 @@ func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.besselI1eGradient(s.grad(0), s.saved(self_), s.saved(result_))
 		}
+		r.publish()
 	}
 	return
 }
@@ -5956,6 +6138,7 @@ func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *
 			}
 			return s.binary('/', s.mul(s.grad(0), s.saved(self_)), (s.add(s.saved(other_), s.int(1))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5980,6 +6163,7 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 			}
 			return s.binary('*', s.binary('*', s.neg(s.grad(0)), s.saved(self_), left), s.after(1, s.keep(s.c.SpecialZeta(nil, s.hand(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -5999,6 +6183,7 @@ func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), (s.sub(s.int(-1), s.log(s.saved(self_)))), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6024,6 +6209,7 @@ func recordSpecialErfcx(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), (s.binary('-', s.binary('*', s.mul(s.int(2), s.saved(self_)), s.saved(result_), left), s.float(1.1283791670955126), left)), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6043,6 +6229,7 @@ func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.after(1, s.exp(s.hand(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left)))), right), s.grad(0), left)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6062,6 +6249,7 @@ func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.mul(s.float(0.7978845608028654), s.grad(0)), s.after(1, s.keep(s.c.SpecialErfcx(nil, s.hand(s.mul(s.float(-0.7071067811865476), s.saved(self_)))))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6082,6 +6270,7 @@ func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.after(1, s.exp(s.hand(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left)))), right), s.grad(0), left)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6101,6 +6290,7 @@ func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialBesselJ1(nil, s.saved(self_))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6126,6 +6316,7 @@ func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.besselOneGradient(s.grad(0), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.SpecialBesselJ0(nil, s.saved(self_))))))
 		}
+		r.publish()
 	}
 	return
 }
@@ -6145,6 +6336,7 @@ func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialBesselY1(nil, s.saved(self_))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6170,6 +6362,7 @@ func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), (s.binary('-', s.keep(s.c.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6189,6 +6382,7 @@ func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialModifiedBesselK1(nil, s.saved(self_))), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6214,6 +6408,7 @@ func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.neg(s.grad(0)), (s.binary('+', s.keep(s.c.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6239,6 +6434,7 @@ func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), (s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK1(nil, s.saved(self_))), right)), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6264,6 +6460,7 @@ func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.grad(0), (s.binary('-', s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK0(nil, s.saved(self_))), right), s.div(s.saved(result_), s.saved(self_)), left|right)), right)
 		}
+		r.publish()
 	}
 	return
 }
@@ -6513,31 +6710,6 @@ func recordView(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.T
 	return
 }
 
-func recordViewDtype(c aten.Ctx, self *tensor.Tensor, d dtype.DType) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "view", "ViewBackward0", nil, self)
-	if err != nil {
-		return
-	}
-	result, err = r.c.ViewDtype(self, d)
-	if r.views(err, result) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewDtype(base, d)) }, result)
-	}
-	return
-}
-
-func recordViewAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "view_as", "ViewBackward0", nil, self)
-	if err != nil {
-		return
-	}
-	selfSizes := copied(self.Sizes())
-	result, err = r.c.ViewAs(self, other)
-	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
-	}
-	return
-}
-
 func recordReshape(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "reshape", "ViewBackward0", nil, self)
 	if err != nil {
@@ -6618,6 +6790,7 @@ func recordTransposeMatrix(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 			return single(c.TransposeMatrix(nil, base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.TransposeMatrix(nil, s.grad(0))) }
+		r.publish()
 	}
 	return
 }
@@ -6633,6 +6806,7 @@ func recordTranspose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (re
 			return single(c.Transpose(nil, base, dim0, dim1))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Transpose(nil, s.grad(0), dim0, dim1)) }
+		r.publish()
 	}
 	return
 }
@@ -6747,18 +6921,6 @@ func recordExpand(c aten.Ctx, self *tensor.Tensor, size []int64, x2 bool) (resul
 	return
 }
 
-func recordExpandAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "expand_as", "ExpandBackward0", nil, self)
-	if err != nil {
-		return
-	}
-	result, err = r.c.ExpandAs(self, other)
-	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
-	}
-	return
-}
-
 func recordBroadcastTo(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "broadcast_to", "ExpandBackward0", nil, self)
 	if err != nil {
@@ -6785,6 +6947,7 @@ func recordSqueeze(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Squeeze(nil, base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+		r.publish()
 	}
 	return
 }
@@ -6801,6 +6964,7 @@ func recordSqueezeDim(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *
 			return single(c.SqueezeDim(nil, base, dim))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+		r.publish()
 	}
 	return
 }
@@ -6818,6 +6982,7 @@ func recordSqueezeDims(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (resu
 			return single(c.SqueezeDims(nil, base, dims))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+		r.publish()
 	}
 	return
 }
@@ -6834,6 +6999,7 @@ func recordUnsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *t
 			return single(c.Unsqueeze(nil, base, dim))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+		r.publish()
 	}
 	return
 }
@@ -6898,6 +7064,7 @@ func recordAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.stridedGradient(s.grad(0), selfLike, selfStrides, selfOffset, size, stride, offset)
 		}
+		r.publish()
 	}
 	return
 }

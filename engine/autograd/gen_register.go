@@ -13,6 +13,7 @@ func init() {
 		GradFnName:                     GradFnName,
 		Grad:                           Grad,
 		SetGrad:                        SetGrad,
+		SetData:                        SetData,
 		RetainGrad:                     RetainGrad,
 		RetainsGrad:                    RetainsGrad,
 		DetachInplace:                  DetachInplace,
@@ -43,7 +44,9 @@ func init() {
 		IsAnomalyEnabled:               IsAnomalyEnabled,
 		IsAnomalyCheckNanEnabled:       IsAnomalyCheckNanEnabled,
 		SetAnomalyWatcher:              SetAnomalyWatcher,
-		Handle:                         Handle,
+		NewHandle:                      NewHandle,
 		IsGrad:                         IsGrad,
+		Untracked:                      Untracked,
+		IsInference:                    IsInference,
 	})
 }

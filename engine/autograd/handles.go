@@ -32,20 +32,28 @@ func with(self tensor.Node, f func(n *Node) error) error {
 
 // GradFn is the recorded call that made self, nil for a leaf.
 func GradFn(_ aten.Ctx, self *tensor.Tensor) (tensor.Node, error) {
-	n := current(self)
-	if n == nil {
+	v := variableOf(self)
+	if v == nil {
 		return nil, nil
 	}
-	n.retain()
-	return n, nil
+	if err := v.settle(self); err != nil {
+		return nil, err
+	}
+	if n, _ := v.made(); n != nil {
+		return n, nil
+	}
+	return nil, nil
 }
 
 // GradientEdge is where the gradient of self goes.
 func GradientEdge(_ aten.Ctx, self *tensor.Tensor) (tensor.Node, int64, error) {
-	if !wanted(self) {
+	e, err := settled(self)
+	if err != nil {
+		return nil, 0, err
+	}
+	if e.Node == nil {
 		return nil, 0, status.Runtimef("It is not possible to get the gradient edge for a Tensor that does not require gradients")
 	}
-	e := edgeTo(self)
 	return e.Node, int64(e.Output), nil
 }
 
@@ -163,7 +171,12 @@ func NodeContext(_ aten.Ctx, self tensor.Node) (data unsafe.Pointer, err error) 
 }
 
 // GetVersion is how often operators have written to the storage of self.
-func GetVersion(_ aten.Ctx, self *tensor.Tensor) (int64, error) { return self.Storage().Version(), nil }
+func GetVersion(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
+	if inferred(self) {
+		return 0, status.Runtimef("Inference tensors do not track version counter.")
+	}
+	return self.Storage().Version(), nil
+}
 
 // IncrementVersion counts a write.
 func IncrementVersion(_ aten.Ctx, self *tensor.Tensor) error {
@@ -171,5 +184,14 @@ func IncrementVersion(_ aten.Ctx, self *tensor.Tensor) error {
 	return nil
 }
 
-// Handle is self for another handle.
-func Handle(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) { return self.Alias(), nil }
+// Untracked is self without its history; writes to it are not counted.
+func Untracked(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	t := self.Alias()
+	forgetHistory(t)
+	t.SetApart()
+	t.Silence()
+	return t, nil
+}
+
+// NewHandle is self for another handle.
+func NewHandle(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) { return self.Alias(), nil }

@@ -156,8 +156,9 @@ func RegisterHook(_ aten.Ctx, self *tensor.Tensor, function, data, deleter unsaf
 	if err := hookable("register_hook", self, function); err != nil {
 		return 0, err
 	}
-	if n := current(self); n != nil {
-		return n.attach().before.add(function, data, deleter, variableOf(self).output), nil
+	if n, output := current(self); n != nil {
+		defer n.Release()
+		return n.attach().before.add(function, data, deleter, output), nil
 	}
 	return variableOf(self).listen().before.add(function, data, deleter, 0), nil
 }
@@ -167,7 +168,8 @@ func RegisterPostAccumulateGradHook(_ aten.Ctx, self *tensor.Tensor, function, d
 	if err := hookable("register_post_accumulate_grad_hook", self, function); err != nil {
 		return 0, err
 	}
-	if n := current(self); n != nil {
+	if n, _ := current(self); n != nil {
+		defer n.Release()
 		return 0, status.Runtimef("post accumulate grad hooks cannot be registered on non-leaf tensors; this one was made by %s", n.name)
 	}
 	return variableOf(self).listen().after.add(function, data, deleter, 0), nil

@@ -2,6 +2,7 @@ package autograd
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
@@ -17,14 +18,22 @@ type call struct {
 	c    aten.Ctx // past this layer
 	node *Node    // nil where nothing is recorded
 	out  *tensor.Tensor
+	at   int   // which of the results out is
 	view bool  // out gets another geometry, and its elements stay as they are
+	mark mark  // of the views of the first operand, where they have no history
 	err  error // of what was to be saved
 }
 
 // begin decides whether a call is recorded, and refuses one that cannot be. The node has an edge for each of the operands.
 func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
 	r := call{c: c.Past(tensor.Gradient), out: out}
+	if err := writable(c, op, out); err != nil {
+		return r, err
+	}
 	if !recording(c, operands...) {
+		if len(operands) > 0 {
+			r.mark = ofViews(c, operands[0])
+		}
 		if out != nil && (len(operands) == 0 || out != operands[0]) && recording(c, out) {
 			return r, writes(op, "the tensor given as out")
 		}
@@ -37,8 +46,13 @@ func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.
 	}
 	r.node = newNode(name, len(operands))
 	for i, t := range operands {
-		if wanted(t) {
-			r.node.edges[i] = edgeTo(t)
+		if !wanted(t) {
+			continue
+		}
+		var err error
+		if r.node.edges[i], err = settled(t); err != nil {
+			r.drop()
+			return r, err
 		}
 	}
 	r.node.recorded()
@@ -56,34 +70,26 @@ func (r *call) checkOut(op string, self *tensor.Tensor) error {
 		return writes(op, "one of the arguments")
 	}
 	v := variableOf(self)
+	op = strings.TrimSuffix(op, "_") + "_"
 	switch {
 	case v == nil:
-		return alone(op, self)
+		return join(op, self)
 	case v.fixed:
 		return status.Runtimef("Output %d of %s is a view and is being modified inplace. This view was created inside a custom Function (or because an input was returned as-is) and the "+
 			"autograd logic to handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. "+
 			"You can fix this by cloning the output of the custom Function.", v.output, v.node.name)
 	case v.view == nil && v.requires && v.node == nil:
-		return status.Runtimef("%s_: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", op)
+		return status.Runtimef("%s: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", op)
 	case v.view == nil:
 		return nil
 	case v.view.several:
-		return status.Runtimef("%s_: Output %d of %s is a view and is being modified inplace. This view is the output of a function that returns multiple views. "+
+		return status.Runtimef("%s: Output %d of %s is a view and is being modified inplace. This view is the output of a function that returns multiple views. "+
 			"Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.", op, v.output, v.node.call())
 	}
-	if base := variableOf(v.view.base); base.requires && base.node == nil {
-		return status.Runtimef("%s_: a view of a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", op)
+	if root := v.view.root; root.node == nil && (root.requires || v.node != nil) {
+		return status.Runtimef("%s: a view of a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", op)
 	}
 	return nil
-}
-
-// alone refuses to give a plain tensor a history that others over its memory would not know of: plain views are not tracked.
-func alone(op string, t *tensor.Tensor) error {
-	if t.Storage().Refs() == 1 {
-		return nil
-	}
-	return status.NotImplementedf("%s_: in place, this gives a history to a tensor without one that shares its memory with others, which would not have it; "+
-		"write to the only tensor over the memory, by an index where it is a part: x[i] = y", op)
 }
 
 // wants tells whether the gradient of operand i is wanted.
@@ -93,6 +99,9 @@ func (r *call) wants(i int) bool { return r.node != nil && r.node.edges[i].Node 
 // need it are wanted. What the call writes over is kept as a copy.
 func (r *call) save(t *tensor.Tensor, needed bool) int {
 	if !needed || t == nil || r.err != nil {
+		return -1
+	}
+	if r.err = savable(t); r.err != nil {
 		return -1
 	}
 	s := saved{from: edgeTo(t), of: variableOf(t)}
@@ -161,6 +170,7 @@ func (r *call) undo(results ...*tensor.Tensor) error {
 		s.check(err)
 		return nil
 	}
+	r.publish()
 	return err
 }
 
@@ -201,12 +211,7 @@ func (r *call) finish(err error, results ...*tensor.Tensor) bool {
 			t.SetHistory(v)
 			continue
 		}
-		v := track(t)
-		if v.view != nil && !r.view {
-			v.view.rebase(r.c, v, t, n)
-		} else {
-			v.become(n, i)
-		}
+		r.at = i // publish gives it its history
 	}
 	n.Release() // the results hold it
 	if !any {
@@ -215,22 +220,60 @@ func (r *call) finish(err error, results ...*tensor.Tensor) bool {
 	return any
 }
 
+// publish gives what was written in place its history, once its node is complete: from then on other threads may come upon it.
+func (r *call) publish() {
+	if r.out == nil {
+		return
+	}
+	v := track(r.out)
+	switch {
+	case v.view == nil:
+		v.become(r.node, r.at)
+	case r.view:
+		v.become(r.node, r.at)
+		v.mu.Lock()
+		v.view.see()
+		v.mu.Unlock()
+	default:
+		v.view.rebase(v, r.out, r.node)
+	}
+}
+
 // mayView is finish for a call whose result is a view of self, or self itself under another handle, where that is possible.
+// A view of it is self in another shape.
 func (r *call) mayView(err error, self, result *tensor.Tensor) bool {
-	if err == nil && r.out == nil && result.History() != nil {
+	switch {
+	case err != nil || r.out != nil:
+	case result.History() != nil:
 		r.drop()
 		return false
+	case result.Storage() == self.Storage():
+		if !r.views(nil, result) {
+			return false
+		}
+		sizes := slices.Clone(result.Sizes())
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.View(base, sizes)) }, result)
+		return true
 	}
 	return r.finish(err, result)
 }
 
 // into records a composition that writes to out: as a copy of its result. Where it writes to self, its steps have a copy of that.
 func into(c aten.Ctx, op string, out, self *tensor.Tensor, run func(out, self *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	if err := writable(c, op, out); err != nil {
+		return nil, err
+	}
 	if out == nil || !c.Recording() {
 		return run(out, self)
 	}
 	inPlace := out == self
 	if inPlace {
+		if recording(c, self) {
+			r := call{out: out}
+			if err := r.checkOut(op, self); err != nil {
+				return nil, err
+			}
+		}
 		copied, err := c.Clone(self, shape.Preserve)
 		if err != nil {
 			return nil, err

@@ -146,6 +146,9 @@ func (s *steps) saved(at int) *tensor.Tensor {
 	default:
 		s.check(s.node.unchanged(v))
 		kept = v.t
+		if n := v.from.Node; n != nil && n.leaf != nil && n.leaf.Storage() != kept.Storage() { // it has other data since
+			kept = n.leaf
+		}
 	}
 	from := v.from
 	if v.result {

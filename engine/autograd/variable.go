@@ -11,7 +11,7 @@ import (
 // Variable is the history of a tensor, which the tensor shares with its aliases.
 type Variable struct {
 	refs        atomic.Int32
-	mu          sync.Mutex     // over grad and accumulator, which runs of several threads use
+	mu          sync.Mutex     // over grad and accumulator, which runs of several threads use, and node, which one in place changes meanwhile
 	requires    bool           // a leaf whose gradient is wanted
 	retains     bool           // not a leaf, and its gradient is kept all the same
 	node        *Node          // what made the tensor; nil for leaves
@@ -22,6 +22,7 @@ type Variable struct {
 	changes     int            // how often an operator in place has given the tensor another node
 	fixed       bool           // of a function of the program's, which has made it as a view: it must not be written to
 	listeners   *listeners     // of a leaf
+	inferred    bool           // of a tensor that was made in inference mode
 }
 
 // Retain is part of tensor.History.
@@ -52,11 +53,11 @@ func (v *Variable) Release() {
 }
 
 // Describe is part of tensor.History.
-func (v *Variable) Describe() (call string, wanted bool) {
+func (v *Variable) Describe() (call string, needed bool) {
 	if v.node != nil {
 		call = v.node.name
 	}
-	return call, v.requires
+	return call, v.wanted()
 }
 
 // variableOf is the history of a tensor, nil for a plain one.
@@ -74,6 +75,7 @@ func track(t *tensor.Tensor) *Variable {
 	if v == nil {
 		v = new(Variable)
 		v.refs.Store(1)
+		v.inferred = inferred(t)
 		t.SetHistory(v)
 	}
 	return v
@@ -82,7 +84,11 @@ func track(t *tensor.Tensor) *Variable {
 // wanted tells whether a tensor's gradient is wanted, by a leaf or by what it was made of.
 func wanted(t *tensor.Tensor) bool {
 	v := variableOf(t)
-	return v != nil && (v.requires || v.node != nil || v.view != nil && wanted(v.view.base))
+	return v != nil && v.wanted()
+}
+
+func (v *Variable) wanted() bool {
+	return v.requires || v.node != nil || v.view != nil && v.view.root.wanted()
 }
 
 // differentiable tells whether tensors of t's dtype have gradients.
@@ -110,17 +116,41 @@ func edgeTo(t *tensor.Tensor) Edge {
 	if v == nil {
 		return Edge{}
 	}
-	if v.view != nil {
-		v.view.renew(v, t)
+	_ = v.settle(t) // who uses the tensor in a call hears of it from begin
+	return v.edge(t)
+}
+
+// settled is edgeTo for who is to hear that t is one of several views whose base has changed.
+func settled(t *tensor.Tensor) (Edge, error) {
+	v := variableOf(t)
+	if v == nil {
+		return Edge{}, nil
 	}
-	switch {
-	case v.node != nil:
-		v.node.retain()
-		return Edge{v.node, v.output}
-	case v.requires:
+	if err := v.settle(t); err != nil {
+		return Edge{}, err
+	}
+	return v.edge(t), nil
+}
+
+// edge is edgeTo for the tensor t with history v, whose node is that of what it views now.
+func (v *Variable) edge(t *tensor.Tensor) Edge {
+	if n, output := v.made(); n != nil {
+		return Edge{n, output}
+	}
+	if v.requires {
 		return Edge{v.accumulates(t), 0}
 	}
 	return Edge{}
+}
+
+// made is the node that made the tensor, with a reference, and which of its results the tensor is; nil for leaves.
+func (v *Variable) made() (*Node, int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.node != nil {
+		v.node.retain()
+	}
+	return v.node, v.output
 }
 
 // accumulates is the node that adds gradients to the leaf t's.
@@ -139,15 +169,30 @@ func (v *Variable) accumulates(t *tensor.Tensor) *Node {
 
 // become makes the tensor result output of node n, whose reference it takes over.
 func (v *Variable) become(n *Node, output int) {
-	old := v.node
-	v.node, v.output, v.requires = n, output, false
+	v.mu.Lock()
+	old := v.swap(n, output)
 	v.changes++
+	v.mu.Unlock()
+	v.leave(old)
+}
+
+// swap is become under the lock. It returns the node that made the tensor before.
+func (v *Variable) swap(n *Node, output int) (old *Node) {
+	old = v.node
+	v.node, v.output, v.requires = n, output, false
+	if v.retains && n != nil {
+		n.remember(v)
+	}
+	return old
+}
+
+// leave gives up the node that made the tensor before.
+func (v *Variable) leave(old *Node) {
 	if old == nil {
 		return
 	}
 	if v.retains {
 		old.forget(v)
-		n.remember(v)
 	}
 	old.Release()
 }

@@ -1,9 +1,13 @@
 package autograd
 
 import (
+	"slices"
+
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -47,19 +51,30 @@ func (again replay) then(at int, next replay, i int) replay {
 // viewed is what a view knows of the tensor that it views, which is no view itself.
 type viewed struct {
 	base    *tensor.Tensor
+	root    *Variable // the history of base
 	again   replay
 	at      int // which of the views that again makes it is
 	name    string
-	several bool // one of several views that an operator made at once
-	changes int  // of the base when the view got its node
+	several bool  // one of several views that an operator made at once
+	version int64 // of the storage when the view got its node
+	changes int   // of the base at that time
 }
+
+// see notes that the view's node is that of its base as it is.
+func (w *viewed) see() { w.version, w.changes = w.base.Storage().Version(), w.root.changes }
 
 // views is finish for views, which have no history but their own, or for the tensor itself, viewed in place.
 func (r *call) views(err error, results ...*tensor.Tensor) bool {
 	r.view = r.out != nil
+	if r.mark != 0 && err == nil && !r.view {
+		for _, t := range results {
+			t.SetHistory(r.mark)
+		}
+		return false
+	}
 	for _, t := range results {
 		if t != nil && t.History() != nil && !r.view {
-			t.SetHistory(nil)
+			forgetHistory(t)
 		}
 	}
 	return r.finish(err, results...)
@@ -71,7 +86,7 @@ func (r *call) watch(self *tensor.Tensor, again replay, results ...*tensor.Tenso
 		variableOf(self).turn(again)
 		return
 	}
-	origin := likeOf(self)
+	origin := placeOf(self)
 	for i, t := range results {
 		if differentiable(t) {
 			variableOf(t).watch(self, again, i, r.node.name, len(results) > 1)
@@ -90,24 +105,57 @@ func (v *Variable) watch(t *tensor.Tensor, again replay, i int, name string, sev
 	} else {
 		w.base = t.Alias()
 	}
-	w.changes = variableOf(w.base).changes
+	w.root = variableOf(w.base)
+	w.see()
 	v.view = w
 }
 
 // turn notes that the tensor with history v has got another geometry in place: where it is a view, it is another one of its base.
 func (v *Variable) turn(next replay) {
 	if w := v.view; w != nil {
+		v.mu.Lock()
 		w.again, w.at = w.again.then(w.at, next, 0), 0
+		v.mu.Unlock()
 	}
 }
 
-// unview is the gradient of what was viewed: what comes from the views in their places, added up where they overlap, and zeros
-// elsewhere.
-func (s *steps) unview(origin like, grads []*tensor.Tensor, again replay) *tensor.Tensor {
+// place is how a tensor lies in memory, for what stands in for it when its views are made again: strides are nil where they are
+// those of a contiguous one, or elements share memory.
+type place struct {
+	like
+	strides []int64
+}
+
+func placeOf(t *tensor.Tensor) place {
+	p := place{like: likeOf(t)}
+	if !t.IsContiguous() && !iter.SelfOverlaps(t) {
+		p.strides = slices.Clone(t.Strides())
+	}
+	return p
+}
+
+// empty is a tensor that lies as p does.
+func (s *steps) empty(c aten.Ctx, p *place) *tensor.Tensor {
+	if p.strides == nil {
+		return s.keep(c.Empty(nil, slices.Clone(p.sizes()), p.dtype, tensor.NoLayout, p.device, shape.Contiguous))
+	}
+	return s.keep(c.EmptyStrided(slices.Clone(p.sizes()), slices.Clone(p.strides), p.dtype, tensor.NoLayout, p.device))
+}
+
+// laid is a copy of t that lies as p does.
+func (s *steps) laid(c aten.Ctx, t *tensor.Tensor, p *place) *tensor.Tensor {
+	made := s.empty(c, p)
+	s.check(c.Copy(made, t, false))
+	return made
+}
+
+// unview is the gradient of what was viewed: what comes from the views in their places, and zeros elsewhere.
+func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tensor.Tensor {
 	r, err := begin(s.c, "backward", "ViewBackwardBackward0", nil, grads...)
 	s.check(err)
 	defer r.abandon()
-	made := s.keep(r.c.Zeros(nil, origin.sizes(), origin.dtype, tensor.NoLayout, origin.device))
+	made := s.empty(r.c, &origin)
+	s.check(r.c.Zero(made))
 	for i, part := range s.keepAll(again(r.c, made)) {
 		if grads[i] == nil {
 			continue
@@ -120,24 +168,33 @@ func (s *steps) unview(origin like, grads []*tensor.Tensor, again replay) *tenso
 		s.check(err)
 	}
 	if r.finish(nil, made) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.keepAll(again(s.c, s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))))[i]
-		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keepAll(again(s.c, s.laid(s.c, s.grad(0), &origin)))[i] }
 	}
 	return made
 }
 
-// renew gives a view the node that follows from its base, where that has changed.
-func (w *viewed) renew(v *Variable, t *tensor.Tensor) {
-	base := variableOf(w.base)
-	if w.changes == base.changes {
-		return
+// settle gives a view the node that follows from its base, where that has changed since. One of several views has none then.
+func (v *Variable) settle(t *tensor.Tensor) error {
+	w := v.view
+	if w == nil {
+		return nil
 	}
-	w.changes = base.changes
-	if !wanted(w.base) {
-		return
+	v.mu.Lock()
+	if w.version == w.base.Storage().Version() && w.changes == w.root.changes || v.node == nil && !w.root.wanted() {
+		v.mu.Unlock()
+		return nil
 	}
-	origin, again := likeOf(w.base), w.again
+	if w.several {
+		defer v.mu.Unlock()
+		name := w.name
+		if v.node != nil {
+			name = v.node.call()
+		}
+		return status.Runtimef("Output %d of %s is a view and its base or another view of its base has been modified inplace. This view is the output of a function that "+
+			"returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.", v.output, name)
+	}
+	w.see()
+	origin, again := placeOf(w.base), w.again
 	if at := w.at; at > 0 {
 		again = func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(w.again.only(c, base, at))
@@ -149,39 +206,41 @@ func (w *viewed) renew(v *Variable, t *tensor.Tensor) {
 	}
 	n := newNode(name, 1)
 	n.recorded()
-	n.edges[0], n.number = edgeTo(w.base), numbers.Add(1)
+	n.edges[0], n.number = w.root.edge(w.base), numbers.Add(1)
 	n.results(t)
 	n.formula = func(s *steps, _ int) *tensor.Tensor {
 		return s.unview(origin, s.given, again)
 	}
-	v.become(n, 0)
+	old := v.swap(n, 0)
+	v.mu.Unlock()
+	v.leave(old)
+	return nil
 }
 
 // rebase makes the tensor that the view t views the result of a node: one that puts into the place of the view what n, which
 // wrote to it, made of it. v is the view's history.
-func (w *viewed) rebase(c aten.Ctx, v *Variable, t *tensor.Tensor, n *Node) {
-	base := variableOf(w.base)
+func (w *viewed) rebase(v *Variable, t *tensor.Tensor, n *Node) {
 	whole := newNode("CopySlices", len(n.edges))
 	whole.recorded()
 	whole.number = numbers.Add(1)
 	whole.results(w.base)
-	whole.edges[0] = edgeTo(w.base)
+	whole.edges[0] = w.root.edge(w.base)
 	for i := 1; i < len(n.edges); i++ {
 		if e := n.edges[i]; e.Node != nil {
 			e.Node.retain()
 			whole.edges[i] = e
 		}
 	}
-	again, at := w.again, w.at
-	whole.formula = func(s *steps, i int) *tensor.Tensor { return s.slices(n, again, at, i) }
+	again, at, origin := w.again, w.at, placeOf(w.base)
+	whole.formula = func(s *steps, i int) *tensor.Tensor { return s.slices(n, again, at, &origin, i) }
 	whole.inner = n
-	base.become(whole, 0)
-	w.renew(v, t)
+	w.root.become(whole, 0)
+	_ = v.settle(t) // it is none of several, which must not be written to
 }
 
 // slices is the gradient of operand i of CopySlices, whose inner node is n.
-func (s *steps) slices(n *Node, again replay, at, i int) *tensor.Tensor {
-	grad := s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))
+func (s *steps) slices(n *Node, again replay, at int, origin *place, i int) *tensor.Tensor {
+	grad := s.laid(s.c, s.grad(0), origin)
 	part := s.keep(again.only(s.c, grad, at))
 	if s.inner == nil {
 		s.inner = &steps{c: s.c, node: n, given: []*tensor.Tensor{s.keep(s.c.Clone(part, shape.Contiguous))}, record: s.record}
@@ -197,24 +256,24 @@ func (s *steps) slices(n *Node, again replay, at, i int) *tensor.Tensor {
 	if of == nil {
 		of = s.keep(s.c.ZerosLike(part, part.DType(), tensor.NoLayout, device.None, shape.Preserve))
 	}
-	return s.spliced(grad, of, again, at)
+	return s.spliced(grad, of, again, at, origin)
 }
 
 // spliced is a copy of t in which view number at is what is given.
-func (s *steps) spliced(t, given *tensor.Tensor, again replay, at int) *tensor.Tensor {
+func (s *steps) spliced(t, given *tensor.Tensor, again replay, at int, origin *place) *tensor.Tensor {
 	r, err := begin(s.c, "backward", "CopySlicesBackward0", nil, t, given)
 	s.check(err)
 	defer r.abandon()
-	made := s.keep(r.c.Clone(t, shape.Contiguous))
+	made := s.laid(r.c, t, origin)
 	s.check(r.c.Copy(s.keep(again.only(r.c, made, at)), given, false))
 	if r.finish(nil, made) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			grad := s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))
+			grad := s.laid(s.c, s.grad(0), origin)
 			part := s.keep(again.only(s.c, grad, at))
 			if i == 1 {
 				return part
 			}
-			return s.spliced(grad, s.zerosLike(part), again, at)
+			return s.spliced(grad, s.zerosLike(part), again, at, origin)
 		}
 	}
 	return made
@@ -224,7 +283,7 @@ func (s *steps) spliced(t, given *tensor.Tensor, again replay, at int) *tensor.T
 func recordDetach(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	t, err := c.Past(tensor.Gradient).Detach(self)
 	if err == nil {
-		t.SetHistory(nil)
+		forgetHistory(t)
 	}
 	return t, err
 }

@@ -27,7 +27,11 @@ func ViewDtype(self *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 }
 
 // Detach is another tensor over the same memory.
-func Detach(self *tensor.Tensor) (*tensor.Tensor, error) { return self.Alias(), nil }
+func Detach(self *tensor.Tensor) (*tensor.Tensor, error) {
+	t := self.Alias()
+	t.SetApart()
+	return t, nil
+}
 
 // Reshape gives self another shape, copying only where no view has it.
 func Reshape(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {

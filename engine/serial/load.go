@@ -412,7 +412,16 @@ func (l *loader) rebuild(c *pickle.Call) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tensor.New(l.op, s.storage, d, size, stride, offset)
+	t, err := tensor.New(l.op, s.storage, d, size, stride, offset)
+	return wanting(t, err, args, 4)
+}
+
+// wanting is a tensor whose gradient is wanted where argument i says so.
+func wanting(t *tensor.Tensor, err error, args []any, i int) (*tensor.Tensor, error) {
+	if err == nil && i < len(args) && args[i] == true && (t.DType().IsFloatingPoint() || t.DType().IsComplex()) && tensor.WantGradient != nil {
+		tensor.WantGradient(t)
+	}
+	return t, err
 }
 
 // checkMetadata refuses tensors whose bytes do not hold their values.
@@ -450,7 +459,8 @@ func (l *loader) meta(c *pickle.Call) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tensor.EmptyStrided(l.op, size, stride, d, device.Device{Type: device.Meta, Index: -1})
+	t, err := tensor.EmptyStrided(l.op, size, stride, d, device.Device{Type: device.Meta, Index: -1})
+	return wanting(t, err, args, 3)
 }
 
 // whole gives the number of the tensor over all of a storage, and whether the storage is typed.

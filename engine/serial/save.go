@@ -201,11 +201,11 @@ func (s *saver) tensor(i int64) (any, error) {
 	var v any
 	switch k := s.kept[t.Storage()]; {
 	case t.IsMeta():
-		v = call(rebuildMeta, dtypeName(d), size, stride, false)
+		v = call(rebuildMeta, dtypeName(d), size, stride, t.GradientWanted())
 	case k.dtype == dtype.None:
-		v = call(rebuildTensorV3, k.persistent(), k.offset(t), size, stride, false, call(orderedDict), dtypeName(d))
+		v = call(rebuildTensorV3, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict), dtypeName(d))
 	default:
-		v = call(rebuildTensorV2, k.persistent(), k.offset(t), size, stride, false, call(orderedDict))
+		v = call(rebuildTensorV2, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict))
 	}
 	s.made[int(i)] = v
 	return v, nil

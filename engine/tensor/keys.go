@@ -60,6 +60,30 @@ func (t *Tensor) SetHistory(h History) {
 	}
 }
 
+// WantGradient makes a tensor a leaf whose gradient is wanted. The layer of gradients sets it.
+var WantGradient func(t *Tensor)
+
+// GradientWanted tells whether the tensor's gradient is wanted.
+func (t *Tensor) GradientWanted() bool {
+	if t.kind.history == nil {
+		return false
+	}
+	call, wanted := t.kind.history.Describe()
+	return wanted || call != ""
+}
+
+// SetApart notes that detach() gave the tensor: others over its memory have another history.
+func (t *Tensor) SetApart() { t.kind.apart = true }
+
+// Apart tells whether detach() gave it.
+func (t *Tensor) Apart() bool { return t.kind.apart }
+
+// Silence has writes to the tensor not counted.
+func (t *Tensor) Silence() { t.kind.silent = true }
+
+// Silent tells whether writes to the tensor are not counted.
+func (t *Tensor) Silent() bool { return t.kind.silent }
+
 // Plain is an alias without a history.
 func (t *Tensor) Plain() *Tensor {
 	a := t.Alias()
@@ -73,6 +97,8 @@ func (t *Tensor) State() any { return t.kind.state }
 // kind is what a tensor is beside its storage, dtype and geometry. A recycled tensor gets a new one in one assignment.
 type kind struct {
 	layout  Layout
+	apart   bool // detach() gave it: others over its memory have another history
+	silent  bool // writes to it are not counted
 	wrapped bool // a wrapped number: stands for a plain number in promotion
 	beyond  bool // it is an integer beyond int64, whose bits are those of an unsigned one
 	keys    Keys

@@ -498,6 +498,15 @@ static const lt_operator overloads_set_grad[] = {
     {"setGrad", arguments_set_grad, NULL, 2, 2, 0, -1, {{call_set_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_set_data_(const lt_value *a, lt_value *r) { (void)r; return tensor_set_data_(a[0].tensor, a[1].tensor); }
+static const lt_argument arguments_set_data_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"data", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_set_data_[] = {
+    {"setData_", arguments_set_data_, NULL, 2, 2, 0, -1, {{call_set_data_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_retain_grad(const lt_value *a, lt_value *r) { (void)r; return tensor_retain_grad(a[0].tensor); }
 static const lt_argument arguments_retain_grad[] = {
     {"input", LT_TENSOR, 0, {0}},
@@ -611,15 +620,15 @@ static const lt_operator overloads_is_anomaly_check_nan_enabled[] = {
     {"isAnomalyCheckNanEnabled", NULL, results_is_anomaly_check_nan_enabled, 0, 0, 1, -1, {{call_is_anomaly_check_nan_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_handle(const lt_value *a, lt_value *r) { return tensor_handle(a[0].tensor, &r[0].tensor); }
-static const lt_argument arguments_handle[] = {
+static tensor_status call_new_handle(const lt_value *a, lt_value *r) { return tensor_new_handle(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_new_handle[] = {
     {"input", LT_TENSOR, 0, {0}},
 };
-static const lt_argument results_handle[] = {
+static const lt_argument results_new_handle[] = {
     {"out", LT_TENSOR, 0, {0}},
 };
-static const lt_operator overloads_handle[] = {
-    {"handle", arguments_handle, results_handle, 1, 1, 1, -1, {{call_handle, NULL}, {NULL, NULL}, {NULL, NULL}}},
+static const lt_operator overloads_new_handle[] = {
+    {"newHandle", arguments_new_handle, results_new_handle, 1, 1, 1, -1, {{call_new_handle, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_grad(const lt_value *a, lt_value *r) { return tensor_is_grad(a[0].tensor, a[1].tensor, &r[0].b); }
@@ -632,6 +641,28 @@ static const lt_argument results_is_grad[] = {
 };
 static const lt_operator overloads_is_grad[] = {
     {"isGrad", arguments_is_grad, results_is_grad, 2, 2, 1, -1, {{call_is_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_untracked(const lt_value *a, lt_value *r) { return tensor_untracked(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_untracked[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_untracked[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_untracked[] = {
+    {"untracked", arguments_untracked, results_untracked, 1, 1, 1, -1, {{call_untracked, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_inference(const lt_value *a, lt_value *r) { return tensor_is_inference(a[0].tensor, &r[0].b); }
+static const lt_argument arguments_is_inference[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_is_inference[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_inference[] = {
+    {"isInference", arguments_is_inference, results_is_inference, 1, 1, 1, -1, {{call_is_inference, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_eq(const lt_value *a, lt_value *r) { return tensor_eq(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -2206,6 +2237,20 @@ static const lt_argument results_fft_rfftfreq[] = {
 };
 static const lt_operator overloads_fft_rfftfreq[] = {
     {"fft.rfftfreq", arguments_fft_rfftfreq, results_fft_rfftfreq, 5, 2, 1, -1, {{call_fft_rfftfreq, NULL}, {NULL, NULL}, {call_fft_rfftfreq_out, NULL}}},
+};
+
+static tensor_status call_signal_pad(const lt_value *a, lt_value *r) { return tensor_signal_pad(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
+static const lt_argument arguments_signal_pad[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"before", LT_INT, 0, {0}},
+    {"after", LT_INT, 0, {0}},
+    {"mode", LT_STR, LT_HAS_DEFAULT, {.text = "reflect"}},
+};
+static const lt_argument results_signal_pad[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_pad[] = {
+    {"signalPad", arguments_signal_pad, results_signal_pad, 4, 4, 1, -1, {{call_signal_pad, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_stft(const lt_value *a, lt_value *r) { return tensor_stft(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].tensor, a[5].i, a[6].text, a[7].i, (int32_t)a[8].i, (int32_t)a[9].i, (int32_t)a[10].i, &r[0].tensor); }
@@ -5338,6 +5383,22 @@ static const lt_argument results_is_grad_enabled[] = {
 };
 static const lt_operator overloads_is_grad_enabled[] = {
     {"isGradEnabled", NULL, results_is_grad_enabled, 0, 0, 1, -1, {{call_is_grad_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_set_inference_mode(const lt_value *a, lt_value *r) { (void)r; return tensor_set_inference_mode(a[0].i); }
+static const lt_argument arguments_set_inference_mode[] = {
+    {"enabled", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_set_inference_mode[] = {
+    {"setInferenceMode", arguments_set_inference_mode, NULL, 1, 1, 0, -1, {{call_set_inference_mode, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_inference_mode_enabled(const lt_value *a, lt_value *r) { (void)a; return tensor_is_inference_mode_enabled(&r[0].b); }
+static const lt_argument results_is_inference_mode_enabled[] = {
+    {"out", LT_BOOL, 0, {0}},
+};
+static const lt_operator overloads_is_inference_mode_enabled[] = {
+    {"isInferenceModeEnabled", NULL, results_is_inference_mode_enabled, 0, 0, 1, -1, {{call_is_inference_mode_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_parse_device(const lt_value *a, lt_value *r) { return tensor_parse_device(a[0].text, &r[0].device); }
@@ -9453,6 +9514,7 @@ const lt_entry lt_entries[] = {
     {"gradFnName", overloads_grad_fn_name, 1, LT_AS_FUNCTION},
     {"grad", overloads_grad, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"setGrad", overloads_set_grad, 1, LT_AS_FUNCTION},
+    {"setData_", overloads_set_data_, 1, LT_AS_FUNCTION},
     {"retainGrad", overloads_retain_grad, 1, LT_AS_FUNCTION},
     {"retainsGrad", overloads_retains_grad, 1, LT_AS_FUNCTION},
     {"detach_", overloads_detach_, 1, LT_AS_FUNCTION},
@@ -9465,8 +9527,10 @@ const lt_entry lt_entries[] = {
     {"setDetectAnomaly", overloads_set_detect_anomaly, 1, LT_AS_FUNCTION},
     {"isAnomalyEnabled", overloads_is_anomaly_enabled, 1, LT_AS_FUNCTION},
     {"isAnomalyCheckNanEnabled", overloads_is_anomaly_check_nan_enabled, 1, LT_AS_FUNCTION},
-    {"handle", overloads_handle, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"newHandle", overloads_new_handle, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"isGrad", overloads_is_grad, 1, LT_AS_FUNCTION},
+    {"untracked", overloads_untracked, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"isInference", overloads_is_inference, 1, LT_AS_FUNCTION},
     {"eq", overloads_eq, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"ne", overloads_ne, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"notEqual", overloads_not_equal, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
@@ -9567,6 +9631,7 @@ const lt_entry lt_entries[] = {
     {"fft.ifftshift", overloads_fft_ifftshift, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"fft.fftfreq", overloads_fft_fftfreq, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"fft.rfftfreq", overloads_fft_rfftfreq, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signalPad", overloads_signal_pad, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"stft", overloads_stft, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"istft", overloads_istft, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"save", overloads_save, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -9786,6 +9851,8 @@ const lt_entry lt_entries[] = {
     {"getDefaultDevice", overloads_get_default_device, 1, LT_AS_FUNCTION},
     {"setGradEnabled", overloads_set_grad_enabled, 1, LT_AS_FUNCTION},
     {"isGradEnabled", overloads_is_grad_enabled, 1, LT_AS_FUNCTION},
+    {"setInferenceMode", overloads_set_inference_mode, 1, LT_AS_FUNCTION},
+    {"isInferenceModeEnabled", overloads_is_inference_mode_enabled, 1, LT_AS_FUNCTION},
     {"parseDevice", overloads_parse_device, 1, LT_AS_FUNCTION},
     {"setNumThreads", overloads_set_num_threads, 1, LT_AS_FUNCTION},
     {"getNumThreads", overloads_get_num_threads, 1, LT_AS_FUNCTION},

@@ -64,7 +64,7 @@ def taken(handle_array, i):
 
 def handed(tensor):
     """A handle to a tensor for the library to keep."""
-    made = _f.handle(tensor)
+    made = _f.new_handle(tensor)
     handle, made._h = made._h, 0
     return handle
 

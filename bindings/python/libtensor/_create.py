@@ -287,12 +287,12 @@ def is_complex(input):
 
 @_direct.open_to_overrides
 def is_inference(input):
-    """False: nothing records what happens to a tensor.
+    """Whether a tensor was made in inference_mode().
 
     >>> torch.is_inference(torch.ones(1))
     False
     """
-    return checked(input, "is_inference", "input").is_inference()
+    return _f.is_inference(checked(input, "is_inference", "input"))
 
 
 @_direct.open_to_overrides

@@ -50,6 +50,14 @@ class Tensor:
     def output_nr(self):
         return _f.output_nr(self)
 
+    def is_inference(self):
+        """Whether the tensor was made in inference_mode().
+
+        >>> torch.ones(1).is_inference()
+        False
+        """
+        return _f.is_inference(self)
+
     @property
     def _version(self):
         return _f.get_version(self)

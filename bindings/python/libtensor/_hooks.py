@@ -196,8 +196,8 @@ def disable_saved_tensors_hooks(error_message):
 
 
 class register_multi_grad_hook:
-    """Has fn called when the gradients of several tensors have been computed: with all of them, None for those that have none, once
-    all have come (mode="all"), or with the first (mode="any"). remove() removes the hook."""
+    """Has fn called when the gradients of several tensors have been computed: with all of them once all have come (mode="all"), or in
+    each run with the first (mode="any"). remove() removes the hook."""
 
     def __new__(cls, tensors, fn, *, mode="all"):
         if mode not in ("all", "any"):
@@ -212,6 +212,8 @@ class register_multi_grad_hook:
 
     def hook(self, i):
         def came(grad):
+            if i in self.came:  # of an earlier run
+                self.came = {}
             self.came[i] = grad
             if self.mode == "any":
                 if len(self.came) == 1:

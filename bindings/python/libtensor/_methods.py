@@ -22,7 +22,7 @@ from . import (
 from . import gen_functions as _f
 from ._extend import extends
 from ._owner import untyped
-from ._tensor import Tensor, as_object, checked
+from ._tensor import Tensor, as_leaf, as_object, checked
 
 
 def given_to(cls, tensor):
@@ -119,12 +119,12 @@ class Tensor:
 
     @property
     def data(self):
-        return _f.detach(self)
+        return _f.untracked(self)
 
     @data.setter
     def data(self, value):
         self._kept = None
-        _f.set_(self, value)
+        _f.set_data_(self, value)
 
     def storage(self):
         """The storage as elements of the tensor's dtype: one object for all tensors of a dtype that share it.
@@ -202,19 +202,35 @@ class Tensor:
         with _overrides.disabled():
             made = _sharing.reduce_tensor(self) if _sharing.spawning() else _serialize.reduce(self)
         kind = type(self)
-        return *(made if kind is Tensor else (as_object, (kind, *made))), self.__dict__ or None
+        made = made if kind is Tensor else (as_object, (kind, *made))
+        if self.requires_grad:
+            if _sharing.spawning() and not self.is_leaf:
+                raise RuntimeError(
+                    "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process "
+                    "boundaries. "
+                    "If you just want to transfer the data, call detach() on the tensor before serializing"
+                )
+            made = as_leaf, made
+        return *made, self.__dict__ or None
 
     def __copy__(self):
-        made = self.as_subclass(type(self))
+        made = self.detach().as_subclass(type(self)).requires_grad_(self.requires_grad)
         made.__dict__.update(self.__dict__)
         return made
 
     def __deepcopy__(self, memo):
         if id(self) in memo:
             return memo[id(self)]
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment; "
+                f"this one was made by {self.grad_fn.name()}: copy its detach()"
+            )
         with _overrides.disabled():
-            made = _serialize.deepcopy(self, memo).as_subclass(type(self))
+            made = _serialize.deepcopy(self, memo).as_subclass(type(self)).requires_grad_(self.requires_grad)
         memo[id(self)] = made
+        if self.grad is not None:
+            made.grad = copy.deepcopy(self.grad, memo)
         made.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return made
 

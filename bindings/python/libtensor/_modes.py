@@ -1,7 +1,6 @@
 """Modes that scripts for PyTorch set. Those of gradients are the library's; the others are remembered and answered, and change nothing
 here: results are the same on every run, and products are computed in the precision of their dtype."""
 
-import threading
 from contextlib import ContextDecorator
 from ctypes import c_bool, c_void_p
 from functools import wraps
@@ -17,25 +16,27 @@ def is_generator_function(function):
     return bool(getattr(getattr(function, "__code__", None), "co_flags", 0) & GENERATOR)
 
 
-class State(threading.local):
-    inference = False
-
-
-state = State()
 c_is_grad_enabled = bind("tensor_is_grad_enabled", c_void_p)
 c_set_grad_enabled = bind("tensor_set_grad_enabled", c_bool)
+c_is_inference_mode_enabled = bind("tensor_is_inference_mode_enabled", c_void_p)
+c_set_inference_mode = bind("tensor_set_inference_mode", c_bool)
 
 
-def is_grad_enabled():
-    """Whether operations are recorded for gradients, which no_grad, enable_grad and set_grad_enabled set for the calling thread; True
-    when it starts."""
+def asked(function):
+    """What a C function tells of the calling thread."""
     cell = cells.pop() if cells else Cell()
-    status = c_is_grad_enabled(cell.address)
+    status = function(cell.address)
     if status:
         raise failure(status)
     enabled = cell.b
     cells.append(cell)
     return enabled
+
+
+def is_grad_enabled():
+    """Whether operations are recorded for gradients, which no_grad, enable_grad and set_grad_enabled set for the calling thread; True
+    when it starts."""
+    return asked(c_is_grad_enabled)
 
 
 def enable(grad):
@@ -86,12 +87,11 @@ class GradMode(ContextDecorator):
         return generate
 
     def __enter__(self):
-        entered.begin(self, (is_grad_enabled(), state.inference))
+        entered.begin(self, is_grad_enabled())
         enable(self.enabled)
 
     def __exit__(self, *_):
-        grad, state.inference = entered.end(self)
-        enable(grad)
+        enable(entered.end(self))
 
 
 class no_grad(GradMode):
@@ -131,7 +131,8 @@ class set_grad_enabled(GradMode):
 
 
 class inference_mode(GradMode):
-    """As no_grad, and is_inference_mode_enabled() gives True; inference_mode(False) is the opposite of both."""
+    """As no_grad; and the tensors that are made under it take no part in recorded operations, nor are they written to, outside of it.
+    inference_mode(False) ends both."""
 
     def __new__(cls, mode=True):
         made = object.__new__(cls)
@@ -143,12 +144,24 @@ class inference_mode(GradMode):
         return inference_mode(self.mode)
 
     def __enter__(self):
-        super().__enter__()
-        state.inference = self.mode
+        entered.begin(self, (is_grad_enabled(), is_inference_mode_enabled()))
+        infer(self.mode)
+
+    def __exit__(self, *_):
+        grad, inference = entered.end(self)
+        infer(inference)
+        enable(grad)
+
+
+def infer(mode):
+    status = c_set_inference_mode(mode)
+    if status:
+        raise failure(status)
 
 
 def is_inference_mode_enabled():
-    return state.inference
+    """Whether the calling thread is in inference_mode()."""
+    return asked(c_is_inference_mode_enabled)
 
 
 class autocast(ContextDecorator):
@@ -232,3 +245,16 @@ def set_num_interop_threads(n):
 
 def get_num_interop_threads():
     return settings["interop_threads"]
+
+
+class set_multithreading_enabled(ContextDecorator):
+    """Accepted: gradients are computed on the thread that asks for them."""
+
+    def __init__(self, mode):
+        self.mode = mode
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *_):
+        pass

@@ -55,6 +55,12 @@ def as_object(kind, make, args):
     return make(*args).as_subclass(kind)
 
 
+@_forked.rebuilds
+def as_leaf(make, args):
+    """The tensor of a pickle whose gradient is wanted."""
+    return make(*args).requires_grad_()
+
+
 class Tensor(_direct.TensorBase):
     """A multi-dimensional array of elements of one dtype. `Tensor(2, 3)` and `Tensor([1, 2])` make one of the default dtype."""
 
@@ -184,10 +190,6 @@ class Tensor(_direct.TensorBase):
     is_quantized = is_mkldnn = is_nested = False
     is_mps = is_xpu = is_xla = is_ipu = is_hpu = is_mtia = is_maia = is_vulkan = False
     name = None
-
-    def is_inference(self):
-        """False: nothing records what happens to a tensor."""
-        return False
 
     def is_distributed(self):
         return False

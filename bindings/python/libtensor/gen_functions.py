@@ -560,6 +560,13 @@ def set_grad(input, grad):
     """Gives `input` another gradient, of its dtype, device and shape, whose memory it shares; none where `grad` is absent."""
 
 
+@_operator("set_data_")
+def set_data_(input, data):
+    """Makes `input` the tensor that `data` is, of its dtype, device, shape and memory, and leaves it the history that it has. Where its
+    gradient is wanted, `data` must be floating-point or complex. What was recorded with a leaf has the new elements from then on.
+    """
+
+
 @_operator("retain_grad")
 def retain_grad(input):
     """Has `backward` keep the gradient of `input`, which is no leaf, too. Leaves keep theirs anyway."""
@@ -757,14 +764,28 @@ def set_anomaly_watcher(watcher, context):
     """
 
 
-@_operator("handle")
-def handle(input):
+@_operator("new_handle")
+def new_handle(input):
     """Another handle to `input`, which shares its memory and its history, and has the geometry that it has now."""
 
 
 @_operator("is_grad")
 def is_grad(input, other):
     """Whether `other` is the gradient of `input` as `grad` gives it: over the same memory, and of the same geometry."""
+
+
+@_operator("untracked")
+def untracked(input):
+    """`input` without its history, over the same memory: what operators write to it is not counted, so that what recorded calls saved
+    counts as unchanged.
+    """
+
+
+@_operator("is_inference")
+def is_inference(input):
+    """Whether `input` was made in inference mode, or is a view of such a tensor: recorded calls do not save it, and outside of that
+    mode it is not written to.
+    """
 
 
 @_operator("eq")
@@ -1664,6 +1685,16 @@ def fft_c2r(input, dim, size, scale=1.0):
 
     >>> torch.fft.irfft(torch.tensor([1+0j, 1, 1]))
     tensor([1., 0., 0., 0.])
+    """
+
+
+@_operator("signal_pad")
+def signal_pad(input, before, after, mode="reflect"):
+    """`input` with `before` and `after` elements more along its last dimension: its reflection at the ends, zeros (constant), the ends repeated (replicate), or the other
+    end (circular); what `stft` pads with.
+
+    >>> torch.stft(torch.tensor([1., 2, 3]), 2, 1, return_complex=True)[0].real
+    tensor([3., 3., 5., 5.])
     """
 
 
@@ -3862,9 +3893,21 @@ def is_grad_enabled():
     """Whether operations of the calling thread are recorded for gradients: true when a thread starts."""
 
 
+@_operator("set_inference_mode")
+def set_inference_mode(enabled):
+    """Begins inference mode for the calling thread, or ends it: operations are not recorded for gradients, and the tensors that they
+    make take no part in recorded ones. Sets set_grad_enabled to the opposite.
+    """
+
+
+@_operator("is_inference_mode_enabled")
+def is_inference_mode_enabled():
+    """Whether the calling thread is in inference mode."""
+
+
 @_operator("parse_device")
 def parse_device(text):
-    """Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available."""
+    """Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen."""
 
 
 @_operator("set_num_threads")
@@ -5840,7 +5883,7 @@ def view(input, size=None, dtype=None, *more):
     Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
 
     view(Tensor input, dtype dtype)
-    The same bytes as elements of another dtype. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
+    The same bytes as elements of another dtype, without a history. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
     the other strides and the storage offset must divide.
 
     >>> torch.arange(4).view(2, 2)

@@ -243,17 +243,44 @@ def test_second_order_through_a_changed_view():
     assert close(torch.autograd.grad(g.sum(), w)[0], [100])
 
 
-def test_plain_memory_with_several_owners_gets_no_history():
-    a = leaf(1, 2, 3)
-    x = torch.zeros(3, dtype=torch.float64)
-    view = x[1:]
-    for written in (view, x):
-        with pytest.raises(NotImplementedError, match=r"shares its memory with others"):
-            written.copy_(a[: written.numel()])
-    assert x.tolist() == [0, 0, 0]
-    del view, written
-    x[1:] = a[1:]
-    assert close(torch.autograd.grad(x.sum(), a)[0], [0, 1, 1])
+def test_plain_views_follow_the_history_of_their_memory():
+    w = leaf(2, 3)
+    base = torch.ones(2, 3, dtype=torch.float64)
+    row, column, turned = base[0, :2], base[:, 0], base.t()
+    row.mul_(w)
+    assert [t.requires_grad for t in (base, row, column, turned)] == [True] * 4 and base.tolist() == [[2, 3, 1], [1, 1, 1]]
+    assert (base.grad_fn.name(), row.grad_fn.name()) == ("CopySlices", "AsStridedBackward0")
+    assert close(torch.autograd.grad((base * base).sum(), w, retain_graph=True)[0], [4, 6])
+    assert close(torch.autograd.grad(column.sum(), w, retain_graph=True)[0], [1, 0])
+    assert close(torch.autograd.grad((turned * 2).sum(), w)[0], [2, 2])
+    parts = torch.arange(6.0, dtype=torch.float64)[2:]  # of a tensor that is gone
+    part, other = parts[1:3], parts[:2]
+    part.mul_(w)
+    assert parts.tolist() == [2, 6, 12, 5]
+    assert close(torch.autograd.grad((parts * parts).sum(), w, retain_graph=True)[0], [36, 96])
+    assert close(torch.autograd.grad((other * other).sum(), w)[0], [36, 0])
+    rows = torch.zeros(3, 2, dtype=torch.float64)
+    for i in range(3):
+        rows[i].add_(w * i)
+    assert close(torch.autograd.grad((rows**2).sum(), w)[0], [20, 30])
+    rows, early = torch.zeros(2, 2, dtype=torch.float64), torch.zeros(2, dtype=torch.float64)
+    view = rows[1]
+    early = rows.exp()
+    rows.mul_(w).add_(w)
+    assert view.requires_grad and not early.requires_grad and close(torch.autograd.grad(view.sum(), w)[0], [1, 1])
+
+
+def test_what_is_detached_has_no_history_of_others():
+    w = leaf(2, 3)
+    apart = w.detach()
+    apart.mul_(w.detach() * 1).mul_(w.clone())
+    assert apart.requires_grad and w.is_leaf and w.grad_fn is None
+    plain = torch.ones(2, dtype=torch.float64)
+    beside = plain.detach()
+    for written in (plain, beside):
+        with pytest.raises(NotImplementedError, match=r"mul_: in place, this gives a history to a tensor that shares its memory with others"):
+            written.mul_(w)
+    assert plain.tolist() == [1, 1] and not plain.requires_grad
 
 
 def test_threads_share_leaves():

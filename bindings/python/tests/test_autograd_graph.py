@@ -244,8 +244,14 @@ def test_hooks_of_several_tensors():
     y.backward(retain_graph=True)
     assert log == [[[1, 1], [2, 2]]] * 2
     handle.remove()
-    y.backward()
+    y.backward(retain_graph=True)
     assert len(log) == 2
+    with register_multi_grad_hook([a, b], lambda grad: log.append(grad.tolist()), mode="any"):
+        y.backward(retain_graph=True)
+        y.backward()
+    assert len(log) == 4 and log[2] == log[3] and log[2] in ([1, 1], [2, 2])
+    with pytest.raises(ValueError, match="Expects mode to be one of"):
+        register_multi_grad_hook([a], print, mode="some")
 
 
 def test_saving_by_hooks():

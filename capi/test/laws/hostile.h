@@ -100,6 +100,8 @@ static tensor_generator_t *G(void) {
   if (below(2)) return say("NULL"), NULL;
   return (void *)handle((void *)g, GENERATORS, "g");
 }
+// Never a node: callbacks.c has those.
+static tensor_node_t *N(void) { return (void *)handle((void *)t, TENSORS, "(void *)t"); }
 // 100,000 is a count of parts or repetitions that is honoured, at 500 bytes each.
 static int64_t whole(void) {
   static const int64_t extreme[] = {INT64_MIN,
@@ -309,7 +311,7 @@ static tensor_status judged(const char *name, tensor_status status, double start
   status == TENSOR_OK ? answered++ : refusals++;
   if (status == TENSOR_OK) return status;
   const char *message = tensor_last_error();
-  if (status < TENSOR_OK || status > TENSOR_ERROR_IO) fault("%s: status %d", name, status);
+  if (status < TENSOR_OK || status > TENSOR_ERROR_LINALG) fault("%s: status %d", name, status);
   if (status == TENSOR_ERROR_INTERNAL || strstr(message, "internal error"))
     fault("%s: %s", name, message);
   if (!*message) fault("%s: status %d without a message", name, status);

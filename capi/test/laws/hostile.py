@@ -7,8 +7,18 @@ from pathlib import Path
 
 from library import FORMS, HERE, ROOT
 
+CALLS_BACK = (
+    "node_set_context",
+    "register_hook",
+    "register_post_accumulate_grad_hook",
+    "node_register_hook",
+    "node_register_prehook",
+    "push_saved_tensors_hooks",
+    "record_function",
+    "set_anomaly_watcher",
+)
 # Their contract lets no caller give what is drawn here.
-LEFT_OUT = {
+LEFT_OUT = dict.fromkeys((f"tensor_{name}" for name in CALLS_BACK), "calls what it is given; capi/test/callbacks.c") | {
     "tensor_from_blob": "hands over memory for as long as it lives; its arguments beside it are drawn in law refusals",
     "tensor_storage_from_descriptor": "maps and closes any file descriptor of the process",
 }
@@ -17,6 +27,7 @@ ARGUMENTS = {
     "Tensor?": "T_optional()",
     "Storage": "ST()",
     "Generator": "G()",
+    "Node": "N()",
     "Scalar": "scalar()",
     "Scalar?": "scalar()",
     "int": "I()",
@@ -44,6 +55,7 @@ C_TYPES = {
     "Tensor": "tensor_t *",
     "Storage": "tensor_storage_t *",
     "Generator": "tensor_generator_t *",
+    "Node": "tensor_node_t *",
     "Scalar": "tensor_scalar ",
     "int": "int64_t ",
     "bool": "bool ",
@@ -209,7 +221,12 @@ def stub(number, c):
                 checks.append(f"r{i} || m{i} != -77")
             else:
                 lines.append(f'{C_TYPES[base]}r{i}; memset(&r{i}, 0, sizeof r{i}); say("&r{i}");')
-                free = {"str": "tensor_string_free", "Storage": "tensor_storage_free", "Generator": "tensor_generator_free"}.get(base)
+                free = {
+                    "str": "tensor_string_free",
+                    "Storage": "tensor_storage_free",
+                    "Generator": "tensor_generator_free",
+                    "Node": "tensor_node_free",
+                }.get(base)
                 if free:
                     after.append(f"{free}(r{i});")
                     checks.append(f"r{i}")

@@ -1,4 +1,4 @@
-"""Law 3: a refused call changes nothing: no value, no geometry, no handle, no byte in use."""
+"""Law 3: a refused call changes nothing: no value, no geometry, no count of writes, no handle, no byte in use."""
 
 from dataclasses import replace
 
@@ -49,7 +49,7 @@ def out(rng):
 
 def spoiled(call, rng):
     """The call with one argument that may not fit."""
-    places = [i for i, kind in enumerate(call.form["types"]) if kind.rstrip("?") not in ("Storage", "Generator", "pointer", "layout")]
+    places = [i for i, kind in enumerate(call.form["types"]) if kind.rstrip("?") not in ("Storage", "Generator", "Node", "pointer", "layout")]
     if not places:
         return call
     i = rng.choice(places)

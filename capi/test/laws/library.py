@@ -52,7 +52,7 @@ class IndexItem(Structure):
 
 
 BASES = {"Scalar": Scalar, "int": c_int64, "bool": c_bool, "float": c_double, "str": c_char_p, "device": Device}
-BASES |= dict.fromkeys(("dtype", "layout", "memory_format"), c_int32) | dict.fromkeys(("Tensor", "Storage", "Generator", "pointer"), c_void_p)
+BASES |= dict.fromkeys(("dtype", "layout", "memory_format"), c_int32) | dict.fromkeys(("Tensor", "Storage", "Generator", "Node", "pointer"), c_void_p)
 
 
 def load(path=None):
@@ -206,6 +206,7 @@ class Outcome:
     live: int  # handles that the call left beside its results
     used: int = 0  # bytes that a refused call left in use
     leaked: int = 0  # bytes that are in use when all that the call took and gave is freed
+    counted: tuple = ()  # the places of tensors to whose storages writes were counted
 
 
 class Library:
@@ -297,6 +298,11 @@ class Library:
             self.c.tensor_storage_free(storage)
         return Seen(dtype, size, stride, offset, elements, shares)
 
+    def version(self, handle):
+        cell = c_int64()
+        self.do("tensor_get_version", handle, byref(cell))
+        return cell.value
+
     # ----------------------------------------------------------------------------------------------------------- calling
 
     def run(self, call, between=None):
@@ -329,6 +335,7 @@ class Library:
                 cells.append((kind, cell, length))
                 words += [byref(c) for c in (cell, length) if c is not None]
         self.do("tensor_manual_seed", 0)
+        versions = {at: self.version(h) for at, h in handles.items()}
         live, used = self.c.tensor_live_handles(), self.stats()["in_use"]
         after = between(self) if between else self.limited()
         status = getattr(self.c, call.c)(*words)
@@ -343,6 +350,7 @@ class Library:
             extra -= count
         tensors = {at: self.seen(h, made) for at, h in handles.items()}
         stores = {store: self.bytes_of(h) for store, h in made.items()}
+        counted = tuple(at for at, h in handles.items() if self.version(h) != versions[at])
         for h in handles.values():
             self.c.tensor_free(h)
         for free in frees:
@@ -350,7 +358,7 @@ class Library:
         for h in made.values():
             self.c.tensor_storage_free(h)
         extra += self.c.tensor_live_handles() - before if not extra else 0
-        return Outcome(status, message, found, tensors, stores, extra, used, self.stats()["in_use"] - empty)
+        return Outcome(status, message, found, tensors, stores, extra, used, self.stats()["in_use"] - empty, counted)
 
     def words(self, kind, value, at, handle, kept, frees):
         optional, base = kind.endswith("?"), kind.replace("?", "")

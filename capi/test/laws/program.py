@@ -32,6 +32,7 @@ RESULTS = {
     "Tensor": "tensor_t *r{} = NULL;",
     "Storage": "tensor_storage_t *r{} = NULL;",
     "Generator": "tensor_generator_t *r{} = NULL;",
+    "Node": "tensor_node_t *r{} = NULL;",
     "Scalar": "tensor_scalar r{};",
     "int": "int64_t r{} = 0;",
     "bool": "bool r{} = false;",

@@ -398,6 +398,9 @@ func (k *compiler) recorded() (string, error) {
 			}
 		}
 	}
+	if k.out() != "nil" {
+		b.WriteString("\t\tr.publish()\n")
+	}
 	b.WriteString("\t}\n\treturn\n}\n")
 	return b.String(), nil
 }

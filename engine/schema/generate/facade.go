@@ -319,7 +319,7 @@ func (f *function) placed() (name string) {
 	return name
 }
 
-// call calls the operator and counts what it writes; composed ones write through the façade.
+// call calls the operator and counts what it writes, which a refused call does not; composed ones write through the façade.
 func (f *function) call(b *strings.Builder) {
 	if f.table != "" { // its steps find the device
 		fmt.Fprintf(b, "return %s.%s(c, %s)\n}\n", f.table, f.name, f.arguments())
@@ -342,10 +342,11 @@ func (f *function) call(b *strings.Builder) {
 	}
 	results[len(results)-1] = "err"
 	fmt.Fprintf(b, "%s = ops.%s(%s)\n", strings.Join(results, ", "), f.name, f.arguments())
+	b.WriteString("if err == nil {\n")
 	for _, p := range f.written {
 		fmt.Fprintf(b, "%s(%s)\n", map[string]string{"*tensor.Tensor": "wrote", "*storage.Storage": "wroteBytes"}[p.typ], p.name)
 	}
-	b.WriteString("return\n}\n")
+	b.WriteString("}\nreturn\n}\n")
 }
 
 func facadeBackend(all []*function, imports map[string]string) string {

@@ -1,7 +1,7 @@
 """Gradients: what torch.autograd has of functions and modes."""
 
 from .._grad import backward, grad
-from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
 from . import anomaly_mode, function, functional, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
@@ -9,5 +9,5 @@ from .gradcheck import gradcheck, gradgradcheck
 
 __all__ = [
     *("Function", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad", "gradcheck"),
-    *("gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled"),
+    *("gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled"),
 ]

@@ -1,0 +1,385 @@
+"""Gradients of views: writes through them, to their bases, and to leaves; what a refused call leaves as it was."""
+
+import threading
+
+import pytest
+
+import libtensor as torch
+from libtensor import _library
+
+
+def leaf(*values, dtype=torch.float64):
+    return torch.tensor([float(v) for v in values], dtype=dtype, requires_grad=True)
+
+
+FOUR = {
+    "view": lambda t: t.view(2, 2),
+    "view_as": lambda t: t.view_as(torch.ones(2, 2)),
+    "reshape": lambda t: t.reshape(2, 2),
+    "reshape of the same shape": lambda t: t.reshape(4),
+    "reshape_as": lambda t: t.reshape_as(torch.ones(2, 2)),
+    "unflatten": lambda t: t.unflatten(0, (2, 2)),
+    "flatten": lambda t: t.view(2, 2).flatten(),
+    "flatten of one dimension": lambda t: t.flatten(),
+    "ravel": lambda t: t.view(2, 2).ravel(),
+    "contiguous": lambda t: t.contiguous(),
+    "to": lambda t: t.to(torch.float64),
+    "conj": lambda t: t.conj(),
+    "resolve_conj": lambda t: t.resolve_conj(),
+    "resolve_neg": lambda t: t.resolve_neg(),
+    "sum_to_size": lambda t: t.sum_to_size(4),
+    "expand": lambda t: t.expand(4),
+    "expand_as": lambda t: t.expand_as(torch.ones(4)),
+    "squeeze": lambda t: t.squeeze(),
+    "unsqueeze": lambda t: t.unsqueeze(1),
+    "transpose": lambda t: t.view(2, 2).transpose(0, 1),
+    "permute": lambda t: t.view(2, 2).permute(1, 0),
+    "movedim": lambda t: t.view(2, 2).movedim(0, 1),
+    "mT": lambda t: t.view(2, 2).mT,
+    "atleast_2d": lambda t: torch.atleast_2d(t),
+    "as_strided": lambda t: t.as_strided((4,), (1,)),
+    "slice": lambda t: t[:],
+    "alias": lambda t: t[...],
+    "reshape of a transpose": lambda t: t.view(1, 4).t().reshape(-1),
+}
+
+
+@pytest.mark.parametrize("view", FOUR)
+def test_in_place_through_a_view(view):
+    x = leaf(1, 2, 3, 4)
+    y = x * 2
+    v = FOUR[view](y)
+    v.mul_(3)
+    assert y.tolist() == [6, 12, 18, 24] and v.requires_grad
+    (y * torch.arange(4)).sum().backward()
+    assert x.grad.tolist() == [0, 6, 12, 18]
+
+
+@pytest.mark.parametrize("view", FOUR)
+def test_in_place_on_the_base_of_a_view(view):
+    x = leaf(1, 2, 3, 4)
+    y = x * 2
+    v = FOUR[view](y)
+    y.mul_(3)
+    v.sum().backward()
+    assert x.grad.tolist() == [6, 6, 6, 6]
+
+
+@pytest.mark.parametrize("view", FOUR)
+def test_a_view_of_a_leaf_is_not_written_to(view):
+    x = leaf(1, 2, 3, 4)
+    with pytest.raises(RuntimeError, match=r"^mul_: a (view of a )?leaf Variable that requires grad is being used in an in-place operation"):
+        FOUR[view](x).mul_(3)
+    assert x.tolist() == [1, 2, 3, 4]
+
+
+def test_assignment_through_a_reshape():
+    w, x = leaf(5), leaf(1, 2)
+    y = x * 2
+    y.reshape(-1)[0] = w[0]
+    assert y.tolist() == [5, 4]
+    y.sum().backward()
+    assert x.grad.tolist() == [0, 2] and w.grad.tolist() == [1]
+
+
+def test_a_reshape_that_copies_is_no_view():
+    x = leaf(1, 2, 3, 4)
+    y = (x * 2).view(2, 2)
+    y.t().reshape(-1).mul_(3)
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("order", [(2, 1, 0), (1, 0, 2), (0, 2, 1)])
+def test_views_that_the_layout_of_the_base_allows(order):
+    """What is viewed again for gradients lies as the base does."""
+    x = torch.arange(8.0).view(2, 2, 2).permute(order).detach().requires_grad_()
+    y = x * 2
+    assert not y.is_contiguous()
+    back = [order.index(d) for d in range(3)]
+    y.permute(back).view(-1)[3:5].mul_(5)
+    y.sum().backward()
+    assert x.grad.permute(back).reshape(-1).tolist() == [2, 2, 2, 10, 10, 2, 2, 2]
+    z = x * 2
+    v = z.permute(back).reshape(8)
+    z.mul_(x)
+    v.backward(torch.arange(8.0))
+    want = [4 * i * i for i in range(8)]
+    assert (x.grad.permute(back).reshape(-1) - torch.tensor([2, 2, 2, 10, 10, 2, 2, 2.0])).tolist() == want
+
+
+def test_second_derivatives_through_a_layout():
+    x = torch.arange(1.0, 7.0).view(2, 3).t().detach().requires_grad_()
+    y = x * x * x
+    y.t().view(-1)[1:4].mul_(2)
+    (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    g.sum().backward()
+    assert x.grad.t().reshape(-1).tolist() == [6, 24, 36, 48, 30, 36]
+
+
+def test_other_dtypes_of_the_same_bytes_have_no_gradient():
+    x = leaf(1, 2)
+    for dtype in (torch.float32, torch.float64, torch.int64, torch.complex64):
+        v = x.view(dtype)
+        assert not v.requires_grad and v.grad_fn is None
+        assert not (x * 2).view(dtype).requires_grad
+    y = x * 2
+    y.view(torch.float32).zero_()
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+SEVERAL = {
+    "split": lambda y: y.split(2),
+    "split of sizes": lambda y: y.split([1, 3]),
+    "chunk": lambda y: y.chunk(2),
+    "unbind": lambda y: y.unbind(),
+    "tensor_split": lambda y: y.tensor_split(2),
+    "hsplit": lambda y: y.hsplit(2),
+    "iteration": list,
+}
+
+
+@pytest.mark.parametrize("kind", SEVERAL)
+@pytest.mark.parametrize("tracked", [True, False])
+def test_several_views_and_a_base_that_changes(kind, tracked):
+    x = leaf(1, 2, 3, 4)
+    y = x * 2
+    made = SEVERAL[kind](y)
+    part = made[0][...]
+    with torch.set_grad_enabled(tracked):
+        y.mul_(2)
+    for i, t in enumerate(made):
+        with pytest.raises(
+            RuntimeError,
+            match=rf"Output {i} of \w+ is a view and its base or another view of its base has been modified inplace",
+        ):
+            t.sum()
+        with pytest.raises(RuntimeError, match="has been modified inplace"):
+            t.grad_fn  # noqa: B018
+    with pytest.raises(RuntimeError, match="Output 0 of Alias is a view and its base or another view"):
+        part * 2
+    assert made[0].detach().tolist()[0] == 4 if made[0].dim() else made[0].item() == 4
+    y.sum().backward()
+    assert x.grad.tolist() == [4 if tracked else 2] * 4
+
+
+def test_detached_bases():
+    x = leaf(1, 2)
+    v = x * 2
+    w = v[:1]
+    v.detach_()
+    v.zero_()
+    assert w.requires_grad and not v.requires_grad
+    w.sum().backward()
+    assert x.grad is None
+
+    v = x * 2
+    w = v[:1]
+    v.detach_()
+    w.sum().backward()  # nothing has changed since
+    assert x.grad.tolist() == [2, 0]
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place operation"):
+        w.mul_(3)
+
+
+REFUSED = {
+    "add_": lambda y: y.add_(torch.ones(3)),
+    "copy_": lambda y: y.copy_(torch.ones(3)),
+    "mul_": lambda y: y.mul_(torch.ones(3)),
+    "transpose_": lambda y: y.transpose_(0, 5),
+    "t_": lambda y: y.view(1, 1, 2).t_(),
+    "resize_": lambda y: y.resize_(-3),
+    "scatter_": lambda y: y.scatter_(0, torch.tensor([9]), 1.0),
+    "index_add_": lambda y: y.index_add_(0, torch.tensor([7]), torch.ones(1, dtype=torch.float64)),
+    "index_fill_": lambda y: y.index_fill_(0, torch.tensor([7]), 1.0),
+    "index_put_": lambda y: y.index_put_((torch.tensor([7]),), torch.ones(1, dtype=torch.float64)),
+    "fill_": lambda y: y.fill_(1 + 2j),
+    "triu_": lambda y: y.triu_(),
+    "masked_fill_": lambda y: y.masked_fill_(torch.ones(3).bool(), 1.0),
+    "clamp_": lambda y: y.clamp_(torch.ones(3)),
+    "lerp_": lambda y: y.lerp_(torch.ones(3).double(), 0.5),
+    "addcmul_": lambda y: y.addcmul_(torch.ones(3), torch.ones(3)),
+    "setitem": lambda y: y.__setitem__(5, 1.0),
+    "setitem of tensors": lambda y: y.__setitem__(torch.tensor([5]), 1.0),
+    "setitem of a value": lambda y: y.__setitem__(slice(None), torch.ones(3)),
+    "set_": lambda y: y.set_(torch.ones(2, dtype=torch.float32)),
+    "unsqueeze_": lambda y: y.unsqueeze_(7),
+    "as_strided_": lambda y: y.as_strided_((9,), (1,)),
+    "bernoulli_": lambda y: y.bernoulli_(7.0),
+    "normal_": lambda y: y.normal_(0, -1),
+    "put_": lambda y: y.put_(torch.tensor([9]), torch.ones(1, dtype=torch.float64)),
+}
+
+
+@pytest.mark.parametrize("call", REFUSED)
+@pytest.mark.parametrize("tracked", [True, False])
+def test_refused_calls_write_nothing(call, tracked):
+    x = leaf(1, 2)
+    y = x.exp()
+    version = y._version
+    with torch.set_grad_enabled(tracked), pytest.raises((RuntimeError, IndexError, TypeError)):
+        REFUSED[call](y)
+    assert y._version == version
+    y.sum().backward()
+    assert torch.equal(x.grad, x.detach().exp())
+
+
+def test_calls_in_place_are_counted():
+    y = torch.ones(3)
+    writes = [
+        lambda: y.add_(1),
+        lambda: y.zero_(),
+        lambda: y.__setitem__(0, 2.0),
+        lambda: y.copy_(torch.ones(3)),
+        lambda: torch.add(y, 1, out=y),
+    ]
+    for i, write in enumerate(writes):
+        write()
+        assert y._version == i + 1
+
+
+NAMED = "square_ zero_ copy_ exp_ normal_ uniform_ random_ fill_diagonal_ clamp_ logit_ sinc_ masked_fill_"
+
+
+@pytest.mark.parametrize("name", NAMED.split())
+def test_refusals_name_the_operator(name):
+    x = torch.ones(2, 2, requires_grad=True)
+    arguments = {"copy_": (torch.ones(2, 2),), "fill_diagonal_": (0.0,), "clamp_": (0.0,), "masked_fill_": (torch.ones(2, 2).bool(), 0.0)}.get(
+        name, ()
+    )
+    with pytest.raises(RuntimeError, match=f"^{name}: a leaf Variable that requires grad is being used in an in-place operation"):
+        getattr(x, name)(*arguments)
+    v = torch.unbind(x * 2)[0].unsqueeze(0)
+    with pytest.raises(RuntimeError, match="^add_: Output 0 of Unsqueeze is a view and is being modified inplace"):
+        v.add_(1)
+
+
+def test_gradients_that_share_memory_are_added_up():
+    x = torch.ones(4, requires_grad=True)
+    y = torch.zeros(4)
+    y[1:3] = x[:2]
+    y[0] = x.sum()
+    (y * torch.arange(1.0, 5)).sum().backward()
+    assert x.grad.tolist() == [3, 4, 1, 1]
+    x.grad = None
+    (x.sum() + x[0] + x.mean() * 4 + x.expand(2, 4).sum()).backward()
+    assert x.grad.tolist() == [5, 4, 4, 4]
+
+
+def test_a_leaf_that_no_longer_requires_grad():
+    x = leaf(1)
+    y = (x * 2).sum()
+    x.requires_grad_(False)
+    y.backward()
+    assert x.grad is None
+    y = (x.requires_grad_() * 2).sum()
+    x.requires_grad_(False).requires_grad_(True)
+    y.backward()
+    assert x.grad.tolist() == [2]
+
+
+def test_what_requires_grad_is_not_resized():
+    x = leaf(1)
+    for t in (x, x * 2):
+        for call in (lambda t: t.resize_(3), lambda t: t.resize_as_(torch.ones(3))):
+            with torch.no_grad(), pytest.raises(RuntimeError, match="cannot resize variables that require grad"):
+                call(t)
+            with pytest.raises(RuntimeError, match="cannot resize variables that require grad"):
+                call(t)
+        assert t.shape == (1,)
+    x.data.resize_(1)
+    assert x.detach().resize_(3).shape == (3,)
+
+
+def test_failed_runs_leave_nothing():
+    torch.zeros(1)
+    before = _library.live_handles()
+
+    def fail():
+        x = leaf(1, 2, 3, 4)
+        y = x * 2
+        first = y.split(2)[0]
+        y.mul_(2)
+        with pytest.raises(RuntimeError, match="modified inplace"):
+            first.sum()
+
+    for _ in range(3):
+        fail()
+    torch.zeros(1)
+    assert _library.live_handles() == before
+
+
+def test_data_of_another_kind():
+    x = leaf(1, 2)
+    y = x * x
+    x.data = torch.ones(2, dtype=torch.float32)
+    assert x.dtype == torch.float32 and x.requires_grad and x.is_leaf
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 2]  # of the data that the leaf has
+
+    x = leaf(1, 2)
+    y = x * 3
+    x.data = torch.ones(3)
+    assert x.shape == (3,) and x.dtype == torch.float32
+    with pytest.raises(RuntimeError, match=r"a gradient of sizes \[2\] does not fit the leaf, whose data of other sizes, \[3\], was set"):
+        y.sum().backward()
+    assert x.grad is None
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [2, 2, 2] and x.grad.dtype == torch.float32
+
+    with pytest.raises(RuntimeError, match="data set to a tensor that requires gradients must be floating point or complex dtype, not int64"):
+        x.data = torch.ones(3, dtype=torch.int64)
+    assert x.dtype == torch.float32
+    plain = torch.ones(2)
+    plain.data = torch.arange(3)
+    assert plain.tolist() == [0, 1, 2]
+    w = leaf(1)
+    z = w.exp()
+    x.data = z.detach()
+    z.sum().backward()  # nothing was written
+    assert w.grad is not None and x.data_ptr() == z.data_ptr()
+
+
+def test_data_is_not_counted():
+    x = leaf(1, 2)
+    y = x * x
+    x.data.add_(1)
+    y.sum().backward()
+    assert x.grad.tolist() == [4, 6] and x._version == 0
+
+
+@pytest.mark.parametrize("write", ["view", "tensor", "detach"])
+def test_a_thread_writes_while_another_goes_backward(write):
+    """Both are answered, or the run is told of the write."""
+    meet, work, told = threading.Barrier(2), {}, []
+
+    def writer():
+        while True:
+            meet.wait()
+            if not work:
+                return
+            if write == "detach":
+                work["y"].detach_()
+            else:
+                work["y" if write == "tensor" else "v"].mul_(1.5)
+            meet.wait()
+
+    thread = threading.Thread(target=writer)
+    thread.start()
+    for _ in range(400):
+        x = torch.ones(50, requires_grad=True)
+        y = x.sin()
+        work.update(y=y, v=y[10:40])
+        meet.wait()
+        try:
+            (y * 2).sum().backward(retain_graph=True)
+            (x.sin() * y).sum().backward()
+        except RuntimeError as e:
+            told.append(str(e))
+        meet.wait()
+    work.clear()
+    meet.wait()
+    thread.join()
+    unexpected = [text for text in told if "does not require grad" not in text and "modified by an inplace operation" not in text]
+    assert not unexpected

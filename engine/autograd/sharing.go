@@ -1,0 +1,73 @@
+package autograd
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Sharing finds the tensors without a history that programs hold over the storage of t, and keeps them until the call ends.
+var Sharing = func(t *tensor.Tensor) []*tensor.Tensor { return nil }
+
+// join makes a tensor that is about to get a history one of the views of a base, with all others over its memory: plain tensors
+// do not know of each other. The base is one that has all elements of the storage, in their order, or else a tensor of its own.
+// Where one is what detach() gave, nobody knows which of the others are views of that one.
+func join(op string, self *tensor.Tensor) error {
+	if self.Storage().Refs() == 1 {
+		return nil
+	}
+	together := []*tensor.Tensor{self}
+	for _, t := range Sharing(self) {
+		if t != self && t.DType() == self.DType() {
+			together = append(together, t)
+		}
+	}
+	if len(together) == 1 {
+		return nil
+	}
+	if slices.ContainsFunc(together, (*tensor.Tensor).Apart) {
+		return status.NotImplementedf("%s: in place, this gives a history to a tensor that shares its memory with others, some of which detach() gave, and it is not "+
+			"known which of them are to have it; write to a clone(), or to the only tensor over the memory, by an index where it is a part: x[i] = y", op)
+	}
+	base, err := baseOf(together)
+	if err != nil {
+		return err
+	}
+	defer base.Release()
+	root := variableOf(base)
+	for _, t := range together {
+		if variableOf(t) != root {
+			w := &viewed{base: base.Alias(), root: root, again: strided(t), name: "AsStridedBackward0"}
+			w.see()
+			track(t).view = w
+		}
+	}
+	return nil
+}
+
+// baseOf is an alias of the tensor that the others view.
+func baseOf(together []*tensor.Tensor) (*tensor.Tensor, error) {
+	one := together[0]
+	all := one.Storage().Nbytes() / one.DType().Size()
+	whole := func(t *tensor.Tensor) bool { return t.Offset() == 0 && t.Numel() == all && t.IsContiguous() }
+	if i := slices.IndexFunc(together, whole); i >= 0 {
+		track(together[i])
+		return together[i].Alias(), nil
+	}
+	t, err := tensor.New("base", one.Storage(), one.DType(), []int64{all}, []int64{1}, 0)
+	if err == nil {
+		track(t)
+	}
+	return t, err
+}
+
+// strided makes the view again that t is of its storage.
+func strided(t *tensor.Tensor) replay {
+	sizes, strides, offset := slices.Clone(t.Sizes()), slices.Clone(t.Strides()), t.Offset()
+	return func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		return single(c.AsStrided(nil, base, sizes, strides, ops.Int(base.Offset()+offset)))
+	}
+}
