@@ -23,6 +23,7 @@ help: ## List the targets
 
 demo: setup $(ADDON) ## Do all set-up and run one real job from Python, C and Node
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/photo/run
+	@PYTHON=$(PYTHON) examples/spectrogram/run
 
 digits: setup $(ADDON) ## Teach a small network to read digits, from Python, C and Node (needs scikit-learn, which it installs)
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run
@@ -121,7 +122,7 @@ test-docs: setup ## docs/adding_an_operator.md, followed to the letter in a copy
 	.ci/adding_an_operator.py
 
 laws: setup $(ADDON) ## A sample of the laws that every operator keeps (docs/testing.md); LAWS="--budget 300 --seed 2" gives other arguments
-	$(PYTHON) capi/test/laws $(or $(LAWS),--rounds 1 $(addprefix --only ,views outputs refusals allocations pieces places tiers languages storages hostile threads))
+	$(PYTHON) capi/test/laws $(or $(LAWS),--rounds 1 $(addprefix --only ,views outputs refusals allocations pieces places tiers languages storages hostile threads derivatives gradients))
 
 soak: setup $(ADDON) ## All of the laws, for hours; LAWS="--only views -v" gives other arguments
 	$(PYTHON) capi/test/laws $(or $(LAWS),--rounds 100)

@@ -592,6 +592,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // fft.rfftfreq
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.SignalPad(f.tensor(0), f.int(1), f.int(2), f.str(3))
+		return f.setTensors(err, r0)
+	}, // signal_pad
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.Stft(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.tensorOptional(4), f.bool(5), f.str(6), f.bool(7), f.boolOptional(8), f.boolOptional(9), f.boolOptional(10))
 		return f.setTensors(err, r0)
 	}, // stft

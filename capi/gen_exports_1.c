@@ -1456,10 +1456,25 @@ TENSOR_API tensor_status tensor_fft_rfftfreq_out(int64_t n, double d, tensor_dty
   return status;
 }
 
+TENSOR_API tensor_status tensor_signal_pad(const tensor_t *self, int64_t before, int64_t after, const char *mode, tensor_t **out) {
+  LT_RESULT(out, "signal_pad", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 182, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "signal_pad", "self");
+  a[1].i = before;
+  a[2].i = after;
+  LT_TEXT(mode, "signal_pad", "mode"); a[3].text = mode;
+  tensor_status status = lt_invoke(&frame, "signal_pad");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_stft(const tensor_t *self, int64_t n_fft, int64_t hop_length, int64_t win_length, const tensor_t *window, bool center, const char *pad_mode, bool normalized, int32_t onesided, int32_t return_complex, int32_t align_to_window, tensor_t **out) {
   LT_RESULT(out, "stft", "out");
   lt_value a[11];
-  lt_frame frame = {.op = 182, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 183, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "stft", "self");
   a[1].i = n_fft;
   a[2].i = hop_length;
@@ -1481,7 +1496,7 @@ TENSOR_API tensor_status tensor_stft(const tensor_t *self, int64_t n_fft, int64_
 TENSOR_API tensor_status tensor_istft(const tensor_t *self, int64_t n_fft, int64_t hop_length, int64_t win_length, const tensor_t *window, bool center, bool normalized, int32_t onesided, int64_t length, bool return_complex, tensor_t **out) {
   LT_RESULT(out, "istft", "out");
   lt_value a[10];
-  lt_frame frame = {.op = 183, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 184, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "istft", "self");
   a[1].i = n_fft;
   a[2].i = hop_length;
@@ -1501,7 +1516,7 @@ TENSOR_API tensor_status tensor_istft(const tensor_t *self, int64_t n_fft, int64
 
 TENSOR_API tensor_status tensor_save(const char *path, const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
   lt_value a[4];
-  lt_frame frame = {.op = 184, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 185, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "save", "path"); a[0].text = path;
   LT_TEXT(structure, "save", "structure"); a[1].text = structure;
   LT_LIST(tensors, tensors_len, false, "save", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -1513,7 +1528,7 @@ TENSOR_API tensor_status tensor_save(const char *path, const char *structure, co
 TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact, tensor_t **out) {
   LT_RESULT(out, "save_bytes", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 185, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 186, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(structure, "save_bytes", "structure"); a[0].text = structure;
   LT_LIST(tensors, tensors_len, false, "save_bytes", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   a[2].i = compact;
@@ -1526,7 +1541,7 @@ TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t
 
 TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, bool compact) {
   lt_value a[4];
-  lt_frame frame = {.op = 186, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 187, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "save_dict", "path"); a[0].text = path;
   LT_TEXTS(names, names_len, "save_dict", "names"); a[1].list.data = names, a[1].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "save_dict", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -1539,7 +1554,7 @@ TENSOR_API tensor_status tensor_load(const char *path, const char *map_location,
   LT_RESULT(structure, "load", "structure");
   LT_RESULT(tensors, "load", "tensors"); LT_RESULT(tensors_len, "load", "tensors_len");
   lt_value a[3];
-  lt_frame frame = {.op = 187, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 188, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "load", "path"); a[0].text = path;
   a[1].text = map_location;
   a[2].i = mmap;
@@ -1555,7 +1570,7 @@ TENSOR_API tensor_status tensor_load_bytes(const tensor_t *data, const char *map
   LT_RESULT(structure, "load_bytes", "structure");
   LT_RESULT(tensors, "load_bytes", "tensors"); LT_RESULT(tensors_len, "load_bytes", "tensors_len");
   lt_value a[2];
-  lt_frame frame = {.op = 188, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 189, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "load_bytes", "data");
   a[1].text = map_location;
   tensor_status status = lt_invoke(&frame, "load_bytes");
@@ -1570,7 +1585,7 @@ TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_loca
   LT_RESULT(names, "load_dict", "names"); LT_RESULT(names_len, "load_dict", "names_len");
   LT_RESULT(tensors, "load_dict", "tensors"); LT_RESULT(tensors_len, "load_dict", "tensors_len");
   lt_value a[3];
-  lt_frame frame = {.op = 189, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 190, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "load_dict", "path"); a[0].text = path;
   a[1].text = map_location;
   a[2].i = mmap;
@@ -1584,7 +1599,7 @@ TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_loca
 
 TENSOR_API tensor_status tensor_safetensors_save_file(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata) {
   lt_value a[4];
-  lt_frame frame = {.op = 190, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 191, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "safetensors_save_file", "path"); a[0].text = path;
   LT_TEXTS(names, names_len, "safetensors_save_file", "names"); a[1].list.data = names, a[1].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "safetensors_save_file", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -1596,7 +1611,7 @@ TENSOR_API tensor_status tensor_safetensors_save_file(const char *path, const ch
 TENSOR_API tensor_status tensor_safetensors_save(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata, tensor_t **out) {
   LT_RESULT(out, "safetensors_save", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 191, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 192, .mode = LT_FUNCTION, .args = a};
   LT_TEXTS(names, names_len, "safetensors_save", "names"); a[0].list.data = names, a[0].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "safetensors_save", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   a[2].text = metadata;
@@ -1612,7 +1627,7 @@ TENSOR_API tensor_status tensor_safetensors_load_file(const char *path, const ch
   LT_RESULT(tensors, "safetensors_load_file", "tensors"); LT_RESULT(tensors_len, "safetensors_load_file", "tensors_len");
   LT_RESULT(metadata, "safetensors_load_file", "metadata");
   lt_value a[3];
-  lt_frame frame = {.op = 192, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 193, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "safetensors_load_file", "path"); a[0].text = path;
   LT_TEXTS(only, only_len, "safetensors_load_file", "only"); a[1].list.data = only, a[1].list.length = only_len;
   a[2].i = mmap;
@@ -1630,7 +1645,7 @@ TENSOR_API tensor_status tensor_safetensors_load(const tensor_t *data, char ***n
   LT_RESULT(tensors, "safetensors_load", "tensors"); LT_RESULT(tensors_len, "safetensors_load", "tensors_len");
   LT_RESULT(metadata, "safetensors_load", "metadata");
   lt_value a[1];
-  lt_frame frame = {.op = 193, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 194, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "safetensors_load", "data");
   tensor_status status = lt_invoke(&frame, "safetensors_load");
   if (status == TENSOR_OK) {
@@ -1646,7 +1661,7 @@ TENSOR_API tensor_status tensor_safetensors_open(const char *path, char **header
   LT_RESULT(names, "safetensors_open", "names"); LT_RESULT(names_len, "safetensors_open", "names_len");
   LT_RESULT(tensors, "safetensors_open", "tensors"); LT_RESULT(tensors_len, "safetensors_open", "tensors_len");
   lt_value a[1];
-  lt_frame frame = {.op = 194, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 195, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "safetensors_open", "path"); a[0].text = path;
   tensor_status status = lt_invoke(&frame, "safetensors_open");
   if (status == TENSOR_OK) {
@@ -1659,7 +1674,7 @@ TENSOR_API tensor_status tensor_safetensors_open(const char *path, char **header
 
 TENSOR_API tensor_status tensor_npy_save(const char *path, const tensor_t *self) {
   lt_value a[2];
-  lt_frame frame = {.op = 195, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 196, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npy_save", "path"); a[0].text = path;
   LT_REQUIRED(a[1], self, LT_TENSOR, "npy_save", "self");
   tensor_status status = lt_invoke(&frame, "npy_save");
@@ -1669,7 +1684,7 @@ TENSOR_API tensor_status tensor_npy_save(const char *path, const tensor_t *self)
 TENSOR_API tensor_status tensor_npy_save_bytes(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "npy_save_bytes", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 196, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 197, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "npy_save_bytes", "self");
   tensor_status status = lt_invoke(&frame, "npy_save_bytes");
   if (status == TENSOR_OK) {
@@ -1681,7 +1696,7 @@ TENSOR_API tensor_status tensor_npy_save_bytes(const tensor_t *self, tensor_t **
 TENSOR_API tensor_status tensor_npy_load(const char *path, bool mmap, tensor_t **out) {
   LT_RESULT(out, "npy_load", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 197, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 198, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npy_load", "path"); a[0].text = path;
   a[1].i = mmap;
   tensor_status status = lt_invoke(&frame, "npy_load");
@@ -1694,7 +1709,7 @@ TENSOR_API tensor_status tensor_npy_load(const char *path, bool mmap, tensor_t *
 TENSOR_API tensor_status tensor_npy_load_bytes(const tensor_t *data, tensor_t **out) {
   LT_RESULT(out, "npy_load_bytes", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 198, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 199, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "npy_load_bytes", "data");
   tensor_status status = lt_invoke(&frame, "npy_load_bytes");
   if (status == TENSOR_OK) {
@@ -1706,7 +1721,7 @@ TENSOR_API tensor_status tensor_npy_load_bytes(const tensor_t *data, tensor_t **
 TENSOR_API tensor_status tensor_npy_length(const tensor_t *head, int64_t *out) {
   LT_RESULT(out, "npy_length", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 199, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 200, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], head, LT_TENSOR, "npy_length", "head");
   tensor_status status = lt_invoke(&frame, "npy_length");
   if (status == TENSOR_OK) {
@@ -1717,7 +1732,7 @@ TENSOR_API tensor_status tensor_npy_length(const tensor_t *head, int64_t *out) {
 
 TENSOR_API tensor_status tensor_npz_save(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len) {
   lt_value a[3];
-  lt_frame frame = {.op = 200, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npz_save", "path"); a[0].text = path;
   LT_TEXTS(names, names_len, "npz_save", "names"); a[1].list.data = names, a[1].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "npz_save", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
@@ -1728,7 +1743,7 @@ TENSOR_API tensor_status tensor_npz_save(const char *path, const char *const *na
 TENSOR_API tensor_status tensor_npz_save_bytes(const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "npz_save_bytes", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 202, .mode = LT_FUNCTION, .args = a};
   LT_TEXTS(names, names_len, "npz_save_bytes", "names"); a[0].list.data = names, a[0].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "npz_save_bytes", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "npz_save_bytes");
@@ -1742,7 +1757,7 @@ TENSOR_API tensor_status tensor_npz_load(const char *path, char ***names, int64_
   LT_RESULT(names, "npz_load", "names"); LT_RESULT(names_len, "npz_load", "names_len");
   LT_RESULT(tensors, "npz_load", "tensors"); LT_RESULT(tensors_len, "npz_load", "tensors_len");
   lt_value a[1];
-  lt_frame frame = {.op = 202, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 203, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npz_load", "path"); a[0].text = path;
   tensor_status status = lt_invoke(&frame, "npz_load");
   if (status == TENSOR_OK) {
@@ -1756,7 +1771,7 @@ TENSOR_API tensor_status tensor_npz_load_bytes(const tensor_t *data, char ***nam
   LT_RESULT(names, "npz_load_bytes", "names"); LT_RESULT(names_len, "npz_load_bytes", "names_len");
   LT_RESULT(tensors, "npz_load_bytes", "tensors"); LT_RESULT(tensors_len, "npz_load_bytes", "tensors_len");
   lt_value a[1];
-  lt_frame frame = {.op = 203, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 204, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "npz_load_bytes", "data");
   tensor_status status = lt_invoke(&frame, "npz_load_bytes");
   if (status == TENSOR_OK) {
@@ -1768,7 +1783,7 @@ TENSOR_API tensor_status tensor_npz_load_bytes(const tensor_t *data, char ***nam
 
 TENSOR_API tensor_status tensor_file_write(const char *path, const tensor_t *data) {
   lt_value a[2];
-  lt_frame frame = {.op = 204, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "file_write", "path"); a[0].text = path;
   LT_REQUIRED(a[1], data, LT_TENSOR, "file_write", "data");
   tensor_status status = lt_invoke(&frame, "file_write");
@@ -1778,7 +1793,7 @@ TENSOR_API tensor_status tensor_file_write(const char *path, const tensor_t *dat
 TENSOR_API tensor_status tensor_sqrt(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sqrt", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   tensor_status status = lt_invoke(&frame, "sqrt");
   if (status == TENSOR_OK) {
@@ -1789,7 +1804,7 @@ TENSOR_API tensor_status tensor_sqrt(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sqrt_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 205, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   tensor_status status = lt_invoke(&frame, "sqrt");
   return status;
@@ -1797,7 +1812,7 @@ TENSOR_API tensor_status tensor_sqrt_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 205, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 206, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
   LT_OUTPUT(frame.out[0], out, "sqrt", "out");
   tensor_status status = lt_invoke(&frame, "sqrt");
@@ -1807,7 +1822,7 @@ TENSOR_API tensor_status tensor_sqrt_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "rsqrt", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 207, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   tensor_status status = lt_invoke(&frame, "rsqrt");
   if (status == TENSOR_OK) {
@@ -1818,7 +1833,7 @@ TENSOR_API tensor_status tensor_rsqrt(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_rsqrt_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 206, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 207, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   tensor_status status = lt_invoke(&frame, "rsqrt");
   return status;
@@ -1826,7 +1841,7 @@ TENSOR_API tensor_status tensor_rsqrt_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 206, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 207, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
   LT_OUTPUT(frame.out[0], out, "rsqrt", "out");
   tensor_status status = lt_invoke(&frame, "rsqrt");
@@ -1836,7 +1851,7 @@ TENSOR_API tensor_status tensor_rsqrt_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "exp", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 207, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 208, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   tensor_status status = lt_invoke(&frame, "exp");
   if (status == TENSOR_OK) {
@@ -1847,7 +1862,7 @@ TENSOR_API tensor_status tensor_exp(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_exp_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 207, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 208, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   tensor_status status = lt_invoke(&frame, "exp");
   return status;
@@ -1855,7 +1870,7 @@ TENSOR_API tensor_status tensor_exp_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 207, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 208, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
   LT_OUTPUT(frame.out[0], out, "exp", "out");
   tensor_status status = lt_invoke(&frame, "exp");
@@ -1865,7 +1880,7 @@ TENSOR_API tensor_status tensor_exp_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "exp2", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 208, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   tensor_status status = lt_invoke(&frame, "exp2");
   if (status == TENSOR_OK) {
@@ -1876,7 +1891,7 @@ TENSOR_API tensor_status tensor_exp2(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_exp2_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 208, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   tensor_status status = lt_invoke(&frame, "exp2");
   return status;
@@ -1884,7 +1899,7 @@ TENSOR_API tensor_status tensor_exp2_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 208, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 209, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
   LT_OUTPUT(frame.out[0], out, "exp2", "out");
   tensor_status status = lt_invoke(&frame, "exp2");
@@ -1894,7 +1909,7 @@ TENSOR_API tensor_status tensor_exp2_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "expm1", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 209, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   tensor_status status = lt_invoke(&frame, "expm1");
   if (status == TENSOR_OK) {
@@ -1905,7 +1920,7 @@ TENSOR_API tensor_status tensor_expm1(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_expm1_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 209, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   tensor_status status = lt_invoke(&frame, "expm1");
   return status;
@@ -1913,7 +1928,7 @@ TENSOR_API tensor_status tensor_expm1_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 209, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 210, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
   LT_OUTPUT(frame.out[0], out, "expm1", "out");
   tensor_status status = lt_invoke(&frame, "expm1");
@@ -1923,7 +1938,7 @@ TENSOR_API tensor_status tensor_expm1_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 210, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   tensor_status status = lt_invoke(&frame, "log");
   if (status == TENSOR_OK) {
@@ -1934,7 +1949,7 @@ TENSOR_API tensor_status tensor_log(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 210, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   tensor_status status = lt_invoke(&frame, "log");
   return status;
@@ -1942,7 +1957,7 @@ TENSOR_API tensor_status tensor_log_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 210, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 211, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
   LT_OUTPUT(frame.out[0], out, "log", "out");
   tensor_status status = lt_invoke(&frame, "log");
@@ -1952,7 +1967,7 @@ TENSOR_API tensor_status tensor_log_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log2", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 211, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
   tensor_status status = lt_invoke(&frame, "log2");
   if (status == TENSOR_OK) {
@@ -1963,7 +1978,7 @@ TENSOR_API tensor_status tensor_log2(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log2_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 211, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
   tensor_status status = lt_invoke(&frame, "log2");
   return status;
@@ -1971,7 +1986,7 @@ TENSOR_API tensor_status tensor_log2_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log2_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 211, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 212, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
   LT_OUTPUT(frame.out[0], out, "log2", "out");
   tensor_status status = lt_invoke(&frame, "log2");
@@ -1981,7 +1996,7 @@ TENSOR_API tensor_status tensor_log2_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log10", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 212, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
   tensor_status status = lt_invoke(&frame, "log10");
   if (status == TENSOR_OK) {
@@ -1992,7 +2007,7 @@ TENSOR_API tensor_status tensor_log10(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log10_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 212, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
   tensor_status status = lt_invoke(&frame, "log10");
   return status;
@@ -2000,7 +2015,7 @@ TENSOR_API tensor_status tensor_log10_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log10_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 212, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 213, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
   LT_OUTPUT(frame.out[0], out, "log10", "out");
   tensor_status status = lt_invoke(&frame, "log10");
@@ -2010,7 +2025,7 @@ TENSOR_API tensor_status tensor_log10_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "log1p", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 213, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
   tensor_status status = lt_invoke(&frame, "log1p");
   if (status == TENSOR_OK) {
@@ -2021,7 +2036,7 @@ TENSOR_API tensor_status tensor_log1p(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_log1p_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 213, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
   tensor_status status = lt_invoke(&frame, "log1p");
   return status;
@@ -2029,7 +2044,7 @@ TENSOR_API tensor_status tensor_log1p_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 213, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 214, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
   LT_OUTPUT(frame.out[0], out, "log1p", "out");
   tensor_status status = lt_invoke(&frame, "log1p");
@@ -2039,7 +2054,7 @@ TENSOR_API tensor_status tensor_log1p_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sin", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 214, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
   tensor_status status = lt_invoke(&frame, "sin");
   if (status == TENSOR_OK) {
@@ -2050,7 +2065,7 @@ TENSOR_API tensor_status tensor_sin(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sin_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 214, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
   tensor_status status = lt_invoke(&frame, "sin");
   return status;
@@ -2058,7 +2073,7 @@ TENSOR_API tensor_status tensor_sin_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 214, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 215, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
   LT_OUTPUT(frame.out[0], out, "sin", "out");
   tensor_status status = lt_invoke(&frame, "sin");
@@ -2068,7 +2083,7 @@ TENSOR_API tensor_status tensor_sin_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "cos", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 215, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
   tensor_status status = lt_invoke(&frame, "cos");
   if (status == TENSOR_OK) {
@@ -2079,7 +2094,7 @@ TENSOR_API tensor_status tensor_cos(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_cos_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 215, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 216, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
   tensor_status status = lt_invoke(&frame, "cos");
   return status;
@@ -2087,7 +2102,7 @@ TENSOR_API tensor_status tensor_cos_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 215, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 216, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
   LT_OUTPUT(frame.out[0], out, "cos", "out");
   tensor_status status = lt_invoke(&frame, "cos");
@@ -2097,7 +2112,7 @@ TENSOR_API tensor_status tensor_cos_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "tan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 216, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
   tensor_status status = lt_invoke(&frame, "tan");
   if (status == TENSOR_OK) {
@@ -2108,7 +2123,7 @@ TENSOR_API tensor_status tensor_tan(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_tan_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 216, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 217, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
   tensor_status status = lt_invoke(&frame, "tan");
   return status;
@@ -2116,7 +2131,7 @@ TENSOR_API tensor_status tensor_tan_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_tan_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 216, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 217, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
   LT_OUTPUT(frame.out[0], out, "tan", "out");
   tensor_status status = lt_invoke(&frame, "tan");
@@ -2126,7 +2141,7 @@ TENSOR_API tensor_status tensor_tan_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "asin", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 217, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
   tensor_status status = lt_invoke(&frame, "asin");
   if (status == TENSOR_OK) {
@@ -2137,7 +2152,7 @@ TENSOR_API tensor_status tensor_asin(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_asin_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 217, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 218, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
   tensor_status status = lt_invoke(&frame, "asin");
   return status;
@@ -2145,7 +2160,7 @@ TENSOR_API tensor_status tensor_asin_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_asin_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 217, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 218, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
   LT_OUTPUT(frame.out[0], out, "asin", "out");
   tensor_status status = lt_invoke(&frame, "asin");
@@ -2155,7 +2170,7 @@ TENSOR_API tensor_status tensor_asin_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arcsin(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arcsin", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 218, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsin", "self");
   tensor_status status = lt_invoke(&frame, "arcsin");
   if (status == TENSOR_OK) {
@@ -2166,7 +2181,7 @@ TENSOR_API tensor_status tensor_arcsin(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arcsin_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 218, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 219, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsin", "self");
   tensor_status status = lt_invoke(&frame, "arcsin");
   return status;
@@ -2174,7 +2189,7 @@ TENSOR_API tensor_status tensor_arcsin_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arcsin_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 218, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 219, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsin", "self");
   LT_OUTPUT(frame.out[0], out, "arcsin", "out");
   tensor_status status = lt_invoke(&frame, "arcsin");
@@ -2184,7 +2199,7 @@ TENSOR_API tensor_status tensor_arcsin_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_acos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "acos", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 219, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acos", "self");
   tensor_status status = lt_invoke(&frame, "acos");
   if (status == TENSOR_OK) {
@@ -2195,7 +2210,7 @@ TENSOR_API tensor_status tensor_acos(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_acos_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 219, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 220, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acos", "self");
   tensor_status status = lt_invoke(&frame, "acos");
   return status;
@@ -2203,7 +2218,7 @@ TENSOR_API tensor_status tensor_acos_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_acos_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 219, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 220, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acos", "self");
   LT_OUTPUT(frame.out[0], out, "acos", "out");
   tensor_status status = lt_invoke(&frame, "acos");
@@ -2213,7 +2228,7 @@ TENSOR_API tensor_status tensor_acos_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arccos(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arccos", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 220, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccos", "self");
   tensor_status status = lt_invoke(&frame, "arccos");
   if (status == TENSOR_OK) {
@@ -2224,7 +2239,7 @@ TENSOR_API tensor_status tensor_arccos(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arccos_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 220, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 221, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccos", "self");
   tensor_status status = lt_invoke(&frame, "arccos");
   return status;
@@ -2232,7 +2247,7 @@ TENSOR_API tensor_status tensor_arccos_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arccos_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 220, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 221, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccos", "self");
   LT_OUTPUT(frame.out[0], out, "arccos", "out");
   tensor_status status = lt_invoke(&frame, "arccos");
@@ -2242,7 +2257,7 @@ TENSOR_API tensor_status tensor_arccos_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_atan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 221, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan", "self");
   tensor_status status = lt_invoke(&frame, "atan");
   if (status == TENSOR_OK) {
@@ -2253,7 +2268,7 @@ TENSOR_API tensor_status tensor_atan(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_atan_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 221, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 222, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan", "self");
   tensor_status status = lt_invoke(&frame, "atan");
   return status;
@@ -2261,7 +2276,7 @@ TENSOR_API tensor_status tensor_atan_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_atan_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 221, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 222, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan", "self");
   LT_OUTPUT(frame.out[0], out, "atan", "out");
   tensor_status status = lt_invoke(&frame, "atan");
@@ -2271,7 +2286,7 @@ TENSOR_API tensor_status tensor_atan_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arctan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arctan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 222, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan", "self");
   tensor_status status = lt_invoke(&frame, "arctan");
   if (status == TENSOR_OK) {
@@ -2282,7 +2297,7 @@ TENSOR_API tensor_status tensor_arctan(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arctan_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 222, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan", "self");
   tensor_status status = lt_invoke(&frame, "arctan");
   return status;
@@ -2290,7 +2305,7 @@ TENSOR_API tensor_status tensor_arctan_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arctan_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 222, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 223, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan", "self");
   LT_OUTPUT(frame.out[0], out, "arctan", "out");
   tensor_status status = lt_invoke(&frame, "arctan");
@@ -2300,7 +2315,7 @@ TENSOR_API tensor_status tensor_arctan_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_sinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 223, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinh", "self");
   tensor_status status = lt_invoke(&frame, "sinh");
   if (status == TENSOR_OK) {
@@ -2311,7 +2326,7 @@ TENSOR_API tensor_status tensor_sinh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sinh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 223, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinh", "self");
   tensor_status status = lt_invoke(&frame, "sinh");
   return status;
@@ -2319,7 +2334,7 @@ TENSOR_API tensor_status tensor_sinh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sinh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 223, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 224, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinh", "self");
   LT_OUTPUT(frame.out[0], out, "sinh", "out");
   tensor_status status = lt_invoke(&frame, "sinh");
@@ -2329,7 +2344,7 @@ TENSOR_API tensor_status tensor_sinh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_cosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "cosh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 224, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cosh", "self");
   tensor_status status = lt_invoke(&frame, "cosh");
   if (status == TENSOR_OK) {
@@ -2340,7 +2355,7 @@ TENSOR_API tensor_status tensor_cosh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_cosh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 224, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cosh", "self");
   tensor_status status = lt_invoke(&frame, "cosh");
   return status;
@@ -2348,7 +2363,7 @@ TENSOR_API tensor_status tensor_cosh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_cosh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 224, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 225, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cosh", "self");
   LT_OUTPUT(frame.out[0], out, "cosh", "out");
   tensor_status status = lt_invoke(&frame, "cosh");
@@ -2358,7 +2373,7 @@ TENSOR_API tensor_status tensor_cosh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_tanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "tanh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 225, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tanh", "self");
   tensor_status status = lt_invoke(&frame, "tanh");
   if (status == TENSOR_OK) {
@@ -2369,7 +2384,7 @@ TENSOR_API tensor_status tensor_tanh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_tanh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 225, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tanh", "self");
   tensor_status status = lt_invoke(&frame, "tanh");
   return status;
@@ -2377,7 +2392,7 @@ TENSOR_API tensor_status tensor_tanh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_tanh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 225, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 226, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tanh", "self");
   LT_OUTPUT(frame.out[0], out, "tanh", "out");
   tensor_status status = lt_invoke(&frame, "tanh");
@@ -2387,7 +2402,7 @@ TENSOR_API tensor_status tensor_tanh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_asinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "asinh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 226, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asinh", "self");
   tensor_status status = lt_invoke(&frame, "asinh");
   if (status == TENSOR_OK) {
@@ -2398,7 +2413,7 @@ TENSOR_API tensor_status tensor_asinh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_asinh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 226, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asinh", "self");
   tensor_status status = lt_invoke(&frame, "asinh");
   return status;
@@ -2406,7 +2421,7 @@ TENSOR_API tensor_status tensor_asinh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_asinh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 226, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 227, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asinh", "self");
   LT_OUTPUT(frame.out[0], out, "asinh", "out");
   tensor_status status = lt_invoke(&frame, "asinh");
@@ -2416,7 +2431,7 @@ TENSOR_API tensor_status tensor_asinh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arcsinh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arcsinh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 227, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsinh", "self");
   tensor_status status = lt_invoke(&frame, "arcsinh");
   if (status == TENSOR_OK) {
@@ -2427,7 +2442,7 @@ TENSOR_API tensor_status tensor_arcsinh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arcsinh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 227, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsinh", "self");
   tensor_status status = lt_invoke(&frame, "arcsinh");
   return status;
@@ -2435,7 +2450,7 @@ TENSOR_API tensor_status tensor_arcsinh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arcsinh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 227, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 228, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsinh", "self");
   LT_OUTPUT(frame.out[0], out, "arcsinh", "out");
   tensor_status status = lt_invoke(&frame, "arcsinh");
@@ -2445,7 +2460,7 @@ TENSOR_API tensor_status tensor_arcsinh_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_acosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "acosh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 228, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acosh", "self");
   tensor_status status = lt_invoke(&frame, "acosh");
   if (status == TENSOR_OK) {
@@ -2456,7 +2471,7 @@ TENSOR_API tensor_status tensor_acosh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_acosh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 228, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 229, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acosh", "self");
   tensor_status status = lt_invoke(&frame, "acosh");
   return status;
@@ -2464,7 +2479,7 @@ TENSOR_API tensor_status tensor_acosh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_acosh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 228, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 229, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acosh", "self");
   LT_OUTPUT(frame.out[0], out, "acosh", "out");
   tensor_status status = lt_invoke(&frame, "acosh");
@@ -2474,7 +2489,7 @@ TENSOR_API tensor_status tensor_acosh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arccosh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arccosh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 229, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccosh", "self");
   tensor_status status = lt_invoke(&frame, "arccosh");
   if (status == TENSOR_OK) {
@@ -2485,7 +2500,7 @@ TENSOR_API tensor_status tensor_arccosh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arccosh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 229, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 230, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccosh", "self");
   tensor_status status = lt_invoke(&frame, "arccosh");
   return status;
@@ -2493,7 +2508,7 @@ TENSOR_API tensor_status tensor_arccosh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arccosh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 229, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 230, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccosh", "self");
   LT_OUTPUT(frame.out[0], out, "arccosh", "out");
   tensor_status status = lt_invoke(&frame, "arccosh");
@@ -2503,7 +2518,7 @@ TENSOR_API tensor_status tensor_arccosh_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_atanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atanh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 230, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atanh", "self");
   tensor_status status = lt_invoke(&frame, "atanh");
   if (status == TENSOR_OK) {
@@ -2514,7 +2529,7 @@ TENSOR_API tensor_status tensor_atanh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_atanh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 230, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 231, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atanh", "self");
   tensor_status status = lt_invoke(&frame, "atanh");
   return status;
@@ -2522,7 +2537,7 @@ TENSOR_API tensor_status tensor_atanh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_atanh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 230, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 231, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atanh", "self");
   LT_OUTPUT(frame.out[0], out, "atanh", "out");
   tensor_status status = lt_invoke(&frame, "atanh");
@@ -2532,7 +2547,7 @@ TENSOR_API tensor_status tensor_atanh_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_arctanh(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "arctanh", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 231, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctanh", "self");
   tensor_status status = lt_invoke(&frame, "arctanh");
   if (status == TENSOR_OK) {
@@ -2543,7 +2558,7 @@ TENSOR_API tensor_status tensor_arctanh(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_arctanh_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 231, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 232, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctanh", "self");
   tensor_status status = lt_invoke(&frame, "arctanh");
   return status;
@@ -2551,7 +2566,7 @@ TENSOR_API tensor_status tensor_arctanh_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_arctanh_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 231, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 232, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctanh", "self");
   LT_OUTPUT(frame.out[0], out, "arctanh", "out");
   tensor_status status = lt_invoke(&frame, "arctanh");
@@ -2561,7 +2576,7 @@ TENSOR_API tensor_status tensor_arctanh_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_sigmoid(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sigmoid", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 232, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sigmoid", "self");
   tensor_status status = lt_invoke(&frame, "sigmoid");
   if (status == TENSOR_OK) {
@@ -2572,7 +2587,7 @@ TENSOR_API tensor_status tensor_sigmoid(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sigmoid_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 232, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 233, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sigmoid", "self");
   tensor_status status = lt_invoke(&frame, "sigmoid");
   return status;
@@ -2580,7 +2595,7 @@ TENSOR_API tensor_status tensor_sigmoid_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sigmoid_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 232, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 233, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sigmoid", "self");
   LT_OUTPUT(frame.out[0], out, "sigmoid", "out");
   tensor_status status = lt_invoke(&frame, "sigmoid");
@@ -2590,7 +2605,7 @@ TENSOR_API tensor_status tensor_sigmoid_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_atan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "atan2", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 233, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "atan2", "other");
   tensor_status status = lt_invoke(&frame, "atan2");
@@ -2602,7 +2617,7 @@ TENSOR_API tensor_status tensor_atan2(const tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_atan2_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 233, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 234, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "atan2", "other");
   tensor_status status = lt_invoke(&frame, "atan2");
@@ -2611,7 +2626,7 @@ TENSOR_API tensor_status tensor_atan2_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_atan2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 233, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 234, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "atan2", "other");
   LT_OUTPUT(frame.out[0], out, "atan2", "out");
@@ -2622,7 +2637,7 @@ TENSOR_API tensor_status tensor_atan2_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_arctan2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "arctan2", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 234, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "arctan2", "other");
   tensor_status status = lt_invoke(&frame, "arctan2");
@@ -2634,7 +2649,7 @@ TENSOR_API tensor_status tensor_arctan2(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_arctan2_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 234, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 235, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "arctan2", "other");
   tensor_status status = lt_invoke(&frame, "arctan2");
@@ -2643,7 +2658,7 @@ TENSOR_API tensor_status tensor_arctan2_(tensor_t *self, const tensor_t *other) 
 
 TENSOR_API tensor_status tensor_arctan2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 234, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 235, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "arctan2", "other");
   LT_OUTPUT(frame.out[0], out, "arctan2", "out");
@@ -2654,7 +2669,7 @@ TENSOR_API tensor_status tensor_arctan2_out(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_hypot(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "hypot", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 235, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hypot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "hypot", "other");
   tensor_status status = lt_invoke(&frame, "hypot");
@@ -2666,7 +2681,7 @@ TENSOR_API tensor_status tensor_hypot(const tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_hypot_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 235, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 236, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hypot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "hypot", "other");
   tensor_status status = lt_invoke(&frame, "hypot");
@@ -2675,7 +2690,7 @@ TENSOR_API tensor_status tensor_hypot_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_hypot_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 235, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 236, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hypot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "hypot", "other");
   LT_OUTPUT(frame.out[0], out, "hypot", "out");
@@ -2686,7 +2701,7 @@ TENSOR_API tensor_status tensor_hypot_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_index *index, int64_t index_len, tensor_t **out) {
   LT_RESULT(out, "index_get", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 236, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_get", "self");
   LT_INDEX(index, index_len, "index_get", "index"); a[1].list.data = index, a[1].list.length = index_len;
   tensor_status status = lt_invoke(&frame, "index_get");
@@ -2698,7 +2713,7 @@ TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_ind
 
 TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *index, int64_t index_len, const tensor_t *value) {
   lt_value a[3];
-  lt_frame frame = {.op = 237, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_set_", "self");
   LT_INDEX(index, index_len, "index_set_", "index"); a[1].list.data = index, a[1].list.length = index_len;
   LT_REQUIRED(a[2], value, LT_TENSOR, "index_set_", "value");
@@ -2708,37 +2723,11 @@ TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *i
 
 TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_index *index, int64_t index_len, tensor_scalar value) {
   lt_value a[3];
-  lt_frame frame = {.op = 238, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_set_scalar_", "self");
   LT_INDEX(index, index_len, "index_set_scalar_", "index"); a[1].list.data = index, a[1].list.length = index_len;
   LT_SCALAR(value, LT_MUST, "index_set_scalar_", "value"); a[2].scalar = value;
   tensor_status status = lt_invoke(&frame, "index_set_scalar_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_index_put(const tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate, tensor_t **out) {
-  LT_RESULT(out, "index_put", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index_put", "self");
-  LT_LIST(indices, indices_len, true, "index_put", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
-  LT_REQUIRED(a[2], values, LT_TENSOR, "index_put", "values");
-  a[3].i = accumulate;
-  tensor_status status = lt_invoke(&frame, "index_put");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_index_put_(tensor_t *self, const tensor_t *const *indices, int64_t indices_len, const tensor_t *values, bool accumulate) {
-  lt_value a[4];
-  lt_frame frame = {.op = 239, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "index_put", "self");
-  LT_LIST(indices, indices_len, true, "index_put", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
-  LT_REQUIRED(a[2], values, LT_TENSOR, "index_put", "values");
-  a[3].i = accumulate;
-  tensor_status status = lt_invoke(&frame, "index_put");
   return status;
 }
 

@@ -4151,6 +4151,12 @@ static intptr_t packed_signal_windows_nuttall(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_signal_pad(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_signal_pad(a[0].pointer, a[1].i, a[2].i, a[3].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_signbit(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_signbit(a[0].pointer, &made);
@@ -8615,6 +8621,13 @@ static const lt_parameter of_signal_windows_nuttall[] = {
     {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
 };
 
+static const lt_parameter of_signal_pad[] = {
+    {"input", 'T', 0, {0}},
+    {"before", 'I', 0, {0}},
+    {"after", 'I', 0, {0}},
+    {"mode", 'U', LT_DEFAULT, {.text = "reflect"}},
+};
+
 static const lt_parameter of_signbit[] = {
     {"input", 'T', 0, {0}},
 };
@@ -10107,6 +10120,7 @@ lt_operator lt_operators[] = {
     {"signal.windows.hann", {{packed_signal_windows_hann, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_hann, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"signal.windows.kaiser", {{packed_signal_windows_kaiser, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_kaiser, 6, "T", "(int M, *, float beta=12.0, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"signal.windows.nuttall", {{packed_signal_windows_nuttall, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_windows_nuttall, 5, "T", "(int M, *, bool sym=True, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
+    {"signal_pad", {{packed_signal_pad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_signal_pad, 4, "T", "(Tensor input, int before, int after, str mode=\"reflect\")", -1, 0},
     {"signbit", {{packed_signbit, NULL}, {NULL, NULL}, {packed_signbit_out, NULL}}, of_signbit, 1, "T", "(Tensor input)", -1, 0},
     {"sin", {{packed_sin, NULL}, {packed_sin_, NULL}, {packed_sin_out, NULL}}, of_sin, 1, "T", "(Tensor input)", -1, 0},
     {"sinc", {{packed_sinc, NULL}, {packed_sinc_, NULL}, {packed_sinc_out, NULL}}, of_sinc, 1, "T", "(Tensor input)", -1, 0},
@@ -10283,4 +10297,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 749;
+const int lt_operator_count = 750;

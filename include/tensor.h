@@ -11,7 +11,7 @@
 //   "Absent:" also tells what stands for an optional argument that is left out.
 //   tensor_NAME makes a new tensor, tensor_NAME_ works in place, tensor_NAME_out writes to an existing tensor, resizing it
 //   when it has another shape. Sizes, strides and dimensions are int64_t; strides and storage offsets count elements;
-//   negative dimensions count from the last.
+//   negative dimensions count from the last. A list's length is taken at the caller's word: there must be as many items.
 //   Any thread may call, with a stack of at least 256 KiB. A tensor may be read by many threads at once and changed by one. A
 //   handle that one thread frees while a call of another uses it lives until that call ends; memory that a call uses cannot be
 //   resized by another thread, nor the tensor reshaped, which is then an error.
@@ -2980,6 +2980,10 @@ TENSOR_API tensor_status tensor_fft_fftfreq_out(int64_t n, double d, tensor_dtyp
 TENSOR_API tensor_status tensor_fft_rfftfreq(int64_t n, double d, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_rfftfreq_out(int64_t n, double d, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
+// `self` with `before` and `after` elements more along its last dimension: its reflection at the ends, zeros (constant), the ends repeated (replicate), or the other
+// end (circular); what `stft` pads with.
+TENSOR_API tensor_status tensor_signal_pad(const tensor_t *self, int64_t before, int64_t after, const char *mode, tensor_t **out);
+
 // The short-time Fourier transform of a signal, or of each row of a matrix: the transforms of pieces of `n_fft` samples that begin `hop_length` (`n_fft` // 4 unless
 // given) samples apart, times a `window` of `win_length` samples in their middle, which is ones unless given. The result has a row for each frequency, n_fft // 2 + 1 of
 // them with `onesided` (unless signal or window are complex, then `n_fft`), and a column for each piece. With `center` the signal is continued by `n_fft` // 2 samples
@@ -3232,25 +3236,25 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar(const tens
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
-// The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_hermite_polynomial_h(const tensor_t *x, const tensor_t *n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_hermite_polynomial_h_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
 TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
-// The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_hermite_polynomial_he(const tensor_t *x, const tensor_t *n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_hermite_polynomial_he_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
 TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
-// The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_laguerre_polynomial_l(const tensor_t *x, const tensor_t *n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
 TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
-// The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_legendre_polynomial_p(const tensor_t *x, const tensor_t *n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_legendre_polynomial_p_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_legendre_polynomial_p_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
@@ -3783,7 +3787,7 @@ TENSOR_API tensor_status tensor_set_inference_mode(bool enabled);
 // Whether the calling thread is in inference mode.
 TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out);
 
-// Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available.
+// Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out);
 
 // Sets how many threads one operator may use; at least 1. Results do not depend on it.

@@ -97,7 +97,10 @@ export interface TensorError extends Error {
     | 'TENSOR_ERROR_RUNTIME' | 'TENSOR_ERROR_VALUE' | 'TENSOR_ERROR_TYPE' | 'TENSOR_ERROR_INDEX' | 'TENSOR_ERROR_NOT_IMPLEMENTED'
     | 'TENSOR_ERROR_MEMORY' | 'TENSOR_ERROR_HANDLE' | 'TENSOR_ERROR_FORKED' | 'TENSOR_ERROR_INTERNAL' | 'TENSOR_ERROR_IO'
     | 'TENSOR_ERROR_CALLBACK'
-    | 'TENSOR_ERROR_LINALG';
+    | 'TENSOR_ERROR_LINALG'
+    | `E${Uppercase<string>}`; // of the system, for errors of files: 'ENOENT'
+  /** The system's number of such an error, negative as in errors of `node:fs`. */
+  errno?: number;
 }
 
 export const bool: 'bool';
@@ -3733,6 +3736,17 @@ export function fftC2rAsync(input: Tensor, options: { dim: Int; size: Int; scale
 export function fftC2rAsync(input: Tensor, dim: Int, size: Int, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
 export function fftC2rAsync(input: Tensor, dim: Int, size: Int, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
+ * `self` with `before` and `after` elements more along its last dimension: its reflection at the ends, zeros (constant), the ends repeated (replicate), or the other
+ * end (circular); what `stft` pads with.
+ */
+export function signalPad(input: Tensor, options: { before: Int; after: Int; mode?: 'reflect' | 'constant' | 'replicate' | 'circular' }): Tensor;
+export function signalPad(input: Tensor, before: Int, after: Int, options?: { mode?: 'reflect' | 'constant' | 'replicate' | 'circular' }): Tensor;
+export function signalPad(input: Tensor, before: Int, after: Int, mode: 'reflect' | 'constant' | 'replicate' | 'circular'): Tensor;
+/** signalPad, off the event loop. */
+export function signalPadAsync(input: Tensor, options: { before: Int; after: Int; mode?: 'reflect' | 'constant' | 'replicate' | 'circular'; signal?: Signal | null }): Promise<Tensor>;
+export function signalPadAsync(input: Tensor, before: Int, after: Int, options?: { mode?: 'reflect' | 'constant' | 'replicate' | 'circular'; signal?: Signal | null }): Promise<Tensor>;
+export function signalPadAsync(input: Tensor, before: Int, after: Int, mode: 'reflect' | 'constant' | 'replicate' | 'circular', options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
  * The short-time Fourier transform of a signal, or of each row of a matrix: the transforms of pieces of `n_fft` samples that begin `hop_length` (`n_fft` // 4 unless
  * given) samples apart, times a `window` of `win_length` samples in their middle, which is ones unless given. The result has a row for each frequency, n_fft // 2 + 1 of
  * them with `onesided` (unless signal or window are complex, then `n_fft`), and a column for each piece. With `center` the signal is continued by `n_fft` // 2 samples
@@ -5149,7 +5163,7 @@ export function setInferenceMode(enabled: boolean): void;
  */
 export function isInferenceModeEnabled(): boolean;
 /**
- * Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available.
+ * Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
  */
 export function parseDevice(text: string): Device;
 /**
@@ -8018,7 +8032,7 @@ export namespace special {
   export function chebyshevPolynomialWAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function chebyshevPolynomialWAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   * The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
    */
   export function hermitePolynomialH(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function hermitePolynomialH(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -8026,7 +8040,7 @@ export namespace special {
   export function hermitePolynomialHAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hermitePolynomialHAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   * The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
    */
   export function hermitePolynomialHe(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function hermitePolynomialHe(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -8034,7 +8048,7 @@ export namespace special {
   export function hermitePolynomialHeAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hermitePolynomialHeAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   * The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
    */
   export function laguerrePolynomialL(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function laguerrePolynomialL(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -8042,7 +8056,7 @@ export namespace special {
   export function laguerrePolynomialLAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function laguerrePolynomialLAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   * The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
    */
   export function legendrePolynomialP(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function legendrePolynomialP(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;

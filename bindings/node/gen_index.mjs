@@ -714,6 +714,8 @@ const lt_sigmoidAsync = lt.sigmoidAsync;
 const lt_sign = lt.sign;
 const lt_signAsync = lt.signAsync;
 const lt_signal = lt.signal;
+const lt_signalPad = lt.signalPad;
+const lt_signalPadAsync = lt.signalPadAsync;
 const lt_signbit = lt.signbit;
 const lt_signbitAsync = lt.signbitAsync;
 const lt_sin = lt.sin;
@@ -1572,6 +1574,8 @@ export {
   lt_sign as sign,
   lt_signAsync as signAsync,
   lt_signal as signal,
+  lt_signalPad as signalPad,
+  lt_signalPadAsync as signalPadAsync,
   lt_signbit as signbit,
   lt_signbitAsync as signbitAsync,
   lt_sin as sin,

@@ -1901,6 +1901,16 @@ func (c Ctx) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType,
 	return composed.FftRfftfreq(c, out, n, d, dt, layout, dev)
 }
 
+// SignalPad is the operator signal_pad.
+func (c Ctx) SignalPad(self *tensor.Tensor, before, after int64, mode string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).SignalPad; does != nil {
+			return does(c, self, before, after, mode)
+		}
+	}
+	return composed.SignalPad(c, self, before, after, mode)
+}
+
 // Stft is the operator stft.
 func (c Ctx) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(window)); key != 0 {

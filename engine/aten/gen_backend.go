@@ -183,6 +183,7 @@ type Backend struct {
 	FftIfftshift                       func(c Ctx, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error)
 	FftFftfreq                         func(c Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error)
 	FftRfftfreq                        func(c Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error)
+	SignalPad                          func(c Ctx, self *tensor.Tensor, before, after int64, mode string) (*tensor.Tensor, error)
 	Stft                               func(c Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (*tensor.Tensor, error)
 	Istft                              func(c Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (*tensor.Tensor, error)
 	Save                               func(c Ctx, path, structure string, tensors []*tensor.Tensor, compact bool) error

@@ -133,43 +133,63 @@ func (s *steps) lgammaSum(self *tensor.Tensor, p int64) *tensor.Tensor {
 	return total
 }
 
+// withinLimits is the gradient of what numbers limit: of elements between them.
 func (s *steps) withinLimits(grad, self *tensor.Tensor, low, high dtype.Scalar) *tensor.Tensor {
-	return s.withinTensors(grad, self, s.limit(low), s.limit(high))
-}
-
-// limit is a number as an operand, nil for none.
-func (s *steps) limit(v dtype.Scalar) *tensor.Tensor {
-	if v.IsNone() {
-		return nil
+	if !low.IsNone() {
+		grad = s.where(s.greater(self, s.number(low)), grad, s.int(0))
 	}
-	return s.number(v)
-}
-
-func (s *steps) withinTensors(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
-	if low != nil {
-		grad = s.where(s.keep(s.c.Ge(nil, self, low)), grad, s.int(0))
-	}
-	if high != nil {
-		grad = s.where(s.keep(s.c.Le(nil, self, high)), grad, s.int(0))
+	if !high.IsNone() {
+		grad = s.where(s.less(self, s.number(high)), grad, s.int(0))
 	}
 	return grad
 }
 
-// below and above are the gradients of the limits of clamp.
-func (s *steps) below(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
-	takes := s.keep(s.c.Lt(nil, self, low))
-	if high != nil {
-		takes = s.both(takes, s.keep(s.c.Lt(nil, low, high)))
+func (s *steps) less(a, b *tensor.Tensor) *tensor.Tensor    { return s.keep(s.c.Lt(nil, a, b)) }
+func (s *steps) greater(a, b *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Gt(nil, a, b)) }
+
+// shareEqual is half of a gradient where two operands are equal, of which each gets as much, and all of it elsewhere.
+func (s *steps) shareEqual(grad, a, b *tensor.Tensor) *tensor.Tensor {
+	return s.where(s.eq(a, b), s.div(grad, s.int(2)), grad)
+}
+
+// withinTensors, below and above are the gradients of self and of the limits where these are tensors: whichever the result is, and
+// both where they are equal. A high limit below the low one is the result.
+func (s *steps) withinTensors(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
+	switch {
+	case high == nil:
+		return s.cleared(s.shareEqual(grad, self, low), s.less(self, low))
+	case low == nil:
+		return s.cleared(s.shareEqual(grad, self, high), s.greater(self, high))
 	}
-	return s.where(takes, grad, s.int(0))
+	equalOne := s.both(s.keep(s.c.Ne(nil, s.eq(self, low), s.eq(self, high))), s.less(low, high))
+	return s.cleared(s.where(equalOne, s.div(grad, s.int(2)), grad), s.either(s.less(self, low), s.greater(self, high)))
+}
+
+func (s *steps) below(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
+	if high == nil {
+		return s.cleared(s.shareEqual(grad, self, low), s.greater(self, low))
+	}
+	half := s.where(s.both(s.eq(self, low), s.less(low, high)), s.div(grad, s.int(2)), s.int(0))
+	return s.where(s.both(s.less(self, low), s.keep(s.c.Le(nil, low, high))), grad, half)
 }
 
 func (s *steps) above(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
-	takes := s.keep(s.c.Gt(nil, self, high))
-	if low != nil {
-		takes = s.either(takes, s.keep(s.c.Gt(nil, low, high)))
+	if low == nil {
+		return s.cleared(s.shareEqual(grad, self, high), s.less(self, high))
 	}
-	return s.where(takes, grad, s.int(0))
+	half := s.where(s.both(s.eq(self, high), s.less(low, high)), s.div(grad, s.int(2)), s.int(0))
+	return s.where(s.either(s.greater(self, high), s.greater(low, high)), grad, half)
+}
+
+// withinOne is the gradient of self where one limit is a number or a tensor.
+func (s *steps) withinOne(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
+	switch {
+	case low != nil && low.IsWrappedNumber():
+		return s.where(s.greater(self, low), grad, s.int(0))
+	case high != nil && high.IsWrappedNumber():
+		return s.where(s.less(self, high), grad, s.int(0))
+	}
+	return s.withinTensors(grad, self, low, high)
 }
 
 // diagonalCleared is t with zeros on its diagonal.

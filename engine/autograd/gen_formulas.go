@@ -113,6 +113,7 @@ var formulas = aten.Backend{
 	FftIhfftn:                          recordFftIhfftn,
 	FftFftfreq:                         recordFftFftfreq,
 	FftRfftfreq:                        recordFftRfftfreq,
+	SignalPad:                          recordSignalPad,
 	Sqrt:                               recordSqrt,
 	Rsqrt:                              recordRsqrt,
 	Exp:                                recordExp,
@@ -1662,6 +1663,25 @@ func recordFftRfftfreq(c aten.Ctx, out *tensor.Tensor, n int64, d float64, dt dt
 	})
 }
 
+func recordSignalPad(c aten.Ctx, self *tensor.Tensor, before, after int64, mode string) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "signal_pad", "ReflectionPad1DBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SignalPad(self, before, after, mode)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.signalPadGradient(s.grad(0), s.saved(self_), before, after, mode)
+		}
+	}
+	return
+}
+
 func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sqrt", "SqrtBackward0", out, self)
 	if err != nil {
@@ -2122,9 +2142,9 @@ func recordAtan2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('/', s.mul(s.grad(0), s.saved(other_)), (s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right)), left|right)
+				return s.binary('/', s.mul(s.grad(0), s.saved(other_)), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Eq(nil, s.saved(other_), s.int(0)))))))), s.int(1)))), left|right)
 			}
-			return s.binary('/', s.binary('*', s.neg(s.grad(0)), s.saved(self_), left), (s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right)), left|right)
+			return s.binary('/', s.binary('*', s.neg(s.grad(0)), s.saved(self_), left), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Eq(nil, s.saved(other_), s.int(0)))))))), s.int(1)))), left|right)
 		}
 		r.publish()
 	}
@@ -4932,9 +4952,9 @@ func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.T
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.where(s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(low_)))), s.grad(0), s.int(0)))
+				return s.withinOne(s.grad(0), s.saved(self_), s.saved(low_), nil)
 			}
-			return s.after(1, s.where(s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(low_)))), s.grad(0), s.int(0)))
+			return s.below(s.grad(0), s.saved(self_), s.saved(low_), nil)
 		}
 		r.publish()
 	}
@@ -4957,9 +4977,9 @@ func recordClampMax(c aten.Ctx, out, self, high *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.where(s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(high_)))), s.grad(0), s.int(0)))
+				return s.withinOne(s.grad(0), s.saved(self_), nil, s.saved(high_))
 			}
-			return s.after(1, s.where(s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(high_)))), s.grad(0), s.int(0)))
+			return s.above(s.grad(0), s.saved(self_), nil, s.saved(high_))
 		}
 		r.publish()
 	}
@@ -4982,9 +5002,9 @@ func recordMaximum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+				return s.after(1, s.keep(s.c.MaskedFill(nil, s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+			return s.after(1, s.keep(s.c.MaskedFill(nil, s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 		r.publish()
 	}
@@ -5007,9 +5027,9 @@ func recordMinimum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+				return s.after(1, s.keep(s.c.MaskedFill(nil, s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(2, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.hand(s.div(s.grad(0), s.int(2))), s.grad(0))), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+			return s.after(1, s.keep(s.c.MaskedFill(nil, s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 		r.publish()
 	}
@@ -5032,9 +5052,9 @@ func recordFmax(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.grad(0), s.int(0)))
+				return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.int(0)))
 			}
-			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.grad(0)))
+			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_))))
 		}
 		r.publish()
 	}
@@ -5057,9 +5077,9 @@ func recordFmin(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.grad(0), s.int(0)))
+				return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.int(0)))
 			}
-			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.grad(0)))
+			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_))))
 		}
 		r.publish()
 	}

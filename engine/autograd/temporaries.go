@@ -37,12 +37,6 @@ func (s *steps) after(n int, made *tensor.Tensor) *tensor.Tensor {
 	return made
 }
 
-// afterAll is after for a step that gives a list.
-func (s *steps) afterAll(n int, made []*tensor.Tensor) []*tensor.Tensor {
-	s.after(n, nil)
-	return made
-}
-
 // drop releases an operand that was handed over, unless it is what the step gave.
 func (s *steps) drop(made, t *tensor.Tensor, over bool) {
 	if over && t != made {

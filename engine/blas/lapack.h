@@ -6,8 +6,8 @@
 
 enum { LT_LAPACK_ARGUMENTS = 20 };
 
-// A call: Fortran takes the addresses of all arguments. An argument is an address, or, where its bit in values
-// is set, a value of which the address is given, and which the routine may change.
+// A call: Fortran takes the addresses of all arguments. An argument is an address, or, where its
+// bit in values is set, a value of which the address is given, and which the routine may change.
 typedef struct {
   uintptr_t routine;
   uint64_t values;

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -129,14 +128,16 @@ func (f *fourier) points() float64 {
 	return n
 }
 
-// floating is self with integers and bool in the default dtype.
-func (f *fourier) floating() *tensor.Tensor {
-	d := f.self.DType()
-	if d.Category() < dtype.Floating {
-		d = dtype.Default()
+// dtype is that of self, the default dtype for integers and bool.
+func (f *fourier) dtype() dtype.DType {
+	if d := f.self.DType(); d.Category() >= dtype.Floating {
+		return d
 	}
-	return f.cast(f.self, d)
+	return dtype.Default()
 }
+
+// floating is self in the dtype in which is computed.
+func (f *fourier) floating() *tensor.Tensor { return f.cast(f.self, f.dtype().Compute()) }
 
 // resized is t with the sizes of dims cut off or filled up with zeros.
 func (f *fourier) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
@@ -148,22 +149,14 @@ func (f *fourier) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	if f.Err != nil {
 		return nil
 	}
-	whole := slices.Clone(t.Sizes())
+	pad := make([]int64, 2*t.Dim()) // a pair for each dimension, the last one first
 	for i, d := range f.dims {
-		whole[d] = sizes[i]
+		pad[2*(int64(t.Dim())-d)-1] = sizes[i] - t.Sizes()[d]
 	}
-	if slices.Equal(whole, t.Sizes()) {
+	if !slices.ContainsFunc(pad, func(n int64) bool { return n > 0 }) {
 		return t
 	}
-	for i, d := range f.dims {
-		if have := t.Sizes()[d]; f.Err == nil && have < sizes[i] {
-			more := slices.Clone(t.Sizes())
-			more[d] = sizes[i] - have
-			zeros := f.Step(func() (*tensor.Tensor, error) { return f.c.NewZeros(t, more, dtype.None, tensor.NoLayout, device.None) })
-			t = f.join(int(d), t, zeros)
-		}
-	}
-	return t
+	return f.Step(func() (*tensor.Tensor, error) { return f.c.ConstantPadNd(t, pad, dtype.IntScalar(0)) })
 }
 
 // all are the sizes of dims, the last one by itself.
@@ -177,6 +170,11 @@ func (f *fourier) all() []int64 {
 
 // delivered hands t over, or writes it to out, which may be wider or narrower than the result.
 func (f *fourier) delivered(t *tensor.Tensor) (*tensor.Tensor, error) {
+	if f.Err == nil && t.DType().IsComplex() {
+		t = f.cast(t, f.dtype().ToComplex())
+	} else if f.Err == nil {
+		t = f.cast(t, f.dtype().ToReal())
+	}
 	if f.Err == nil && f.out != nil {
 		d := f.out.DType()
 		switch {

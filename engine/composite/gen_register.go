@@ -40,6 +40,7 @@ func init() {
 		FftIfftshift:                   FftIfftshift,
 		FftFftfreq:                     FftFftfreq,
 		FftRfftfreq:                    FftRfftfreq,
+		SignalPad:                      SignalPad,
 		Stft:                           Stft,
 		Istft:                          Istft,
 		Argwhere:                       Argwhere,

@@ -86,7 +86,14 @@ func (s *scope) centred(window, like *tensor.Tensor, width, n int64) *tensor.Ten
 		window = s.ones(like, like.DType(), width)
 	}
 	before := (n - width) / 2
-	return s.join(0, s.zeros(window, before), window, s.zeros(window, n-width-before))
+	return s.filledUp(window, before, n-width-before)
+}
+
+// filledUp is t with zeros before and after it along its last dimension.
+func (s *scope) filledUp(t *tensor.Tensor, before, after int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) {
+		return s.c.ConstantPadNd(t, []int64{before, after}, dtype.IntScalar(0))
+	})
 }
 
 // zeros makes a tensor beside t.
@@ -96,41 +103,51 @@ func (s *scope) zeros(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
 	})
 }
 
-// padded is a signal with more numbers before and after it along its last dimension: reflected at its ends without these, or the end
-// repeated, or the other end, or zeros.
+// padded is a signal with more numbers before and after it.
 func (s *scope) padded(t *tensor.Tensor, before, after int64, mode string) *tensor.Tensor {
-	last := t.Dim() - 1
-	n := t.Sizes()[last]
-	piece := func(start, length int64) *tensor.Tensor { return s.part(t, last, start, length) }
-	backwards := func(t *tensor.Tensor) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return s.c.Flip(t, []int64{-1}) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.SignalPad(t, before, after, mode) })
+}
+
+// SignalPad continues a signal along its last dimension: by its reflections at the ends, without these, by the ends repeated, by the
+// other ends, or by zeros.
+func SignalPad(c aten.Ctx, self *tensor.Tensor, before, after int64, mode string) (*tensor.Tensor, error) {
+	const op = "signal_pad"
+	s := within(c, op)
+	defer s.Close()
+	last := self.Dim() - 1
+	if last < 0 {
+		return nil, status.Runtimef("%s: expected a signal with a dimension, got a tensor without", op)
 	}
-	sized := func(length int64) []int64 {
-		sizes := slices.Clone(t.Sizes())
-		sizes[last] = length
-		return sizes
+	if before < 0 || after < 0 {
+		return nil, status.Runtimef("%s: expected no negative padding, got (%d, %d)", op, before, after)
+	}
+	n := self.Sizes()[last]
+	piece := func(start, length int64) *tensor.Tensor { return s.part(self, last, start, length) }
+	backwards := func(t *tensor.Tensor) *tensor.Tensor {
+		return s.Step(func() (*tensor.Tensor, error) { return c.Flip(t, []int64{-1}) })
+	}
+	repeated := func(t *tensor.Tensor, count int64) *tensor.Tensor {
+		sizes := slices.Clone(self.Sizes())
+		sizes[last] = count
+		return s.expand(t, sizes...)
 	}
 	switch most := max(before, after); {
-	case mode == "reflect" && most >= n:
-		s.Fail(status.Runtimef("%s: Padding size should be less than the corresponding input dimension, but got: padding (%d, %d) of a signal of size %d", s.Op, before, after, n))
-		return nil
-	case mode == "reflect":
-		return s.join(last, backwards(piece(1, before)), t, backwards(piece(n-1-after, after)))
-	case mode == "circular" && most > n:
-		s.Fail(status.Runtimef("%s: Padding value causes wrapping around more than once: padding (%d, %d) of a signal of size %d", s.Op, before, after, n))
-		return nil
-	case mode == "circular":
-		return s.join(last, piece(n-before, before), t, piece(0, after))
-	case mode == "replicate" && n == 0:
-		s.Fail(status.Runtimef("%s: expected a signal with elements to replicate, but got shape %v", s.Op, t.Sizes()))
-		return nil
-	case mode == "replicate":
-		return s.join(last, s.expand(piece(0, 1), sized(before)...), t, s.expand(piece(n-1, 1), sized(after)...))
 	case mode == "constant":
-		return s.join(last, s.zeros(t, sized(before)...), t, s.zeros(t, sized(after)...))
+		return s.result(nil, s.filledUp(self, before, after))
+	case mode == "reflect" && most >= n:
+		return nil, status.Runtimef("%s: Padding size should be less than the corresponding input dimension, but got: padding (%d, %d) of a signal of size %d", op, before, after, n)
+	case mode == "reflect":
+		return s.result(nil, s.join(last, backwards(piece(1, before)), self, backwards(piece(n-1-after, after))))
+	case mode == "circular" && most > n:
+		return nil, status.Runtimef("%s: Padding value causes wrapping around more than once: padding (%d, %d) of a signal of size %d", op, before, after, n)
+	case mode == "circular":
+		return s.result(nil, s.join(last, piece(n-before, before), self, piece(0, after)))
+	case mode == "replicate" && n == 0:
+		return nil, status.Runtimef("%s: expected a signal with elements to replicate, but got shape %v", op, self.Sizes())
+	case mode == "replicate":
+		return s.result(nil, s.join(last, repeated(piece(0, 1), before), self, repeated(piece(n-1, 1), after)))
 	}
-	s.Fail(status.NotImplementedf("%s: Unrecognised padding mode %q; use reflect, constant, replicate or circular", s.Op, mode))
-	return nil
+	return nil, status.NotImplementedf("%s: Unrecognised padding mode %q; use reflect, constant, replicate or circular", op, mode)
 }
 
 // Istft finds the signal of a short-time Fourier transform: the transforms back of its columns are added up where they belong,
@@ -186,9 +203,7 @@ func Istft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops
 	}
 	signal = s.div(signal, envelope)
 	if s.Err == nil && end > whole {
-		more := slices.Clone(signal.Sizes())
-		more[last] = end - whole
-		signal = s.join(last, signal, s.zeros(signal, more...))
+		signal = s.filledUp(signal, 0, end-whole)
 	}
 	return s.result(nil, signal)
 }

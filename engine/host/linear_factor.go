@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/blas"
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -40,7 +41,14 @@ func (w *matrixWork) factorLU() {
 	})
 }
 
+// smallInverse is the number of rows up to which solving with the identity beats LAPACK's inversion.
+const smallInverse = 32
+
 func (w *matrixWork) invert() {
+	if w.n <= smallInverse {
+		w.invertSmall()
+		return
+	}
 	n := blas.Int(w.n)
 	arguments := []blas.Argument{n, blas.At(nil), n, blas.At(nil), blas.At(nil), blas.Int(0), blas.Int(0)}
 	room := w.room("getri", arguments, 4)
@@ -60,6 +68,32 @@ func (w *matrixWork) invert() {
 				info = invert.Info()
 			}
 			w.say(i, info)
+		}
+	})
+}
+
+// invertSmall solves with the identity, beside the factors, and copies the solution over them.
+func (w *matrixWork) invertSmall() {
+	n, size := w.n, w.d.Size()
+	bytes := n * n * size
+	w.each(2*n*n*n, []int64{8 * n, bytes}, func(memory []unsafe.Pointer) worker {
+		factor := w.call("getrf", blas.Int(n), blas.Int(n), blas.At(nil), blas.Int(n), blas.At(memory[0]), blas.Int(0))
+		solve := w.call("getrs", blas.Letter('N'), blas.Int(n), blas.Int(n), blas.At(nil), blas.Int(n), blas.At(memory[0]), blas.At(memory[1]), blas.Int(n), blas.Int(0))
+		return func(i int64) {
+			a := w.address(w.A, i)
+			factor.Set(2, blas.At(a))
+			factor.Run()
+			if w.say(i, factor.Info()); factor.Info() != 0 {
+				return
+			}
+			solution := unsafe.Slice((*byte)(memory[1]), bytes)
+			clear(solution)
+			for k := range n {
+				tensor.Put(unsafe.Add(memory[1], k*(n+1)*size), w.d, dtype.IntScalar(1))
+			}
+			solve.Set(3, blas.At(a))
+			solve.Run()
+			copy(unsafe.Slice((*byte)(a), bytes), solution)
 		}
 	})
 }

@@ -4,11 +4,11 @@
 
 #include "abi.h"
 
-// Makes the plan of transforms of n points, `real` ones of real numbers. A first call, where plan is
-// 0, finds plan_bytes; a second one writes the plan, which holds no addresses, and finds the rest: the
-// scratch of a thread and of a line, and the `groups` of both rounds of a line that threads can share,
-// 0 where they cannot. A plan that is `unfinished` then needs a third call, with scratch. `adjacent`
-// tells that numbers of neighbouring lines lie side by side.
+// Makes the plan of transforms of n points, `real` ones of real numbers. A first call, where plan
+// is 0, finds plan_bytes; a second one writes the plan, which holds no addresses, and finds the
+// rest: the scratch of a thread and of a line, and the `groups` of both rounds of a line that
+// threads can share, 0 where they cannot. A plan that is `unfinished` then needs a third call, with
+// scratch. `adjacent` tells that numbers of neighbouring lines lie side by side.
 typedef struct {
   uintptr_t plan, own, shared;
   int64_t n, real, adjacent;
@@ -22,9 +22,9 @@ enum { LT_FFT_COMPLEX, LT_FFT_ONESIDED, LT_FFT_TWOSIDED, LT_FFT_REAL };
 // rounds do the groups from begin to end.
 enum { LT_FFT_ALL, LT_FFT_PREPARE, LT_FFT_COLUMNS, LT_FFT_ROWS, LT_FFT_FINISH };
 
-// Transforms of n points along lines, whose numbers are in_step and out_step bytes apart: complex to
-// complex, real to the first half or to all of the complex results, Hermitian complex to real. The
-// other dimensions, the fastest first, have strides in bytes. Results are multiplied by scale.
+// Transforms of n points along lines, whose numbers are in_step and out_step bytes apart: complex
+// to complex, real to the first half or to all of the complex results, Hermitian complex to real.
+// The other dimensions, the fastest first, have strides in bytes. Results are multiplied by scale.
 typedef struct {
   uintptr_t plan, in, out, own, shared;
   int64_t n, kind, inverse, step, line, begin, end;

@@ -31,6 +31,10 @@ var ulps = map[string]int64{
 	"sin": 1, "cos": 1, "tan": 1, "asin": 1, "acos": 1, "atan": 1, "atan2": 1,
 	"sinh": 1, "cosh": 1, "tanh": 1, "asinh": 1, "acosh": 1, "atanh": 1,
 	"erf": 1, "erfc": 1, "erfinv": 2, "pow": 1, "hypot": 1, "xlogy": 2, "xlog1py": 2, "logit": 2, "sinc": 2, "polar": 2,
+	"erfcx": 1, "ndtr": 1, "log_ndtr": 1, "ndtri": 1, "entr": 1, "i0": 1, "i0e": 1, "i1": 1, "i1e": 1,
+	"modified_bessel_k0": 1, "modified_bessel_k1": 1, "scaled_modified_bessel_k0": 1, "scaled_modified_bessel_k1": 1,
+	"igamma": 4, "igammac": 4, "zeta": 2, "polygamma": 8, "spherical_bessel_j0": 1,
+	"bessel_j0": 64, "bessel_j1": 64, "bessel_y0": 64, "bessel_y1": 64, "airy_ai": 64, // far zeros
 	"lgamma": 64, "digamma": 64, "logaddexp": 64, "logaddexp2": 64, // near a zero that is no simple number
 	"softmax": 8, "log_softmax": 64, "logsumexp": 64, "logcumsumexp": 64,
 }

@@ -88,6 +88,22 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"select_scatter": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"src": p.cut(len(p.sizes)-1).tensor(t, "")}
 	},
+	"fft_c2r": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"size": max(2*p.first()-2, 1)}
+	},
+	"stft": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"n_fft": int64(2), "hop_length": ops.Int(1), "center": false, "return_complex": ops.True}
+	},
+	"istft": func(p profile, t *testing.T) map[string]any {
+		if p.d.IsComplex() && len(p.sizes) < 2 {
+			p.sizes = []int64{3, 3}
+		}
+		n := max(2*p.cut(len(p.sizes)-1).last()-2, 1)
+		return map[string]any{"self": p.tensor(t, "self"), "n_fft": n, "hop_length": ops.Int(1)}
+	},
+	"signal_windows_general_cosine": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"coefficients": []float64{0.5, 0.5}}
+	},
 	"geometric_": func(p profile, t *testing.T) map[string]any { return map[string]any{"p": 0.5} },
 	"bernoulli__tensor": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"p": given(t, dtype.Float32, nil, 1)}
@@ -102,38 +118,40 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"index_fill": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"index": given(t, dtype.Int64, []int64{2}, 1, 0), "value": given(t, p.d, nil, 1)}
 	},
-	"cov":                        func(p profile, t *testing.T) map[string]any { return map[string]any{"correction": int64(1)} },
-	"vander":                     func(p profile, t *testing.T) map[string]any { return map[string]any{"N": ops.Int(3)} },
-	"cholesky":                   system,
-	"linalg_cholesky":            system,
-	"inverse":                    system,
-	"linalg_inv":                 system,
-	"linalg_ldl_factor":          system,
-	"linalg_lu_factor":           system,
-	"linalg_ldl_solve":           system,
-	"linalg_solve":               system,
-	"linalg_lu_solve":            system,
-	"lu_unpack":                  system,
-	"linalg_householder_product": system,
-	"orgqr":                      system,
-	"ormqr":                      system,
-	"pivots_permutation":         system,
-	"linalg_tensorinv":           system,
-	"linalg_matrix_norm_str_ord": system,
-	"linalg_norm_ord_str":        system,
-	"nuclear_norm":               system,
-	"linalg_cond_p_str":          system,
-	"linalg_matrix_norm":         func(profile, *testing.T) map[string]any { return map[string]any{"dim": []int64{0, 1}} },
-	"lu_solve":                   solvable,
-	"linalg_tensorsolve":         tensorial,
-	"polygamma":                  func(p profile, t *testing.T) map[string]any { return map[string]any{"n": int64(2)} },
-	"normal_size":                func(p profile, t *testing.T) map[string]any { return map[string]any{"std": 1.0} },
-	"linspace_tensor_tensor":     func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
-	"linspace_tensor_scalar":     func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
-	"linspace_scalar_tensor":     func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
-	"logspace_tensor_tensor":     func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
-	"logspace_tensor_scalar":     func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
-	"logspace_scalar_tensor":     func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
+	"cov":                           func(p profile, t *testing.T) map[string]any { return map[string]any{"correction": int64(1)} },
+	"vander":                        func(p profile, t *testing.T) map[string]any { return map[string]any{"N": ops.Int(3)} },
+	"cholesky":                      system,
+	"linalg_cholesky":               system,
+	"inverse":                       system,
+	"linalg_inv":                    system,
+	"linalg_ldl_factor":             system,
+	"linalg_lu_factor":              system,
+	"linalg_ldl_solve":              system,
+	"linalg_solve":                  system,
+	"linalg_lu_solve":               system,
+	"lu_unpack":                     system,
+	"linalg_householder_product":    system,
+	"orgqr":                         system,
+	"ormqr":                         system,
+	"pivots_permutation":            exchanges,
+	"linalg_tensorinv":              system,
+	"linalg_matrix_norm_str_ord":    system,
+	"linalg_norm_ord_str":           system,
+	"nuclear_norm":                  system,
+	"linalg_cond_p_str":             system,
+	"linalg_pinv_rcond_tensor":      tolerance,
+	"linalg_matrix_rank_tol_tensor": tolerance,
+	"linalg_matrix_norm":            func(profile, *testing.T) map[string]any { return map[string]any{"dim": []int64{0, 1}} },
+	"lu_solve":                      solvable,
+	"linalg_tensorsolve":            tensorial,
+	"polygamma":                     func(p profile, t *testing.T) map[string]any { return map[string]any{"n": int64(2)} },
+	"normal_size":                   func(p profile, t *testing.T) map[string]any { return map[string]any{"std": 1.0} },
+	"linspace_tensor_tensor":        func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
+	"linspace_tensor_scalar":        func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
+	"linspace_scalar_tensor":        func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
+	"logspace_tensor_tensor":        func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
+	"logspace_tensor_scalar":        func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
+	"logspace_scalar_tensor":        func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
 }
 
 // regular is a matrix that can be factored, inverted and solved with.
@@ -148,6 +166,14 @@ func system(p profile, t *testing.T) map[string]any {
 	a, b := p.regular(t), given(t, p.d, []int64{2, 1}, 2, 8)
 	return map[string]any{"self": a, "A": a, "LU": a, "LD": a, "LU_data": a, "input": a, "tau": given(t, p.d, []int64{2}, 0, 0), "pivots": rows, "LU_pivots": rows, "B": b, "other": b,
 		"n": int64(2), "ind": int64(1), "dim": []int64{0, 1}, "ord": "fro", "p": "fro"}
+}
+
+func tolerance(_ profile, t *testing.T) map[string]any {
+	return map[string]any{"rcond": given(t, dtype.Float32, nil, 0.5), "tol": given(t, dtype.Float32, nil, 0.5)}
+}
+
+func exchanges(p profile, t *testing.T) map[string]any {
+	return map[string]any{"pivots": given(t, p.d, []int64{2}, 1, 2), "n": int64(2)}
 }
 
 // solvable is system for operators with the right-hand sides first, tensorial for those without matrices.
@@ -165,6 +191,16 @@ func tensorial(p profile, t *testing.T) map[string]any {
 
 func tensorBounds(p profile, t *testing.T) map[string]any {
 	return map[string]any{"steps": int64(3), "start": given(t, dtype.Float32, nil, 1), "end": given(t, dtype.Float32, nil, 3)}
+}
+
+// first and last are the sizes of the first and the last dimension; 0 where there are none.
+func (p profile) first() int64 { return p.cut(1).last() }
+
+func (p profile) last() int64 {
+	if len(p.sizes) == 0 {
+		return 0
+	}
+	return p.sizes[len(p.sizes)-1]
 }
 
 // cut is p with fewer dimensions.

@@ -2,13 +2,14 @@ package ops
 
 import (
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 var (
-	truncDivide = newPointwise("div", "trunc_divide", promote)
+	truncDivide = &pointwise{name: "div", kernel: kernel.Get("trunc_divide"), rule: promote, unrounded: true}
 	floatPower  = newPointwise("float_power", "pow", promote)
 )
 
@@ -18,8 +19,8 @@ func Div(out, self, other *tensor.Tensor, rounding string) (*tensor.Tensor, erro
 	case "":
 		return div.run(out, nil, self, other)
 	case "trunc":
-		if resultType(self, other).IsReducedFloat() {
-			// PyTorch rounds the quotient to 16 bits before it truncates.
+		if resultType(self, other).IsReducedFloat() && other.Numel() != 1 {
+			// PyTorch rounds the quotient to 16 bits before it truncates, but for one divisor of all.
 			quotient, err := div.run(out, nil, self, other)
 			if err != nil {
 				return nil, err

@@ -186,6 +186,7 @@ var operators = map[string]any{
 	"fft_ifftshift":                          ctx.FftIfftshift,
 	"fft_fftfreq":                            ctx.FftFftfreq,
 	"fft_rfftfreq":                           ctx.FftRfftfreq,
+	"signal_pad":                             ctx.SignalPad,
 	"stft":                                   ctx.Stft,
 	"istft":                                  ctx.Istft,
 	"save":                                   ctx.Save,

@@ -12,7 +12,7 @@ var (
 	sub                                = &pointwise{name: "sub", kernel: kernel.Get("sub"), rule: promote}
 	mul                                = &pointwise{name: "mul", kernel: kernel.Get("mul"), rule: promote, unrounded: true}
 	div                                = &pointwise{name: "div", kernel: kernel.Get("div"), rule: promoteFloat, unrounded: true, wide: true}
-	floorDivide                        = &pointwise{name: "floor_divide", kernel: kernel.Get("floor_divide"), rule: promote}
+	floorDivide                        = &pointwise{name: "floor_divide", kernel: kernel.Get("floor_divide"), rule: promote, unrounded: true}
 	remainder                          = &pointwise{name: "remainder", kernel: kernel.Get("remainder"), rule: promote}
 	fmod                               = &pointwise{name: "fmod", kernel: kernel.Get("fmod"), rule: promote}
 	pow                                = &pointwise{name: "pow", kernel: kernel.Get("pow"), rule: promote, wide: true}
@@ -727,28 +727,28 @@ func SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (*tensor.Tensor, erro
 
 // SpecialHermitePolynomialH is the operator special.hermite_polynomial_h.
 //
-// The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
 func SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialHermitePolynomialH.run(out, nil, x, n)
 }
 
 // SpecialHermitePolynomialHe is the operator special.hermite_polynomial_he.
 //
-// The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
 func SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialHermitePolynomialHe.run(out, nil, x, n)
 }
 
 // SpecialLaguerrePolynomialL is the operator special.laguerre_polynomial_l.
 //
-// The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
 func SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialLaguerrePolynomialL.run(out, nil, x, n)
 }
 
 // SpecialLegendrePolynomialP is the operator special.legendre_polynomial_p.
 //
-// The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 4194304 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
 func SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialLegendrePolynomialP.run(out, nil, x, n)
 }

@@ -52,8 +52,8 @@ func LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkE
 // PivotsPermutation turns the exchanges of rows that a factorization made into the order of n rows that they lead to.
 func PivotsPermutation(pivots *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	const op = "lu_unpack"
-	if pivots.Dim() == 0 || pivots.DType() != dtype.Int32 {
-		return nil, status.Runtimef("%s: expected LU_pivots to be vectors of int32, got shape %v and dtype %v; they are what lu_factor gives", op, pivots.Sizes(), pivots.DType())
+	if pivots.Dim() == 0 || !pivots.DType().IsIntegral() {
+		return nil, status.Runtimef("%s: expected LU_pivots to be vectors of integers, got shape %v and dtype %v; they are what lu_factor gives", op, pivots.Sizes(), pivots.DType())
 	}
 	s := within(op)
 	defer s.Close()

@@ -257,6 +257,38 @@ def products() -> Iterator[Case]:
     yield "einsum bij,bjk->bik", case("t.einsum('bij,bjk->bik', a, b)", "a = fill(32, 64, 64); b = fill(32, 64, 64)")
 
 
+def spectral() -> Iterator[Case]:
+    for name, sizes in (("1M = 2^20", "1 << 20"), ("1000 x 1024", "1000, 1024"), ("1000 x 1000", "1000, 1000"), ("100 x 1009", "100, 1009")):
+        for d in ("complex64", "complex128"):
+            yield f"fft {name} {d}", case("t.fft.fft(a)", f"a = fill({sizes}, d='{d}')")
+    yield "fft 64", case("t.fft.fft(a)", "a = fill(64, d='complex64')")
+    yield "rfft 1000 x 1024", case("t.fft.rfft(a)", "a = fill(1000, 1024)")
+    yield "irfft 1000 x 1024", case("t.fft.irfft(a)", "a = fill(1000, 513, d='complex64')")
+    yield "fft along columns 1024 x 1000", case("t.fft.fft(a, dim=0)", "a = fill(1024, 1000, d='complex64')", "t.fft.fft(a, axis=0)")
+    yield "rfft2 1024²", case("t.fft.rfft2(a)", "a = fill(1024, 1024)")
+    window = f"w = t.hann_window(512); a = fill({M})"
+    yield "stft 512 of 1M", case("t.stft(a, 512, window=w, return_complex=True)", window, None)
+    yield "istft 512 of 1M", case("t.istft(a, 512, window=w)", f"{window}; a = t.stft(a, 512, window=w, return_complex=True)", None)
+
+
+def linear() -> Iterator[Case]:
+    for n, batch in ((8, 1000), (64, 100), (512, 1)):
+        a = f"a = fill({batch}, {n}, {n}); a = a + cast({2 * n} * t.eye({n}), 'float32')"
+        system, symmetric = f"{a}; b = fill({batch}, {n}, 4)", f"{a}; s = a + a.swapaxes(-2, -1)"
+        for name, code, setup in (
+            ("solve", "t.linalg.solve(a, b)", system),
+            ("inv", "t.linalg.inv(a)", a),
+            ("det", "t.linalg.det(a)", a),
+            ("cholesky", "t.linalg.cholesky(s)", symmetric),
+            ("qr", "t.linalg.qr(a)", a),
+            ("svd", "t.linalg.svd(a)", a),
+            ("eigh", "t.linalg.eigh(s)", symmetric),
+        ):
+            yield f"{name} of {batch}, {n}²", case(code, setup)
+    yield "matrix_exp of 100, 16²", case("t.matrix_exp(a)", "a = fill(100, 16, 16)", None)
+    yield "lstsq 1000 × 100", case("t.linalg.lstsq(a, b)[0]", "a = fill(1000, 100); a[:100] += cast(t.eye(100), 'float32'); b = fill(1000, 4)")
+
+
 def search() -> Iterator[Case]:
     yield "sort 1M", case("t.sort(a)", f"a = fill({M})")
     yield "topk 10 of 1M", case("t.topk(a, 10)", f"a = fill({M})", None)
@@ -281,7 +313,24 @@ def neighbours() -> Iterator[Case]:
         yield f"{kind} tensor of 1000 x 100 to a list", case("a.tolist()", f"{data}; a = t.tensor(data)", None)
 
 
-FAMILIES = (small, memory, arithmetic, layouts, elementary, special, reductions, scans, copies, indexing, products, search, random, neighbours)
+FAMILIES = (
+    small,
+    memory,
+    arithmetic,
+    layouts,
+    elementary,
+    special,
+    reductions,
+    scans,
+    copies,
+    indexing,
+    products,
+    spectral,
+    linear,
+    search,
+    random,
+    neighbours,
+)
 
 
 def cases() -> Iterator[tuple[str, str, Make]]:

@@ -4,7 +4,7 @@
 const native = require('./native.js');
 const { kindOf, typeError, valueError } = require('./options.js');
 
-const DEEPEST = 65; // one more than a tensor can have
+const DEEPEST = 129; // one more than lists can be deep
 const MOST_ITEMS = 2 ** 31 - 1;
 
 // As in src/nested.c.

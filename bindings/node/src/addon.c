@@ -40,13 +40,12 @@ static napi_value accounted_bytes(napi_env env, napi_callback_info info) {
 }
 
 static napi_value dtype_size(napi_env env, napi_callback_info info) {
-  size_t argc = 1, length;
+  size_t argc = 1;
   napi_value value;
   char name[16];
   tensor_dtype dtype = TENSOR_DTYPE_NONE;
   if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL))) return NULL;
-  if (napi_get_value_string_utf8(env, value, name, sizeof name, &length) == napi_ok)
-    lt_read_dtype(name, &dtype);
+  if (lt_short_text(env, value, name, sizeof name)) lt_read_dtype(name, &dtype);
   return lt_from_int(env, tensor_dtype_size(dtype));
 }
 

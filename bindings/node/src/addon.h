@@ -180,7 +180,7 @@ bool lt_is_box(const lt_pool *pool, const void *address);
 napi_value lt_throw_status(napi_env env, tensor_status status, const char *message);
 bool lt_throw_type(napi_env env, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // The error object of a failed call.
-napi_value lt_error(napi_env env, tensor_status status, const char *message);
+napi_value lt_error(napi_env env, tensor_status status, int32_t number, const char *message);
 // Throws what a failed N-API call left behind; false when it did fail.
 bool lt_ok(napi_env env, napi_status status);
 
@@ -343,6 +343,8 @@ const char *lt_type_name(const lt_argument *argument);
 const char *lt_kind_name(const lt_js *js);
 
 bool lt_read_dtype(const char *text, tensor_dtype *dtype);
+// A string, as far as there is room; false for other values and for one with NUL characters.
+bool lt_short_text(napi_env env, napi_value value, char *to, size_t room);
 
 bool lt_define_nested(napi_env env, napi_value exports);
 

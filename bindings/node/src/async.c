@@ -30,6 +30,7 @@ typedef struct job {
   struct watch *watch;        // the listener's
   tensor_status status;
   char *message;
+  int32_t number;  // of the system, 0 for none
   struct job *previous, *next;
 } job;
 
@@ -94,7 +95,9 @@ static void run(job *j) {
   j->status = tensor_set_default_device(j->modes.device);
   if (!j->status) j->status = tensor_set_grad_enabled(j->modes.grad);
   if (!j->status) j->status = lt_run(&j->call, j->default_dtype);
-  if (j->status) j->message = strdup(tensor_last_error());
+  if (!j->status) return;
+  j->message = strdup(tensor_last_error());
+  j->number = tensor_last_errno();
 }
 
 static void *serve(void *unused) {
@@ -379,8 +382,8 @@ static void settle(napi_env env, job *j) {
   } else if (!j->status && restore_outs(env, j) && (value = lt_results(env, call))) {
     napi_resolve_deferred(env, j->deferred, value);
   } else {
-    error = j->status ? lt_error(env, j->status, j->message ? j->message : "the call failed")
-                      : take_exception(env);
+    const char *message = j->message ? j->message : "the call failed";
+    error = j->status ? lt_error(env, j->status, j->number, message) : take_exception(env);
     if (error) {
       show_caller(env, j, error);
       napi_reject_deferred(env, j->deferred, error);

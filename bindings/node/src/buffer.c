@@ -149,19 +149,18 @@ static napi_value share_memory(napi_env env, const span *s, tensor_dtype dtype, 
 // fromTypedArray(typedArray, dtype, sizes as a BigInt64Array, share): a tensor of the array's
 // elements, or over its memory.
 static napi_value from_typed_array(napi_env env, napi_callback_info info) {
-  size_t argc = 4, length;
+  size_t argc = 4;
   napi_value argv[4];
-  char name[16];
+  char name[16] = "";
   span s, sizes;
   tensor_dtype dtype;
   bool share;
   lt_make_room(env, lt_get_env(env));
   if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL)) ||
-      !typed_span(env, argv[0], &s) ||
-      !lt_ok(env, napi_get_value_string_utf8(env, argv[1], name, sizeof name, &length)) ||
-      !typed_span(env, argv[2], &sizes) || !lt_ok(env, napi_get_value_bool(env, argv[3], &share)))
+      !typed_span(env, argv[0], &s) || !typed_span(env, argv[2], &sizes) ||
+      !lt_ok(env, napi_get_value_bool(env, argv[3], &share)))
     return NULL;
-  if (!lt_read_dtype(name, &dtype)) {
+  if (!lt_short_text(env, argv[1], name, sizeof name) || !lt_read_dtype(name, &dtype)) {
     lt_throw_type(env, "tensor: dtype '%s' does not exist", name);
     return NULL;
   }

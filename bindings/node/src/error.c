@@ -1,4 +1,6 @@
-// Failed calls as JavaScript errors: one table from status to error class and code.
+// Failed calls as JavaScript errors: one table from status to error class and code. Errors of files
+// have the system's code and number, as those of node:fs have.
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -24,13 +26,34 @@ static const struct {
     [TENSOR_ERROR_LINALG] = {"TENSOR_ERROR_LINALG", napi_create_error},
 };
 
-napi_value lt_error(napi_env env, tensor_status status, const char *message) {
+#define NAMED(name) {name, #name}
+static const struct {
+  int number;
+  const char *name;
+} system_errors[] = {
+    NAMED(EACCES), NAMED(EBADF),        NAMED(EBUSY),   NAMED(EDQUOT), NAMED(EEXIST), NAMED(EFAULT),
+    NAMED(EFBIG),  NAMED(EINTR),        NAMED(EINVAL),  NAMED(EIO),    NAMED(EISDIR), NAMED(ELOOP),
+    NAMED(EMFILE), NAMED(ENAMETOOLONG), NAMED(ENFILE),  NAMED(ENODEV), NAMED(ENOENT), NAMED(ENOMEM),
+    NAMED(ENOSPC), NAMED(ENOTDIR),      NAMED(ENOTSUP), NAMED(ENXIO),  NAMED(EPERM),  NAMED(EPIPE),
+    NAMED(EROFS),  NAMED(ESTALE),       NAMED(ETXTBSY), NAMED(EXDEV),
+};
+#undef NAMED
+
+static const char *code_of(size_t status, int32_t number) {
+  for (size_t i = 0; number && i < sizeof system_errors / sizeof *system_errors; i++)
+    if (system_errors[i].number == number) return system_errors[i].name;
+  return kinds[status].code;
+}
+
+napi_value lt_error(napi_env env, tensor_status status, int32_t number, const char *message) {
   size_t at =
       status > 0 && (size_t)status < sizeof kinds / sizeof *kinds ? status : TENSOR_ERROR_INTERNAL;
-  napi_value code, text, error = NULL;
-  if (napi_create_string_utf8(env, kinds[at].code, NAPI_AUTO_LENGTH, &code) == napi_ok &&
+  napi_value code, text, negative, error = NULL;
+  if (napi_create_string_utf8(env, code_of(at, number), NAPI_AUTO_LENGTH, &code) == napi_ok &&
       napi_create_string_utf8(env, message, NAPI_AUTO_LENGTH, &text) == napi_ok)
     kinds[at].make(env, code, text, &error);
+  if (error && number && napi_create_int32(env, -number, &negative) == napi_ok)
+    napi_set_named_property(env, error, "errno", negative);
   return error;
 }
 
@@ -41,7 +64,8 @@ static bool pending(napi_env env) {
 
 napi_value lt_throw_status(napi_env env, tensor_status status, const char *message) {
   if (pending(env)) return NULL;
-  napi_value error = lt_error(env, status, message);
+  int32_t number = status == TENSOR_ERROR_IO ? tensor_last_errno() : 0;
+  napi_value error = lt_error(env, status, number, message);
   if (error) napi_throw(env, error);
   return NULL;
 }

@@ -2239,6 +2239,20 @@ static const lt_operator overloads_fft_rfftfreq[] = {
     {"fft.rfftfreq", arguments_fft_rfftfreq, results_fft_rfftfreq, 5, 2, 1, -1, {{call_fft_rfftfreq, NULL}, {NULL, NULL}, {call_fft_rfftfreq_out, NULL}}},
 };
 
+static tensor_status call_signal_pad(const lt_value *a, lt_value *r) { return tensor_signal_pad(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
+static const lt_argument arguments_signal_pad[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"before", LT_INT, 0, {0}},
+    {"after", LT_INT, 0, {0}},
+    {"mode", LT_STR, LT_HAS_DEFAULT, {.text = "reflect"}},
+};
+static const lt_argument results_signal_pad[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_signal_pad[] = {
+    {"signalPad", arguments_signal_pad, results_signal_pad, 4, 4, 1, -1, {{call_signal_pad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_stft(const lt_value *a, lt_value *r) { return tensor_stft(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].tensor, a[5].i, a[6].text, a[7].i, (int32_t)a[8].i, (int32_t)a[9].i, (int32_t)a[10].i, &r[0].tensor); }
 static const lt_argument arguments_stft[] = {
     {"input", LT_TENSOR, 0, {0}},
@@ -9617,6 +9631,7 @@ const lt_entry lt_entries[] = {
     {"fft.ifftshift", overloads_fft_ifftshift, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"fft.fftfreq", overloads_fft_fftfreq, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"fft.rfftfreq", overloads_fft_rfftfreq, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"signalPad", overloads_signal_pad, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"stft", overloads_stft, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"istft", overloads_istft, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"save", overloads_save, 1, LT_AS_FUNCTION | LT_AS_ASYNC},

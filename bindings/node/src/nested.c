@@ -96,7 +96,7 @@ static napi_value from_nested(napi_env env, napi_callback_info info) {
   void *tokens, *numbers, *kinds = NULL;
   napi_valuetype kind;
   uint32_t count;
-  char name[16];
+  char name[16] = "";
   tensor_dtype dtype = TENSOR_DTYPE_NONE;
   tensor_t *made;
   lt_env *e = lt_get_env(env);
@@ -112,9 +112,10 @@ static napi_value from_nested(napi_env env, napi_callback_info info) {
     return NULL;
   if (!lt_ok(env, napi_typeof(env, argv[5], &kind))) return NULL;
   if (kind == napi_string &&
-      (!lt_ok(env, napi_get_value_string_utf8(env, argv[5], name, sizeof name, NULL)) ||
-       !lt_read_dtype(name, &dtype)))
+      (!lt_short_text(env, argv[5], name, sizeof name) || !lt_read_dtype(name, &dtype))) {
+    lt_throw_type(env, "tensor: dtype '%s' does not exist", name);
     return NULL;
+  }
   walk w = {.count = (int64_t)length,
             .tokens = tokens,
             .numbers = numbers,

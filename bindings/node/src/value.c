@@ -176,10 +176,14 @@ static bool read_name(lt_type type, const char *text, lt_value *to) {
   return found >= 0;
 }
 
-static bool short_text(napi_env env, const lt_js *js, char *to, size_t room) {
+bool lt_short_text(napi_env env, napi_value value, char *to, size_t room) {
   size_t length;
-  return js->kind == LT_JS_STRING &&
-         napi_get_value_string_utf8(env, js->value, to, room, &length) == napi_ok;
+  return napi_get_value_string_utf8(env, value, to, room, &length) == napi_ok &&
+         strlen(to) == length;
+}
+
+static bool short_text(napi_env env, const lt_js *js, char *to, size_t room) {
+  return js->kind == LT_JS_STRING && lt_short_text(env, js->value, to, room);
 }
 
 const char *lt_type_name(const lt_argument *argument) {

@@ -203,3 +203,12 @@ test('seeds are 64 bits, with or without a sign', () => {
     assert.throws(() => g.manualSeed(seed), /64/);
   }
 });
+
+test('matrices are factored and solved, and singular ones named', () => {
+  const a = lt.diag(lt.tensor([2, 4], { dtype: 'float64' }));
+  assert.deepEqual(lt.linalg.solve(a, lt.tensor([2, 8], { dtype: 'float64' })).toArray(), [1, 2]);
+  assert.deepEqual(lt.linalg.svd(a).S.toArray(), [4, 2]);
+  const batch = lt.stack([a, lt.onesLike(a)]);
+  assert.throws(() => lt.linalg.inv(batch), { code: 'TENSOR_ERROR_LINALG', message: /batch element 1.*diagonal element 2 is zero/ });
+  assert.deepEqual(lt.linalg.invEx(batch).info.toArray(), [0, 2]);
+});

@@ -84,7 +84,7 @@ test('dicts, safetensors, npy and npz by name', () => {
   assert.deepEqual(lt.npzLoad(at('d.npz')).names, ['x', 'y']);
 });
 
-test('what cannot be saved or loaded is told, and leaves the old file and no handles', () => {
+test('what cannot be saved or loaded is told, and leaves the old file and no handles', async () => {
   lt.save([1], at('old.pt'));
   const before = readFileSync(at('old.pt'));
   const handles = lt.liveHandles();
@@ -97,11 +97,12 @@ test('what cannot be saved or loaded is told, and leaves the old file and no han
   damaged[66] ^= 1; // in the pickle, the first record
   writeFileSync(at('damaged.pt'), damaged);
   assert.throws(() => lt.load(at('damaged.pt')), /damaged/);
-  assert.throws(() => lt.load(at('missing.pt')), { code: 'TENSOR_ERROR_IO' });
-  assert.throws(() => lt.save([1], at('no/a.pt')), { code: 'TENSOR_ERROR_IO', message: `save: cannot write ${at('no/a.pt')}: no such file or directory` });
-  assert.throws(() => lt.save([1], folder), { code: 'TENSOR_ERROR_IO', message: `save: cannot write ${folder}: is a directory` });
-  assert.throws(() => lt.save([1], ''), { code: 'TENSOR_ERROR_IO', message: /the path is empty/ });
-  assert.throws(() => lt.load(''), { code: 'TENSOR_ERROR_IO', message: /the path is empty/ });
+  assert.throws(() => lt.load(at('missing.pt')), { code: 'ENOENT', errno: -2, message: /no such file/ });
+  await assert.rejects(lt.loadAsync(at('missing.pt')), { code: 'ENOENT', errno: -2 });
+  assert.throws(() => lt.save([1], at('no/a.pt')), { code: 'ENOENT', errno: -2, message: `save: cannot write ${at('no/a.pt')}: no such file or directory` });
+  assert.throws(() => lt.save([1], folder), { code: 'EISDIR', errno: -21, message: `save: cannot write ${folder}: is a directory` });
+  assert.throws(() => lt.save([1], ''), { code: 'ENOENT', message: /the path is empty/ });
+  assert.throws(() => lt.load(''), { code: 'ENOENT', message: /the path is empty/ });
   assert.throws(() => lt.load(at('a\0.pt')), /NUL/);
   assert.throws(() => lt.saveDict(at('x.pt'), ['a'], []), /1 names were given for 0 tensors/);
   assert.deepEqual(readFileSync(at('old.pt')), before);

@@ -191,7 +191,7 @@ class Run {
 
   judge(name, error) {
     this.errors++;
-    const known = error instanceof Error && (error.message === 'mine' || error.name === 'AbortError' || error.code?.startsWith?.('TENSOR_ERROR_') || error instanceof TypeError || error instanceof RangeError);
+    const known = error instanceof Error && (error.message === 'mine' || error.name === 'AbortError' || /^(TENSOR_ERROR_|E[A-Z]+$)/.test(error.code) || error instanceof TypeError || error instanceof RangeError);
     const internal = !known || error.code === 'TENSOR_ERROR_INTERNAL' || /internal error|panic|runtime error/i.test(error.message);
     if (internal && this.wrong.length < 20) this.wrong.push(`${name}: ${error?.code} ${error?.message ?? String(error)}`);
   }

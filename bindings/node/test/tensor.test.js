@@ -64,6 +64,18 @@ test('data that makes no tensor is refused with the reason', () => {
   assert.throws(() => new lt.Tensor(), { name: 'TypeError', message: /use tensor\(data\)/ });
 });
 
+test('names of devices and dtypes have no NUL characters', () => {
+  for (const text of ['cpu\0', 'cpu\0x', 'cuda:0\0', '\0']) {
+    assert.throws(() => lt.ones([1], { device: text }), TypeError);
+    assert.throws(() => lt.ones([1]).to(text), TypeError);
+    assert.throws(() => lt.setDefaultDevice(text), TypeError);
+  }
+  for (const make of [() => lt.ones([1], { dtype: 'float32\0' }), () => lt.tensor([1], { dtype: 'float32\0' }), () => lt.tensor(new Float32Array(1), { dtype: 'float32\0' })]) {
+    assert.throws(make, TypeError);
+  }
+  assert.equal(lt.tensor(Array.from({ length: 128 }).reduce((inner) => [inner], 1)).shape.length, 128);
+});
+
 test('arrays that hold themselves, or text for numbers, are refused', () => {
   const circle = [1];
   circle[0] = circle;

@@ -125,7 +125,9 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 
 @open_to_overrides
 def lu(input, pivot=True, get_infos=False, out=None):
-    """The factors of matrices as `linalg.lu_factor` gives them, LU and pivots; with `get_infos` also the infos of `linalg.lu_factor_ex`, instead of an error.
+    """The factors of matrices as `linalg.lu_factor` gives them, LU and pivots.
+
+    With `get_infos` the infos of `linalg.lu_factor_ex` come third, instead of an error.
 
     >>> torch.lu(torch.tensor([[1., 2.], [4., 4.]]))[1]
     tensor([2, 2], dtype=torch.int32)

@@ -4,7 +4,9 @@ import contextlib
 import io
 import os
 import pickle
+import re
 import stat
+import struct
 import threading
 
 from . import _dtypes
@@ -181,7 +183,8 @@ def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_seriali
 def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None, **_):
     """Loads what save, or PyTorch's torch.save, has written.
 
-    `f` is a path or a file object with read(). `map_location` tells where what was saved from a device goes: a device for all,
+    `f` is a path or a file object with read(): where files follow each other in one that can seek, each call gives the next.
+    `map_location` tells where what was saved from a device goes: a device for all,
     a dict of devices, or a function of a storage on the CPU and the place it was saved from that gives a storage. With
     `mmap` the file at a path is mapped: bytes are read when they are used, checksums are not compared, writes stay
     in this process, and the file must not shrink meanwhile.
@@ -201,7 +204,10 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
         place = str(device(map_location))
     found = opened(f, "load", read)
     with refusing(UnpicklingError):
-        text, tensors = _f.load(found, map_location=place, mmap=bool(mmap)) if is_path(f) else _f.load_bytes(found, map_location=place)
+        if is_path(f):
+            text, tensors = _f.load(found, map_location=place, mmap=bool(mmap))
+        else:
+            text, tensors = load_first(f, found, place)
     del found
     moved = {}
 
@@ -223,6 +229,40 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
         return made.set_(target, tensor.storage_offset(), tensor.shape, tensor.stride())
 
     return decode(text, tensors, restore)
+
+
+def load_first(f, data, place):
+    """What _f.load_bytes gives of the rest of a file object: where several files follow each other, each call gives the next."""
+    try:
+        return _f.load_bytes(data, map_location=place)
+    except RuntimeError:
+        rest = data.numel()
+        length = archive_length(buffer(data, 0)) if hasattr(f, "seek") and f.seekable() else rest
+        if length >= rest:
+            raise
+    found = _f.load_bytes(data[:length], map_location=place)
+    f.seek(length - rest, os.SEEK_CUR)
+    return found
+
+
+END, WIDE_END, WIDE_AT = b"PK\5\6", b"PK\6\6", b"PK\6\7"  # of a zip archive; with 64-bit fields; of where that lies
+END_SIZE, WIDE_SIZE, WIDE_AT_SIZE = 22, 56, 20
+
+
+def archive_length(data):
+    """How many bytes the first of several zip archives has: its directory lies before its end, which tells where."""
+    for found in re.finditer(END, data):
+        at = end = found.start()
+        if at > len(data) - END_SIZE:
+            break
+        size, central, comment = struct.unpack_from("<IIH", data, at + 12)
+        if at >= WIDE_AT_SIZE and data[at - WIDE_AT_SIZE :][:4] == WIDE_AT:
+            (end,) = struct.unpack_from("<Q", data, at - WIDE_AT_SIZE + 8)
+            if end <= at - WIDE_AT_SIZE - WIDE_SIZE and data[end : end + 4] == WIDE_END:
+                size, central = struct.unpack_from("<QQ", data, end + 40)
+        if central + size == end:
+            return at + END_SIZE + comment
+    return len(data)
 
 
 def decode(text, tensors, restore):

@@ -1688,6 +1688,16 @@ def fft_c2r(input, dim, size, scale=1.0):
     """
 
 
+@_operator("signal_pad")
+def signal_pad(input, before, after, mode="reflect"):
+    """`input` with `before` and `after` elements more along its last dimension: its reflection at the ends, zeros (constant), the ends repeated (replicate), or the other
+    end (circular); what `stft` pads with.
+
+    >>> torch.stft(torch.tensor([1., 2, 3]), 2, 1, return_complex=True)[0].real
+    tensor([3., 3., 5., 5.])
+    """
+
+
 @_operator("stft")
 def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False, onesided=None, return_complex=None, align_to_window=None):
     """The short-time Fourier transform of a signal, or of each row of a matrix: the transforms of pieces of `n_fft` samples that begin `hop_length` (`n_fft` // 4 unless
@@ -3897,7 +3907,7 @@ def is_inference_mode_enabled():
 
 @_operator("parse_device")
 def parse_device(text):
-    """Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available."""
+    """Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen."""
 
 
 @_operator("set_num_threads")

@@ -47,6 +47,30 @@ def test_second_derivatives_of_logcumsumexp(dtype):
     assert torch.allclose(bend.real, torch.tensor(wanted).to(bend.real.dtype), atol=1e-6)
 
 
+def slopes(function, *values):
+    leaves = [torch.tensor(v, requires_grad=True) for v in values]
+    return [t.tolist() for t in torch.autograd.grad(function(*leaves).sum(), leaves, materialize_grads=True)]
+
+
+def test_limits_that_elements_are_equal_to():
+    x = [math.nan, 0.0, 1.0, -1.0, 0.5, 2.0]
+    assert slopes(lambda a: a.clamp(-1, 1), x) == [[0, 1, 0, 0, 1, 0]]
+    assert slopes(lambda a: a.clamp(min=0), x) == slopes(lambda a: a.clamp_min(0), x) == [[0, 0, 1, 0, 1, 1]]
+    assert slopes(lambda a: a.clamp(max=1), x) == slopes(lambda a: a.clamp_max(1), x) == [[0, 1, 0, 1, 1, 0]]
+    low, high = [0.0, 1.0, 1.0, 0.0, math.nan, 1.0, 1.0, 2.0, 1.0], [1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0]
+    x = [math.nan, 1.0, 1.0, 1.0, 1.0, 0.0, 3.0, 1.0, 1.0]
+    assert slopes(torch.clamp, x, low, high) == [[1, 1, 0.5, 0.5, 1, 0, 0, 0, 0], [0, 0, 0.5, 0, 0, 1, 0, 0, 0], [0, 0, 0, 0.5, 0, 0, 1, 1, 1]]
+    wanted = [[1, 0.5, 0.5, 1, 1, 0, 1, 0, 0.5], [1, 0.5, 0.5, 0, 1, 1, 0, 1, 0.5]]
+    for function in (lambda a, b: a.clamp(min=b), lambda a, b: a.clamp_min(b), torch.maximum):
+        assert slopes(function, x, low) == wanted
+    assert slopes(torch.fmax, x, low) == [[0, *wanted[0][1:]], [*wanted[1][:4], 0, *wanted[1][5:]]]
+    assert slopes(torch.fmin, x, low) == [[0, 0.5, 0.5, 0, 1, 1, 0, 1, 0.5], [1, 0.5, 0.5, 1, 0, 0, 1, 0, 0.5]]
+
+
+def test_atan2_of_zeros():
+    assert slopes(torch.atan2, [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]) == [[0, 1, 0], [0, 0, -1]]
+
+
 def test_views_of_one_call_that_overlap():
     """Each adds what comes to it."""
     split = {"tensor_split": ((6,), 0), "hsplit": ((2, 6), 1), "vsplit": ((6, 2), 0), "dsplit": ((1, 2, 6), 2)}

@@ -313,8 +313,8 @@ def test_numbers_of_numpy_lend_no_memory():
 @pytest.mark.parametrize("name", DTYPES)
 def test_empty_tensors_are_empty_arrays(name, sizes):
     t, wanted = torch.zeros(sizes, dtype=getattr(torch, name)), np.zeros(sizes, name)
-    for array in (np.asarray(t), np.array(t), t.numpy(), np.from_dlpack(t)):
-        assert array.shape == sizes and array.dtype == wanted.dtype
+    for made in (np.asarray(t), np.array(t), t.numpy(), np.from_dlpack(t)):
+        assert made.shape == sizes and made.dtype == wanted.dtype
     assert np.array_equal(t, wanted) and np.concatenate([t, t]).shape == np.concatenate([wanted, wanted]).shape
     assert torch.from_numpy(np.asarray(t)).shape == sizes and (wanted + 1).dtype == (np.asarray(t) + 1).dtype
     assert np.asarray(torch.ones(3, 4)[1:1, ::2]).strides == (16, 8)

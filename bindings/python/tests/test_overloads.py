@@ -155,3 +155,24 @@ def test_batches_of_too_few_dimensions_are_index_errors():
             call()
     with pytest.raises(RuntimeError, match="3-D"):
         torch.bmm(M, M)
+
+
+def test_numbers_that_divide_16_bits_are_not_rounded_first():
+    h = torch.tensor([1.0, 2.5, -3.0, 0.1, 2049.0]).half()
+    assert (h // 0.1).tolist() == [9, 24, -30, 0, 20480]
+    assert torch.floor_divide(h, torch.tensor(0.1)).tolist() == [9, 24, -30, 0, 20480]
+    assert torch.div(h, 0.3, rounding_mode="trunc").tolist() == [3, 8, -10, 0, 6824]
+    assert torch.div(h, 0.3, rounding_mode="floor").tolist() == [3, 8, -10, 0, 6824]
+    assert (torch.tensor([-0.3], dtype=torch.bfloat16) // 0.3).tolist() == [-2]
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_logcumsumexp_of_complex_nan_and_infinities(dtype):
+    inf, nan = float("inf"), float("nan")
+    for value in (complex(0, nan), complex(nan, 1), complex(-inf, nan), complex(inf, nan)):
+        alone, after = torch.logcumsumexp(torch.tensor([value, 1 + 1j], dtype=dtype), 0), torch.tensor([1 + 1j, value], dtype=dtype)
+        assert alone.real.isnan().all() and alone.imag.isnan().all()
+        assert torch.logcumsumexp(after, 0).real.isnan().tolist() == [False, True]
+    for value in (complex(inf, 0), complex(inf, inf), complex(inf, -inf)):
+        assert torch.logcumsumexp(torch.tensor([1 + 1j, value], dtype=dtype), 0).tolist() == [1 + 1j, value]
+        assert torch.logcumsumexp(torch.tensor([value, 1 + 1j], dtype=dtype), 0).tolist() == [value, value]

@@ -44,3 +44,11 @@ def test_legacy_storages():
             assert repr(made).endswith(f"[torch.{name}Storage of size 2]") and made.device == torch.device("cpu")
         assert torch.TypedStorage([1, 2], dtype=torch.int16).nbytes() == 4
         assert torch.ones(2, 2).storage().tolist() == [1.0] * 4
+
+
+def test_a_gradient_is_a_storage_of_its_own():
+    t = torch.zeros(3, requires_grad=True)
+    t.sum().backward()
+    assert list(t.untyped_storage()) == [0] * 12  # the storage of the tensor is just 0s
+    assert list(t.grad.untyped_storage()) != [0] * 12  # the storage of the gradient isn't
+    assert t.grad.untyped_storage().data_ptr() != t.untyped_storage().data_ptr()

@@ -4,6 +4,7 @@ import collections
 import io
 import os
 import pathlib
+import pickle
 import signal
 import subprocess
 import sys
@@ -295,3 +296,26 @@ def test_a_killed_writer_leaves_a_whole_file(tmp_path):
             child.send_signal(signal.SIGKILL)
         found = torch.load(path)
         assert found["v"] in (1, 2) and torch.equal(found["a"], torch.arange(1_000_000) * found["v"])
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_files_that_follow_each_other_are_loaded_one_by_one(tmp_path, compact):
+    saved = [torch.arange(6.0), {"a": torch.ones(2, 3), "b": [torch.tensor(7)]}, torch.zeros(0)]
+    stream = io.BytesIO(b"head")
+    stream.seek(4)
+    with open(tmp_path / "several", "wb") as file:
+        for value in saved:
+            torch.save(value, stream, compact=compact)
+            torch.save(value, file, compact=compact)
+    stream.seek(4)
+    with open(tmp_path / "several", "rb") as file:
+        for f in (stream, file):
+            first, second, third = (torch.load(f) for _ in saved)
+            assert first.tolist() == [0, 1, 2, 3, 4, 5] and third.shape == (0,)
+            assert second["a"].tolist() == [[1, 1, 1]] * 2 and second["b"][0].item() == 7
+            with pytest.raises(EOFError, match="at its end"):
+                torch.load(f)
+    damaged = bytearray(stream.getvalue()[4:])
+    damaged[70] ^= 1
+    with pytest.raises(pickle.UnpicklingError):
+        torch.load(io.BytesIO(damaged))

@@ -26,6 +26,7 @@ sys.path.insert(0, str(HERE))
 LAWS = (
     *("views", "outputs", "refusals", "allocations", "pieces", "places", "tiers", "languages", "storages", "hostile", "threads"),
     "derivatives",
+    "gradients",
 )
 SHOWN = 3  # failures printed of one function and law
 LIMIT = 1 << 28  # bytes that the tensors of one call may take

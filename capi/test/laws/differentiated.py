@@ -10,8 +10,8 @@ from library import HERE, ROOT, Tensor
 os.environ.setdefault("LIBTENSOR_LIBRARY", str(ROOT / "build/libtensor.so"))
 sys.path.insert(0, str(HERE.parent))
 
-import operators  # noqa: E402
-from operators import torch  # noqa: E402
+import operators
+from operators import torch
 
 NUMBERS = set(FLOATS + COMPLEX) - {"complex32", "bcomplex32"}
 

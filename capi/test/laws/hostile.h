@@ -311,7 +311,7 @@ static tensor_status judged(const char *name, tensor_status status, double start
   status == TENSOR_OK ? answered++ : refusals++;
   if (status == TENSOR_OK) return status;
   const char *message = tensor_last_error();
-  if (status < TENSOR_OK || status > TENSOR_ERROR_IO) fault("%s: status %d", name, status);
+  if (status < TENSOR_OK || status > TENSOR_ERROR_LINALG) fault("%s: status %d", name, status);
   if (status == TENSOR_ERROR_INTERNAL || strstr(message, "internal error"))
     fault("%s: %s", name, message);
   if (!*message) fault("%s: status %d without a message", name, status);

@@ -40,9 +40,13 @@ struct Pair {
 #if LT_FMA
     return {p, __builtin_fma(a, b, -p)};
 #else
-    const double ta = a * 0x1.0000002p27, tb = b * 0x1.0000002p27;
-    const double ah = ta - (ta - a), bh = tb - (tb - b), al = a - ah, bl = b - bh;
-    return {p, ((ah * bh - p) + ah * bl + al * bh) + al * bl};
+    // The halves of the largest numbers overflow.
+    const double down_a = __builtin_fabs(a) > 0x1p900 ? 0x1p-100 : 1;
+    const double down_b = __builtin_fabs(b) > 0x1p900 ? 0x1p-100 : 1, down = down_a * down_b;
+    const double sa = a * down_a, sb = b * down_b;
+    const double ta = sa * 0x1.0000002p27, tb = sb * 0x1.0000002p27;
+    const double ah = ta - (ta - sa), bh = tb - (tb - sb), al = sa - ah, bl = sb - bh;
+    return {p, (((ah * bh - p * down) + ah * bl + al * bh) + al * bl) / down};
 #endif
   }
 

@@ -59,7 +59,7 @@ inline double chebyshev(double a, double degree) {
 }
 
 // More steps than these take too long; the result is NaN.
-constexpr int64_t kMostSteps = int64_t(1) << 22;
+constexpr int64_t kMostSteps = int64_t(1) << 20;
 
 LT_INLINE double number(double x) { return x; }
 LT_INLINE double number(Pair x) { return double(x); }
@@ -84,7 +84,8 @@ inline double recurrence(double x, double degree, R first, bool negative, F step
       powers++;
     }
   }
-  return __builtin_ldexp(number(now), powers < 100 ? 400 * powers : 40000);
+  const double y = number(now);  // NaN where a step leaves the range of doubles, for good
+  return y == y ? __builtin_ldexp(y, powers < 100 ? 400 * powers : 40000) : unbounded(negative, n);
 }
 
 template <class R>

@@ -275,7 +275,7 @@ func (k *compiler) call(x *ast.CallExpr) expression {
 	code = fmt.Sprintf("s.%s(s.c.%s(%s))", keep, f.name, code)
 	if keep != "keep" {
 		if over > 0 {
-			code = fmt.Sprintf("s.afterAll(%d, %s)", over, code)
+			k.wrong("%s gives a list, whose elements may be views of its operands, which nothing can be computed for", name)
 		}
 		return plain(code, f.results[0])
 	}

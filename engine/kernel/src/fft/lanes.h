@@ -8,7 +8,8 @@
 namespace lt {
 namespace {
 
-// The lines of a group, by the bytes of their first numbers; those behind the last are the last one.
+// The lines of a group, by the bytes of their first numbers; those behind the last are the last
+// one.
 struct Lines {
   int64_t in[16], out[16];
   int lanes;
@@ -67,8 +68,8 @@ LT_INLINE void gather(const char *in, const int64_t *places, int lanes, int64_t 
         rows[l] = load((const T *)(in + places[l < lanes ? l : 0] + i * step));
       turn(rows);
       for (int j = 0; j < block; j++)
-        put(i + j, count == 2 ? Pair<T>{rows[2 * j], rows[2 * j + 1]}
-                              : Pair<T>{rows[j], Vec<T>(T(0))});
+        put(i + j,
+            count == 2 ? Pair<T>{rows[2 * j], rows[2 * j + 1]} : Pair<T>{rows[j], Vec<T>(T(0))});
     }
   }
   for (; i < n; i++) {
@@ -135,7 +136,8 @@ void transform_lanes(const lt_fft &f, const char *base, const Plan &p, const Lin
   if (f.kind == LT_FFT_COMPLEX) {
     const bool swap = f.inverse;
     const bool in_place = adjacent(g.in, g.lanes, kNumber) && f.in_step % (int64_t)sizeof(T) == 0;
-    const bool out_place = adjacent(g.out, g.lanes, kNumber) && f.out_step % (int64_t)sizeof(T) == 0;
+    const bool out_place =
+        adjacent(g.out, g.lanes, kNumber) && f.out_step % (int64_t)sizeof(T) == 0;
     const Adjacent<T> from = {(T *)(in + g.in[0]), f.in_step / (int64_t)sizeof(T), g.lanes, swap,
                               T(1)};
     const Adjacent<T> to = {(T *)(out + g.out[0]), f.out_step / (int64_t)sizeof(T), g.lanes, swap,
@@ -182,9 +184,8 @@ void transform_lanes(const lt_fft &f, const char *base, const Plan &p, const Lin
       kept.put(n - k, z.conj().swapped());
     }
     stages(kept, kept);
-    return scatter<T>(out, g.out, g.lanes, f.out_step, 1, n, [&](int64_t i) {
-      return Pair<T>{kept.get(i).im * Vec<T>(scale), zero};
-    });
+    return scatter<T>(out, g.out, g.lanes, f.out_step, 1, n,
+                      [&](int64_t i) { return Pair<T>{kept.get(i).im * Vec<T>(scale), zero}; });
   }
 
   Buffer<T> done = kept;

@@ -43,15 +43,30 @@ int64_t shared_bytes(const char *base, const Plan &p) {
   return shared_bytes<T>(base, inner) + (inner.n * 2 * sizeof(T) + 63) / 64 * 64;
 }
 
+// What the transform that comes next is going to read and to write, brought near piece by piece: a
+// line is too short, and its order too odd, for the CPU to guess that.
+struct Ahead {
+  const char *in, *out;
+  int64_t in_bytes, out_bytes;
+
+  template <int kWrites>
+  static LT_INLINE void fetch(const char *p, int64_t bytes, int64_t part, int64_t parts) {
+    if (!p) return;
+    const char *to = p + bytes * (part + 1) / parts;
+    for (p += bytes * part / parts; p < to; p += 64) __builtin_prefetch(p, kWrites);
+  }
+};
+
 // The first round: groups of columns, times the roots of n, to `turned`, in which for each group of
 // rows of the result the numbers of its rows lie side by side.
 template <class T>
 void transform_columns(const char *base, const Plan &p, const T *in, bool swap, T *turned,
-                       char *own, int64_t begin, int64_t end) {
+                       char *own, int64_t begin, int64_t end, const Ahead &ahead) {
   constexpr int N = Vec<T>::N;
   constexpr int64_t kPair = 2 * N;
   const int64_t n1 = p.columns.n, n2 = p.rows.n;
   T *first = (T *)own, *second = first + n1 * kPair;
+  const int64_t blocks = groups_of<T>(n1);
   // The stages end in the buffer that they do not read last.
   T *done = p.columns.count % 2 ? first : second;
   const T *within = (const T *)(base + p.within);
@@ -61,6 +76,7 @@ void transform_columns(const char *base, const Plan &p, const T *in, bool swap, 
     run_stages<T>(p.columns, base, from, Buffer<T>{done}, first, second);
     const T *between = (const T *)(base + p.between) + g * 2 * n1;
     for (int64_t k = 0; k < n1; k += N) {
+      ahead.fetch<0>(ahead.in, ahead.in_bytes, g * blocks + k / N, groups_of<T>(n2) * blocks);
       const int rows = lanes_of<T>(n1, k / N);
       Vec<T> re[N], im[N];
       for (int i = 0; i < N; i++) {
@@ -83,11 +99,12 @@ void transform_columns(const char *base, const Plan &p, const T *in, bool swap, 
 // The second round: groups of rows.
 template <class T>
 void transform_rows(const char *base, const Plan &p, const T *turned, T *out, bool swap, T scale,
-                    char *own, int64_t begin, int64_t end) {
+                    char *own, int64_t begin, int64_t end, const Ahead &ahead) {
   constexpr int64_t kPair = 2 * Vec<T>::N;
   const int64_t n1 = p.columns.n, n2 = p.rows.n;
   T *first = (T *)own, *second = first + n2 * kPair;
   for (int64_t g = begin; g < end; g++) {
+    ahead.fetch<1>(ahead.out, ahead.out_bytes, g, groups_of<T>(n1));
     const Buffer<T> from = {const_cast<T *>(turned) + g * n2 * kPair};
     const Adjacent<T> to = {out + g * kPair, 2 * n1, lanes_of<T>(n1, g), swap, scale};
     run_stages<T>(p.rows, base, from, to, first, second);
@@ -96,7 +113,7 @@ void transform_rows(const char *base, const Plan &p, const T *turned, T *out, bo
 
 template <class T>
 void transform_line(const char *base, const Plan &p, const T *in, T *out, bool swap, T scale,
-                    char *shared, char *own);
+                    char *shared, char *own, const Ahead &ahead);
 
 template <class T>
 LT_INLINE void load_number(const T *p, bool swap, T &re, T &im) {
@@ -117,20 +134,20 @@ void convolve(const char *base, const Plan &p, T *work, T more_re, T more_im, ch
   constexpr int N = Vec<T>::N;
   const Plan &inner = *(const Plan *)(base + p.inner);
   const T *spectrum = (const T *)(base + p.spectrum);
-  transform_line<T>(base, inner, work, work, false, T(1), shared, own);
+  transform_line<T>(base, inner, work, work, false, T(1), shared, own, {});
   int64_t i = 0;
   for (; i + N <= inner.n; i += N)
     store_complex(work + 2 * i, load_complex(work + 2 * i) * load_complex(spectrum + 2 * i));
   for (; i < inner.n; i++) {
-    const Complex<T> z = Complex<T>(work[2 * i], work[2 * i + 1]) *
-                         Complex<T>(spectrum[2 * i], spectrum[2 * i + 1]);
+    const Complex<T> z =
+        Complex<T>(work[2 * i], work[2 * i + 1]) * Complex<T>(spectrum[2 * i], spectrum[2 * i + 1]);
     work[2 * i] = z.re;
     work[2 * i + 1] = z.im;
   }
   // What is added to the sum of the numbers is added to each of them.
   work[0] += more_re;
   work[1] += more_im;
-  transform_line<T>(base, inner, work, work, true, T(1), shared, own);
+  transform_line<T>(base, inner, work, work, true, T(1), shared, own, {});
 }
 
 // X[0] is the sum of all numbers; X[g^-i] is x[0] and the convolution of x[g^i] with w^(g^-i).
@@ -157,7 +174,8 @@ void transform_rader(const char *base, const Plan &p, const T *in, T *out, bool 
   }
 }
 
-// With c[i] = w^(i^2 / 2), X[k] is c[k] times the convolution of x[i] c[i] with the conjugates of c.
+// With c[i] = w^(i^2 / 2), X[k] is c[k] times the convolution of x[i] c[i] with the conjugates of
+// c.
 template <class T>
 void transform_chirp(const char *base, const Plan &p, const T *in, T *out, bool swap, T scale,
                      char *shared, char *own) {
@@ -183,16 +201,16 @@ void transform_chirp(const char *base, const Plan &p, const T *in, T *out, bool 
 
 template <class T>
 void transform_line(const char *base, const Plan &p, const T *in, T *out, bool swap, T scale,
-                    char *shared, char *own) {
+                    char *shared, char *own, const Ahead &ahead) {
   switch (p.scheme) {
     case kRader:
       return transform_rader(base, p, in, out, swap, scale, shared, own);
     case kChirp:
       return transform_chirp(base, p, in, out, swap, scale, shared, own);
   }
-  transform_columns<T>(base, p, in, swap, (T *)shared, own, 0, groups_of<T>(p.rows.n));
-  transform_rows<T>(base, p, (const T *)shared, out, swap, scale, own, 0,
-                    groups_of<T>(p.columns.n));
+  transform_columns<T>(base, p, in, swap, (T *)shared, own, 0, groups_of<T>(p.rows.n), ahead);
+  transform_rows<T>(base, p, (const T *)shared, out, swap, scale, own, 0, groups_of<T>(p.columns.n),
+                    ahead);
 }
 
 // The transform of the numbers that a convolution is with, whose inverse needs no factor any more.
@@ -201,7 +219,7 @@ void make_spectra(char *base, const Plan &p, char *shared, char *own) {
   if (p.inner == 0) return;
   const Plan &inner = *(const Plan *)(base + p.inner);
   T *numbers = (T *)(base + p.spectrum);
-  transform_line<T>(base, inner, numbers, numbers, false, T(1) / T(inner.n), shared, own);
+  transform_line<T>(base, inner, numbers, numbers, false, T(1) / T(inner.n), shared, own, {});
 }
 
 }  // namespace

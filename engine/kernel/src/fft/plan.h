@@ -11,7 +11,8 @@ namespace {
 enum Scheme {
   // As many transforms at once as a register has lanes.
   kLanes,
-  // One transform of n = n1 n2 points seen as a matrix: transforms of its columns, multiplications by
+  // One transform of n = n1 n2 points seen as a matrix: transforms of its columns, multiplications
+  // by
   // the roots of n, transforms of its rows (D. H. Bailey, FFTs in external or hierarchical memory,
   // 1990).
   kLine,
@@ -19,7 +20,8 @@ enum Scheme {
   // a primitive root (C. M. Rader, Discrete Fourier transforms when the number of data samples is
   // prime, 1968).
   kRader,
-  // Any number of points as a convolution with a chirp (L. I. Bluestein, A linear filtering approach
+  // Any number of points as a convolution with a chirp (L. I. Bluestein, A linear filtering
+  // approach
   // to the computation of the discrete Fourier transform, 1970).
   kChirp,
 };

@@ -7,8 +7,9 @@
 namespace lt {
 namespace {
 
-// Of the transform Z of the pairs, a = Z[k] and b = Z[h-k] become X[k] and X[h-k]: the transforms of
-// the even and of the odd numbers are (a + b*) / 2 and (a - b*) / 2i. w is the root e^(-2 pi i k / 2h).
+// Of the transform Z of the pairs, a = Z[k] and b = Z[h-k] become X[k] and X[h-k]: the transforms
+// of the even and of the odd numbers are (a + b*) / 2 and (a - b*) / 2i. w is the root e^(-2 pi i k
+// / 2h).
 template <class P, class V>
 LT_INLINE void unpack(P &a, P &b, const P &w, V half) {
   const P even = (a + b.conj()) * half, odd = (a - b.conj()).right() * half;
@@ -76,7 +77,8 @@ LT_INLINE void for_both_ends(const T *in, T *out, int64_t h, const T *roots, F f
 template <class T>
 void unpack_line(T *line, int64_t h, const T *roots) {
   const T re = line[0], im = line[1];
-  for_both_ends(line, line, h, roots, [](auto &a, auto &b, const auto &w) { unpack(a, b, w, T(0.5)); });
+  for_both_ends(line, line, h, roots,
+                [](auto &a, auto &b, const auto &w) { unpack(a, b, w, T(0.5)); });
   put_single(line, {re + im, T(0)});
   put_single(line + 2 * h, {re - im, T(0)});
 }

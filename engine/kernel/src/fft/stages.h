@@ -12,9 +12,9 @@ namespace {
 // The largest prime radix; transforms of larger prime factors are convolutions.
 constexpr int kLargestRadix = 127;
 
-// A transform of n points: the radices of its stages, and where in the plan, which begins at `base`,
-// their roots of unity lie: for each stage those of an odd radix r, r of them, and then w^(pj) for
-// 0 < p < n/r and 0 < j < r, w being the n-th root and n the points that are left.
+// A transform of n points: the radices of its stages, and where in the plan, which begins at
+// `base`, their roots of unity lie: for each stage those of an odd radix r, r of them, and then
+// w^(pj) for 0 < p < n/r and 0 < j < r, w being the n-th root and n the points that are left.
 struct Stages {
   int64_t n, roots;
   int32_t count, radix[64];
@@ -38,8 +38,8 @@ LT_INLINE void radix4(Pair<T> &a, Pair<T> &b, Pair<T> &c, Pair<T> &d) {
   c = c + turned;
 }
 
-// An odd number of points, R or r where R is 0: sums and differences of the points k and r - k share
-// the multiplications by the cosines and the sines.
+// An odd number of points, R or r where R is 0: sums and differences of the points k and r - k
+// share the multiplications by the cosines and the sines.
 template <int R, class T>
 LT_INLINE void radix_odd(Pair<T> *a, int r, const T *roots) {
   if constexpr (R != 0) r = R;
@@ -110,8 +110,7 @@ void stage(const In &in, const Out &out, int r, int64_t m, int64_t s, const T *r
       for (int k = 1; k < r; k++) a[k] = in.get(q + s * (p + m * k));
       transform_points<R>(a, r, roots);
       out.put(q + s * r * p, a[0]);
-      for (int j = 1; j < r; j++)
-        out.put(q + s * (r * p + j), a[j] * everywhere(w + 2 * (j - 1)));
+      for (int j = 1; j < r; j++) out.put(q + s * (r * p + j), a[j] * everywhere(w + 2 * (j - 1)));
     }
   }
 }

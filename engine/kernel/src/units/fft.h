@@ -11,6 +11,9 @@ LT_INLINE int64_t line_bytes(const Plan &p) {
   return ((p.n + 1) * 2 * sizeof(T) + 63) / 64 * 64;
 }
 
+// Up to how many points the numbers of the next line fit the caches beside those of this one.
+constexpr int64_t kNearPoints = 1 << 14;
+
 struct FftPlan {
   template <class T>
   static void row(lt_fft_plan *a) {
@@ -22,8 +25,7 @@ struct FftPlan {
     a->plan_bytes = room.used;
     if (!a->plan) return;
     a->own_bytes = own_bytes<T>(room.base, p);
-    a->shared_bytes =
-        p.scheme == kLanes ? 0 : shared_bytes<T>(room.base, p) + 2 * line_bytes<T>(p);
+    a->shared_bytes = p.scheme == kLanes ? 0 : shared_bytes<T>(room.base, p) + 2 * line_bytes<T>(p);
     a->groups[0] = p.scheme == kLine ? groups_of<T>(p.rows.n) : 0;
     a->groups[1] = p.scheme == kLine ? groups_of<T>(p.columns.n) : 0;
     a->unfinished = p.scheme == kRader || p.scheme == kChirp;
@@ -92,7 +94,8 @@ struct Line {
   void finish() {
     if (f.kind == LT_FFT_REAL) {
       if (to != made) return;
-      for (int64_t i = 0; i < f.n; i++) memcpy(out + i * f.out_step, halved ? to + i : to + 2 * i, sizeof(T));
+      for (int64_t i = 0; i < f.n; i++)
+        memcpy(out + i * f.out_step, halved ? to + i : to + 2 * i, sizeof(T));
       return;
     }
     if (halved) unpack_line(to, h, roots);
@@ -105,9 +108,15 @@ struct Line {
         put_single((T *)(out + k * f.out_step), single(to + 2 * (f.n - k)).conj());
   }
 
-  void transform() {
+  // What lies one after another here.
+  Ahead near() const {
+    return {from == copy ? nullptr : (const char *)from, to == made ? nullptr : (const char *)to,
+            p.n * kNumber, p.n * kNumber};
+  }
+
+  void transform(const Ahead &ahead) {
     prepare();
-    transform_line<T>(base, p, from, to, swap, T(f.scale), turned, (char *)f.own);
+    transform_line<T>(base, p, from, to, swap, T(f.scale), turned, (char *)f.own, ahead);
     finish();
   }
 };
@@ -124,16 +133,21 @@ struct Fft {
           return line.prepare();
         case LT_FFT_COLUMNS:
           return transform_columns<T>(base, p, line.from, line.swap, (T *)line.turned,
-                                      (char *)f->own, f->begin, f->end);
+                                      (char *)f->own, f->begin, f->end, {});
         case LT_FFT_ROWS:
-          return transform_rows<T>(base, p, (const T *)line.turned, line.to, line.swap,
-                                   T(f->scale), (char *)f->own, f->begin, f->end);
+          return transform_rows<T>(base, p, (const T *)line.turned, line.to, line.swap, T(f->scale),
+                                   (char *)f->own, f->begin, f->end, {});
       }
       return line.finish();
     }
     Walk at(*f, f->begin);
     if (p.scheme != kLanes) {
-      for (int64_t i = f->begin; i < f->end; i++, at.next()) Line<T>(*f, base, p, at).transform();
+      for (int64_t i = f->begin; i < f->end; i++) {
+        Line<T> line(*f, base, p, at);
+        at.next();
+        const bool more = i + 1 < f->end && p.n <= kNearPoints;
+        line.transform(more ? Line<T>(*f, base, p, at).near() : Ahead{});
+      }
       return;
     }
     for (int64_t i = f->begin; i < f->end;) {

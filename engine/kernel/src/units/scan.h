@@ -127,16 +127,17 @@ struct LogAddExpStep {
   }
 };
 
-// The same for complex numbers: the larger real part is taken out; equal infinities stay as they
-// are.
+// The same for complex numbers: the larger real part is taken out; one that is infinite stays as it
+// is. NaN in a part makes both NaN.
 template <>
 inline Complex128 LogAddExpStep::start<Complex128>() {
   return {-INFINITY, 0};
 }
 template <>
 inline Complex128 LogAddExpStep::next<Complex128>(Complex128 a, Complex128 x) {
+  if (a.re != a.re || a.im != a.im || x.re != x.re || x.im != x.im) return {NAN, NAN};
   const Complex128 hi = x.re > a.re ? x : a, lo = x.re > a.re ? a : x;
-  if (hi.re == -INFINITY || isinf(lo.re)) return hi;
+  if (isinf(hi.re) || isinf(lo.re)) return hi;
   const double e = exp(lo.re - hi.re);
   const Complex128 sum = {1 + e * cos(lo.im - hi.im), e * sin(lo.im - hi.im)};
   return {hi.re + log(hypot(sum.re, sum.im)), hi.im + atan2(sum.im, sum.re)};

@@ -78,7 +78,7 @@ LT_INLINE Doubles digamma_long(Doubles x) {
   const Two<double> step = divide(Two<double>{1.0, 0.0}, Two<double>{x, 0.0});
   const Two<double> stepped = two_sum(near.hi, -step.hi);
   const Doubles below = stepped.hi + (stepped.lo + (near.lo - step.lo));
-  const Doubles y = select(low, below, near.hi + near.lo);
+  const Doubles y = select(x < 0x1p-60, -step.hi, select(low, below, near.hi + near.lo));
   if (!any(far)) return y;
   const Doubles inverse = Doubles(1.0) / x, z = inverse * inverse;
   const Doubles series =

@@ -1,0 +1,249 @@
+"""Fourier transforms, short-time ones, and the windows of signal.windows."""
+
+import cmath
+import math
+
+import numpy as np
+import pytest
+
+import libtensor as torch
+
+# Of every way to take a transform apart: radices, primes with butterflies, lines of two rounds, Rader's and Bluestein's methods.
+POINTS = [1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 30, 64, 97, 127, 128, 131, 257, 262, 289, 360, 500, 512, 1009, 1018, 1024, 4001, 4096]
+BOUNDS = {torch.float32: lambda n: 5e-7, torch.float64: lambda n: 5e-16 * max(math.log2(n), 1)}
+
+
+def numbers(*sizes, dtype, seed=1):
+    generator = torch.Generator()
+    generator.manual_seed(seed)
+    return torch.randn(*sizes, dtype=dtype, generator=generator)
+
+
+def error(got, want):
+    return float(np.linalg.norm((got.numpy() - want).ravel()) / max(np.linalg.norm(want.ravel()), 1e-30))
+
+
+def wide(x):
+    return x.numpy().astype(np.clongdouble if x.is_complex() else np.longdouble)
+
+
+@pytest.mark.parametrize("real", [torch.float32, torch.float64])
+@pytest.mark.parametrize("n", POINTS)
+def test_transforms_are_near_those_in_wider_numbers(n, real):
+    bound = BOUNDS[real](n)
+    for lines in (1, 3, 19):
+        x = numbers(lines, n, dtype=real)
+        z = torch.complex(x, numbers(lines, n, dtype=real, seed=2))
+        half = z[:, : n // 2 + 1]
+        for name, given in (("fft", z), ("ifft", z), ("fft", x), ("ifft", x), ("rfft", x), ("ihfft", x)):
+            assert error(getattr(torch.fft, name)(given), getattr(np.fft, name)(wide(given))) < bound, (name, lines)
+        for name in ("irfft", "hfft"):
+            assert error(getattr(torch.fft, name)(half, n=n), getattr(np.fft, name)(wide(half), n=n)) < bound, (name, lines)
+        assert error(torch.fft.fft(z.t(), dim=0), np.fft.fft(wide(z.t()), axis=0)) < bound
+
+
+@pytest.mark.parametrize("n", [6, 17, 131, 262, 512, 1024])
+def test_layouts_do_not_matter(n):
+    z = torch.complex(numbers(5, 2 * n, 3, dtype=torch.float64), numbers(5, 2 * n, 3, dtype=torch.float64, seed=2))
+    for given in (z[:, ::2], z[:, n:], z.transpose(0, 2)[:, ::2], z[:1, ::2].expand(4, n, 3)):
+        whole = given.clone(memory_format=torch.contiguous_format)
+        assert torch.allclose(torch.fft.fft(given, dim=1), torch.fft.fft(whole, dim=1), rtol=1e-12, atol=1e-12)
+        assert torch.allclose(torch.fft.rfft(given.real, dim=1), torch.fft.rfft(whole.real.clone(), dim=1), rtol=1e-12, atol=1e-12)
+        assert torch.allclose(torch.fft.irfft(given, dim=1), torch.fft.irfft(whole, dim=1), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1024, 1009, 32768, 65536, 44100])
+@pytest.mark.parametrize("lines", [1, 3])
+def test_the_number_of_threads_does_not_change_a_bit(n, lines):
+    x = numbers(lines, n, dtype=torch.float32)
+    z = torch.complex(x, numbers(lines, n, dtype=torch.float32, seed=2))
+    before, results = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3, 7):
+            torch.set_num_threads(threads)
+            results.append([torch.fft.fft(z), torch.fft.rfft(x), torch.fft.irfft(z), torch.fft.fft(x), torch.fft.fft2(z)])
+    finally:
+        torch.set_num_threads(before)
+    for other in results[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
+
+
+def test_results_lie_in_memory_as_pytorchs_do():
+    x = torch.ones(5, 6, 7)
+    assert torch.fft.fft(x, dim=0).stride() == (1, 35, 5)
+    assert torch.fft.fft(x, dim=1).stride() == (42, 1, 6)
+    assert torch.fft.rfftn(x, dim=(0, -1)).stride() == (4, 20, 1)
+    assert torch.fft.irfft2(x, dim=(0, -1)).stride() == (12, 60, 1)
+    assert torch.fft.fft(torch.zeros(3, 2, 0), dim=1).stride() == (2, 1, 1)
+    assert torch.fft.fft(x.to("meta"), dim=0).stride() == (1, 35, 5)
+
+
+def test_norms_sizes_and_dims():
+    x = torch.tensor([1.0, 2, 3, 4])
+    assert torch.fft.fft(x, norm="forward")[0] == 2.5 and torch.fft.fft(x, norm="ortho")[0] == 5
+    assert torch.fft.ifft(x, norm="forward")[0] == 10 and torch.fft.ifft(x, norm="backward")[0] == 2.5
+    assert torch.fft.fft(x, n=2)[0] == 3 and torch.fft.fft(x, n=6).shape == (6,)
+    assert torch.fft.fftn(torch.ones(2, 3, 4), s=(-1, 2)).shape == (2, 3, 2)
+    assert torch.fft.fftn(torch.ones(2, 3), dim=()).equal(torch.ones(2, 3) + 0j)
+    assert torch.fft.irfftn(torch.ones(2, 3, 4), s=(2, 5)).shape == (2, 2, 5)
+    y = numbers(4, 5, 6, dtype=torch.float64)
+    for name in ("fft", "ifft", "rfft", "ihfft"):
+        many = getattr(torch.fft, name + "n")(y, dim=(0, 2), norm="ortho") if name != "ihfft" else torch.fft.rfftn(y, dim=(0, 2), norm="ortho").conj()
+        want = np.fft.fftn if name == "fft" else np.fft.ifftn if name == "ifft" else np.fft.rfftn
+        expected = want(y.numpy(), axes=(0, 2), norm="ortho")
+        assert np.allclose(many.numpy(), expected if name != "ihfft" else expected.conj())
+    assert torch.allclose(torch.fft.irfftn(torch.fft.rfftn(y)), y) and torch.allclose(torch.fft.hfftn(torch.fft.ihfftn(y)), y)
+    assert torch.allclose(torch.fft.ihfft2(y), torch.fft.ihfftn(y, dim=(-2, -1)))
+
+
+def test_dtypes():
+    x = torch.tensor([1, 2, 3, 4])
+    assert torch.fft.fft(x).dtype == torch.complex64 and torch.fft.irfft(x).dtype == torch.float32
+    assert torch.fft.fft(torch.tensor([True, False])).tolist() == [1, 1]
+    half = torch.tensor([1.0, 2, 3, 4], dtype=torch.float16)
+    assert torch.fft.rfft(half).dtype == torch.complex32
+    assert torch.fft.irfft(torch.fft.rfft(half)).equal(half)
+    assert torch.fft.irfft(torch.fft.rfft(half.bfloat16())).equal(half.bfloat16())
+    out = torch.empty(0, dtype=torch.complex128)
+    assert torch.fft.fft(half.float(), out=out) is out and out.tolist() == [10, -2 + 2j, -2, -2 - 2j]
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert torch.fft.fft(x).dtype == torch.complex128
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "says"),
+    [
+        (lambda f, x: f.fft(x, n=0), RuntimeError, r"Invalid number of data points \(0\)"),
+        (lambda f, x: f.fft(x[:, :0]), RuntimeError, r"Invalid number of data points \(0\)"),
+        (lambda f, x: f.irfft(x[:, :1]), RuntimeError, r"Invalid number of data points \(0\)"),
+        (lambda f, x: f.fft(x, dim=2), IndexError, "2"),
+        (lambda f, x: f.fft(torch.tensor(1.0)), IndexError, "no dimensions"),
+        (lambda f, x: f.fftn(x, dim=(0, -2)), RuntimeError, "FFT dims must be unique"),
+        (lambda f, x: f.fftn(x, s=(1, 1, 1)), RuntimeError, "Got shape with 3 values but input tensor only has 2 dimensions"),
+        (lambda f, x: f.fftn(x, s=(1,), dim=(0, 1)), RuntimeError, "must have the same length"),
+        (lambda f, x: f.rfftn(x, dim=()), RuntimeError, "must transform at least one axis"),
+        (lambda f, x: f.fft(x, norm="other"), RuntimeError, 'Invalid normalization mode: "other"'),
+        (lambda f, x: f.rfft(x + 0j), TypeError, "complex64"),
+        (lambda f, x: f.fft(x, out=torch.empty(0)), RuntimeError, "expects a complex output tensor, but got float32"),
+        (lambda f, x: f.irfft(x, out=torch.empty(0, dtype=torch.int64)), RuntimeError, "floating point output tensor, but got int64"),
+        (lambda f, x: f.fftfreq(4, dtype=torch.int64), RuntimeError, "floating point or complex dtype"),
+    ],
+)
+def test_bad_arguments_are_refused(call, kind, says):
+    with pytest.raises(kind, match=says):
+        call(torch.fft, torch.ones(2, 3))
+
+
+def test_shifts_and_frequencies():
+    assert torch.fft.fftfreq(5, d=0.5).tolist() == pytest.approx([0, 0.4, 0.8, -0.8, -0.4])
+    assert torch.fft.rfftfreq(4).tolist() == [0, 0.25, 0.5] and torch.fft.fftfreq(0).shape == (0,)
+    x = torch.arange(6).reshape(2, 3)
+    assert torch.fft.fftshift(x).tolist() == [[5, 3, 4], [2, 0, 1]]
+    assert torch.fft.ifftshift(torch.fft.fftshift(x)).equal(x)
+    assert torch.fft.fftshift(x, dim=1).tolist() == [[2, 0, 1], [5, 3, 4]]
+
+
+def test_gradients_of_transforms():
+    x = numbers(3, 8, dtype=torch.float64).requires_grad_()
+    for call in (torch.fft.fft, torch.fft.rfft, torch.fft.ihfft, torch.fft.rfft2, lambda t: torch.fft.rfft(t, n=5)):
+        y = call(x)
+        weights = torch.complex(numbers(*y.shape, dtype=torch.float64, seed=3), numbers(*y.shape, dtype=torch.float64, seed=4))
+        (gradient,) = torch.autograd.grad((y * weights).real.sum(), x)
+        probe = numbers(3, 8, dtype=torch.float64, seed=5)
+        assert (gradient * probe).sum().item() == pytest.approx((call(probe) * weights).real.sum().item())
+    z = torch.complex(numbers(3, 5, dtype=torch.float64), numbers(3, 5, dtype=torch.float64, seed=2)).requires_grad_()
+    for call in (torch.fft.irfft, torch.fft.hfft, lambda t: torch.fft.irfft(t, n=7), torch.fft.irfft2):
+        y = call(z)
+        weights = numbers(*y.shape, dtype=torch.float64, seed=3)
+        (gradient,) = torch.autograd.grad((y * weights).sum(), z)
+        probe = torch.complex(numbers(3, 5, dtype=torch.float64, seed=6), numbers(3, 5, dtype=torch.float64, seed=7))
+        assert (gradient.conj() * probe).real.sum().item() == pytest.approx((call(probe) * weights).sum().item())
+
+
+def frames_by_hand(x, n_fft, hop, window):
+    count = 1 + (len(x) - n_fft) // hop
+    return [
+        [sum(x[i * hop + j] * window[j] * cmath.exp(-2j * math.pi * j * k / n_fft) for j in range(n_fft)) for i in range(count)]
+        for k in range(n_fft // 2 + 1)
+    ]
+
+
+def test_short_time_transforms():
+    x, window = numbers(20, dtype=torch.float64), torch.hann_window(6, dtype=torch.float64)
+    values, weights = x.tolist(), [0.0, *window.tolist(), 0.0]
+    got = torch.stft(x, 8, hop_length=3, win_length=6, window=window, center=False, return_complex=True)
+    assert got.shape == (5, 5) and got.stride() == (1, 5)
+    assert np.allclose(got.numpy(), frames_by_hand(values, 8, 3, weights))
+    for mode, ends in (
+        ("reflect", (values[4:0:-1], values[-2:-6:-1])),
+        ("constant", ([0.0] * 4, [0.0] * 4)),
+        ("replicate", ([values[0]] * 4, [values[-1]] * 4)),
+        ("circular", (values[-4:], values[:4])),
+    ):
+        longer = [*ends[0], *values, *ends[1]]
+        got = torch.stft(x, 8, hop_length=3, win_length=6, window=window, pad_mode=mode, return_complex=True)
+        assert np.allclose(got.numpy(), frames_by_hand(longer, 8, 3, weights)), mode
+    assert torch.stft(x, 8, return_complex=False).shape == (5, 11, 2)
+    assert x.stft(8, onesided=False, return_complex=True).shape == (8, 11)
+    assert torch.stft(x, 8, center=False, align_to_window=True, win_length=5, return_complex=True).shape == (5, 8)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_signals_come_back(dtype):
+    x, window = numbers(2, 200, dtype=dtype), torch.hann_window(16, dtype=dtype)
+    for keywords in ({}, {"hop_length": 3}, {"normalized": True}, {"win_length": 16, "onesided": False}):
+        spectra = torch.stft(x, 20, window=window, **{"win_length": 16, "return_complex": True, **keywords})
+        back = torch.istft(spectra, 20, window=window, length=200, **{"win_length": 16, **keywords})
+        assert torch.allclose(back, x, atol=1e-5)
+    z = torch.complex(x, x.flip(-1))
+    spectra = torch.stft(z, 20, onesided=False)
+    assert torch.allclose(torch.istft(spectra, 20, onesided=False, return_complex=True), z, atol=1e-5)
+    assert torch.istft(torch.stft(x, 20, return_complex=True), 20, length=230)[:, 210:].eq(0).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "says"),
+    [
+        (lambda x: torch.stft(x, 8), RuntimeError, "return_complex"),
+        (lambda x: torch.stft(x.int(), 8, return_complex=True), RuntimeError, "floating point or complex values, got int32"),
+        (lambda x: torch.stft(x[None, None], 8, return_complex=True), RuntimeError, r"1D or 2D tensor, got shape \[1 1 20\]"),
+        (lambda x: torch.stft(x, 80, return_complex=True), RuntimeError, r"padding \(40, 40\)"),
+        (lambda x: torch.stft(x, 30, center=False, return_complex=True), RuntimeError, "n_fft=30"),
+        (lambda x: torch.stft(x, 8, hop_length=0, return_complex=True), RuntimeError, "hop_length=0"),
+        (lambda x: torch.stft(x, 8, win_length=9, return_complex=True), RuntimeError, "win_length=9"),
+        (lambda x: torch.stft(x, 8, window=torch.ones(7), return_complex=True), RuntimeError, r"win_length=8, but got window with size \[7\]"),
+        (lambda x: torch.stft(x + 0j, 8, onesided=True), RuntimeError, "Cannot have onesided output"),
+        (lambda x: torch.stft(x, 8, pad_mode="other", return_complex=True), NotImplementedError, "Unrecognised padding mode"),
+        (lambda x: torch.istft(x[None], 8), TypeError, "complex-valued input"),
+        (lambda x: torch.istft(torch.stft(x, 8, return_complex=True), 10), RuntimeError, "n_fft / 2 \\+ 1 = 6 when onesided=True, but got 5"),
+        (lambda x: torch.istft(torch.stft(x, 8, return_complex=True), 8, window=torch.zeros(8)), RuntimeError, "window overlap add min"),
+    ],
+)
+def test_bad_signals_are_refused(call, kind, says):
+    with pytest.raises(kind, match=says):
+        call(torch.arange(20.0))
+
+
+def test_windows():
+    w = torch.signal.windows
+    assert w.hann(4).tolist() == pytest.approx([0, 0.75, 0.75, 0])
+    assert torch.allclose(w.hann(6, sym=False), torch.hann_window(6))
+    assert torch.allclose(w.kaiser(7, beta=3.0), torch.kaiser_window(7, False, 3.0))
+    assert torch.allclose(w.general_cosine(5, a=[0.42, 0.5, 0.08]), w.blackman(5), atol=1e-7)
+    assert w.exponential(4, center=1.0, sym=False).tolist() == pytest.approx([math.exp(-1), 1, math.exp(-1), math.exp(-2)])
+    assert w.gaussian(3, std=2.0).tolist() == pytest.approx([math.exp(-1 / 8), 1, math.exp(-1 / 8)])
+    assert w.cosine(2, dtype=torch.float64).tolist() == pytest.approx([math.sqrt(0.5)] * 2)
+    assert w.nuttall(1).tolist() == [1] and w.bartlett(0).shape == (0,) and w.hamming(3)[1] == 1
+    for call, says in (
+        (lambda: w.hann(-1), "M=-1"),
+        (lambda: w.hann(3, dtype=torch.float16), "float32 or float64"),
+        (lambda: w.gaussian(3, std=0.0), "must be positive, got: 0"),
+        (lambda: w.exponential(3, center=1.0), "symmetric"),
+        (lambda: w.general_cosine(3, a=[]), "empty"),
+        (lambda: w.kaiser(3, beta=-1.0), "non-negative, got: -1"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            call()

@@ -1,0 +1,215 @@
+"""Linear algebra: results by their definition, errors with their facts."""
+
+import math
+
+import pytest
+
+import libtensor as torch
+
+DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128]
+SHAPES = [(3, 3), (5, 3), (3, 5), (2, 0, 4, 4), (2, 2, 6, 4), (1, 1), (0, 3), (3, 0), (17, 17)]
+
+
+def matrices(dtype, *shape):
+    torch.manual_seed(sum(shape) + 1)
+    return torch.randn(*shape, dtype=torch.complex128 if dtype.is_complex else torch.float64).to(dtype)
+
+
+def adjoint(t):
+    return t.conj().transpose(-2, -1)
+
+
+def close(a, b, dtype, factor=1.0):
+    wide = torch.complex128 if dtype.is_complex else torch.float64
+    eps = 2.0**-52 if dtype in (torch.float64, torch.complex128) else torch.finfo(dtype).eps
+    a, b = a.to(wide), b.to(wide)
+    assert a.shape == b.shape
+    if b.numel():
+        n = max(b.shape[-2:], default=1)
+        scale = max(1.0, b.abs().amax().item())
+        assert (a - b).abs().amax().item() <= 30 * n * eps * scale * factor
+
+
+def identity(t, n):
+    return torch.eye(n, dtype=t.dtype).expand(*t.shape[:-2], n, n)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_factorizations_give_the_matrix_back(dtype, shape):
+    a = matrices(dtype, *shape)
+    k = min(shape[-2:])
+    q, r = torch.linalg.qr(a)
+    assert q.dtype == r.dtype == dtype and q.stride(-2) in (1, q.stride(-2))
+    close(q @ r, a, dtype)
+    close(adjoint(q) @ q, identity(q, k), dtype)
+    assert not r.tril(-1).any()
+    u, s, vh = torch.linalg.svd(a, full_matrices=False)
+    close(u @ (s.to(dtype).unsqueeze(-1) * vh), a, dtype)
+    close(adjoint(u) @ u, identity(u, k), dtype)
+    close(vh @ adjoint(vh), identity(vh, k), dtype)
+    p, lower, upper = torch.linalg.lu(a)
+    close(p @ lower @ upper, a, dtype)
+    whole, full, _ = torch.linalg.svd(a)
+    assert whole.shape[-1] == shape[-2] and torch.allclose(full.to(torch.float64), s.to(torch.float64), atol=0.05)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [0, 1, 3, 8, 33])
+def test_square_matrices(dtype, n):
+    a = matrices(dtype, 2, n, n) + n * torch.eye(n, dtype=dtype)
+    b = matrices(dtype, 2, n, 2)
+    close(a @ torch.linalg.solve(a, b), b, dtype, 10)
+    close(torch.linalg.solve(a, adjoint(b), left=False) @ a, adjoint(b), dtype, 10)
+    close(a @ torch.linalg.inv(a), identity(a, n), dtype, 10)
+    h = a @ adjoint(a)
+    factor = torch.linalg.cholesky(h)
+    close(factor @ adjoint(factor), h, dtype, 10)
+    close(adjoint(torch.linalg.cholesky(h, upper=True)), factor, dtype, 10)
+    h = (a + adjoint(a)) / 2
+    values, vectors = torch.linalg.eigh(h)
+    assert not values.is_complex() and values.sort()[0].tolist() == values.tolist()
+    close(vectors @ (values.to(dtype).unsqueeze(-1) * adjoint(vectors)), h, dtype, 10)
+    values, vectors = torch.linalg.eig(a)
+    assert values.is_complex()
+    wide = torch.complex64 if dtype in (torch.float16, torch.bfloat16) else vectors.dtype
+    values, vectors = values.to(wide), vectors.to(wide)
+    close(a.to(wide) @ vectors, vectors * values.unsqueeze(-2), dtype, 20)
+
+
+def test_vectors_and_batches_broadcast():
+    a = matrices(torch.float64, 3, 3)
+    assert torch.linalg.solve(a, torch.ones(3, dtype=torch.float64)).shape == (3,)
+    many = torch.linalg.solve(a, matrices(torch.float64, 4, 3, 2))
+    assert many.shape == (4, 3, 2) and torch.linalg.solve_ex(a, many).info.shape == ()
+    lu, pivots = torch.linalg.lu_factor(a)
+    assert pivots.dtype == torch.int32
+    close(a @ torch.linalg.lu_solve(lu, pivots, many), many, torch.float64, 10)
+    close(adjoint(a) @ torch.linalg.lu_solve(lu, pivots, many, adjoint=True), many, torch.float64, 10)
+    upper = a.triu()
+    close(torch.linalg.solve_triangular(upper, many, upper=True), torch.linalg.solve(upper, many), torch.float64, 100)
+
+
+def test_singular_matrices_are_named():
+    batch = torch.stack([torch.eye(2), torch.tensor([[1.0, 2.0], [2.0, 4.0]])])
+    assert issubclass(torch.linalg.LinAlgError, RuntimeError)
+    with pytest.raises(torch.linalg.LinAlgError, match=r"linalg.inv: \(batch element 1\): the diagonal element 2 is zero"):
+        torch.linalg.inv(batch)
+    with pytest.raises(torch.linalg.LinAlgError, match=r"linalg.solve: \(batch element 1\): .* singular"):
+        torch.linalg.solve(batch, torch.ones(2, 2, 1))
+    with pytest.raises(torch.linalg.LinAlgError, match=r"linalg.cholesky: the factorization .* leading minor of order 2"):
+        torch.linalg.cholesky(torch.tensor([[1.0, 0.0], [0.0, -1.0]]))
+    assert torch.linalg.inv_ex(batch).info.tolist() == [0, 2]
+    out = torch.full((2, 2, 2), 7.0)
+    with pytest.raises(torch.linalg.LinAlgError):
+        torch.linalg.inv(batch, out=out)
+    assert (out == 7).all()
+
+
+@pytest.mark.parametrize("name", ["svd", "svdvals", "eig", "eigvals", "eigh", "eigvalsh"])
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_matrices_that_are_not_finite_are_refused(name, bad):
+    a = torch.eye(40).expand(3, 40, 40).clone()
+    a[2, 5, 3] = bad
+    with pytest.raises(torch.linalg.LinAlgError, match=rf"linalg.{name}: \(batch element 2\): .*non-finite"):
+        getattr(torch.linalg, name)(a)
+
+
+def test_shapes_and_dtypes_are_refused_with_their_facts():
+    for call, text in [
+        (lambda: torch.linalg.inv(torch.ones(2, 3)), "linalg.inv: A must be batches of square matrices, but they are 2 by 3"),
+        (lambda: torch.linalg.svd(torch.ones(2)), "linalg.svd: .* at least 2 dimensions, got shape \\[2\\]"),
+        (lambda: torch.linalg.qr(torch.ones(2, 2, dtype=torch.int64)), "linalg.qr: expected a floating point or complex tensor as A, got int64"),
+        (lambda: torch.linalg.solve(torch.eye(2), torch.ones(3, 1)), "incompatible shapes of A and B"),
+        (lambda: torch.linalg.solve(torch.eye(2), torch.ones(2, 1).double()), "same dtype"),
+        (lambda: torch.lu_unpack(torch.eye(2), torch.tensor([1, 3], dtype=torch.int32)), "LU_pivots has 3"),
+        (lambda: torch.linalg.lu_factor(torch.eye(2), pivot=False), "without pivoting"),
+    ]:
+        with pytest.raises(RuntimeError, match=text):
+            call()
+
+
+def test_outs_are_given_results_and_shapes():
+    a = matrices(torch.float64, 3, 3)
+    q, r = torch.empty(0, dtype=torch.float64), torch.empty(3, 3, dtype=torch.float64)
+    made = torch.linalg.qr(a, out=(q, r))
+    assert made[0] is q and made[1] is r
+    close(q @ r, a, torch.float64)
+    with pytest.raises(RuntimeError, match="dtype"):
+        torch.linalg.inv(a, out=torch.empty(3, 3))
+    with pytest.raises(RuntimeError, match="share memory"):
+        torch.linalg.qr(a, out=(r, r))
+    inverse = torch.linalg.inv(a)
+    assert torch.linalg.inv(a, out=a) is a and torch.equal(a, inverse)
+
+
+def test_meta_infers():
+    a = torch.empty(4, 5, 3, device="meta", dtype=torch.complex64)
+    u, s, vh = torch.linalg.svd(a)
+    assert (u.shape, s.shape, vh.shape, s.dtype) == ((4, 5, 5), (4, 3), (4, 3, 3), torch.float32)
+    assert torch.linalg.solve(a[:, :3], a[:, :3]).stride() == (9, 1, 3)
+    assert torch.linalg.det(a[:, :3]).shape == (4,)
+    with pytest.raises(NotImplementedError, match="linalg.lstsq: the result depends on the values"):
+        torch.linalg.lstsq(a, a)
+
+
+def test_functions_of_matrices():
+    quarter = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
+    close(torch.matrix_exp(quarter * math.pi / 2), quarter, torch.float64)
+    assert torch.matrix_exp(torch.diag(torch.tensor([0.0, 80.0]))).diagonal()[1].item() == pytest.approx(math.exp(80), rel=1e-6)
+    assert torch.linalg.matrix_power(torch.tensor([[1, 1], [1, 0]]), 10).tolist() == [[89, 55], [55, 34]]
+    assert torch.linalg.matrix_rank(torch.ones(3, 4)).item() == 1
+    assert torch.linalg.cond(torch.tensor([[1.0, 0.0], [0.0, 0.0]]), 1).item() == math.inf
+    assert torch.linalg.det(torch.tensor([[1.0, 2.0], [3.0, 4.0]])).item() == pytest.approx(-2)
+    sign, log = torch.linalg.slogdet(torch.zeros(2, 2))
+    assert (sign.item(), log.item()) == (0, -math.inf)
+    assert torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)]).tolist() == [12, 12]
+    a = matrices(torch.float64, 4, 2)
+    p = torch.linalg.pinv(a)
+    close(a @ p @ a, a, torch.float64, 10)
+    for driver in ("gels", "gelsy", "gelsd", "gelss"):
+        x = torch.linalg.lstsq(a, torch.ones(4, 1, dtype=torch.float64), driver=driver)
+        close(x.solution, p @ torch.ones(4, 1, dtype=torch.float64), torch.float64, 10)
+        assert x.residuals.numel() == (0 if driver == "gelsy" else 1)
+
+
+def test_gradient_of_a_singular_determinant():
+    a = torch.tensor([[1.0, 2.0], [2.0, 4.0]], dtype=torch.float64, requires_grad=True)
+    torch.linalg.det(a).backward()
+    close(a.grad, torch.tensor([[4.0, -2.0], [-2.0, 1.0]], dtype=torch.float64), torch.float64)
+
+
+def numeric(f, a, step=1e-6):
+    """The derivative of f, which gives a number, by differences."""
+    made = torch.zeros_like(a)
+    for i in range(a.numel()):
+        for part in (1, 1j) if a.is_complex() else (1,):
+            shift = torch.zeros(a.numel(), dtype=a.dtype)
+            shift[i] = step * part
+            shift = shift.reshape(a.shape)
+            made.view(-1)[i] += part * (f(a + shift) - f(a - shift)).item() / (2 * step)
+    return made
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: torch.linalg.svd(a, full_matrices=False)[1].sum(),
+        lambda a: torch.linalg.qr(a)[1].abs().pow(3).sum(),
+        lambda a: torch.linalg.inv(a).abs().sum(),
+        lambda a: torch.linalg.slogdet(a)[1],
+        lambda a: torch.linalg.lu(a)[2].abs().sum(),
+        lambda a: torch.linalg.eigvals(a).abs().pow(3).sum(),
+        lambda a: torch.linalg.eigvalsh(a + a.conj().transpose(-2, -1)).pow(3).sum(),
+        lambda a: torch.matrix_exp(a).abs().sum(),
+        lambda a: torch.linalg.pinv(a[:, :2]).abs().sum(),
+        lambda a: torch.linalg.matrix_norm(a, "nuc"),
+        lambda a: torch.linalg.cholesky(a @ a.conj().transpose(-2, -1) + torch.eye(3)).abs().sum(),
+    ],
+)
+def test_gradients_are_those_of_differences(f, dtype):
+    a = matrices(dtype, 3, 3)
+    leaf = a.clone().requires_grad_(True)
+    f(leaf).backward()
+    assert torch.allclose(leaf.grad, numeric(f, a), rtol=1e-5, atol=1e-6)
