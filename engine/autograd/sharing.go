@@ -21,7 +21,7 @@ func join(op string, self *tensor.Tensor) error {
 	}
 	together := []*tensor.Tensor{self}
 	for _, t := range Sharing(self) {
-		if t != self && t.DType() == self.DType() {
+		if t != self && t.DType().ToReal() == self.DType().ToReal() {
 			together = append(together, t)
 		}
 	}
@@ -40,7 +40,7 @@ func join(op string, self *tensor.Tensor) error {
 	root := variableOf(base)
 	for _, t := range together {
 		if variableOf(t) != root {
-			w := &viewed{base: base.Alias(), root: root, again: strided(t), name: "AsStridedBackward0"}
+			w := &viewed{base: base.Alias(), root: root, again: strided(t, base), name: "AsStridedBackward0"}
 			w.see()
 			track(t).view = w
 		}
@@ -52,7 +52,9 @@ func join(op string, self *tensor.Tensor) error {
 func baseOf(together []*tensor.Tensor) (*tensor.Tensor, error) {
 	one := together[0]
 	all := one.Storage().Nbytes() / one.DType().Size()
-	whole := func(t *tensor.Tensor) bool { return t.Offset() == 0 && t.Numel() == all && t.IsContiguous() }
+	whole := func(t *tensor.Tensor) bool {
+		return t.Offset() == 0 && t.Numel()*t.DType().Size() == all*one.DType().Size() && t.IsContiguous()
+	}
 	if i := slices.IndexFunc(together, whole); i >= 0 {
 		track(together[i])
 		return together[i].Alias(), nil
@@ -64,10 +66,32 @@ func baseOf(together []*tensor.Tensor) (*tensor.Tensor, error) {
 	return t, err
 }
 
-// strided makes the view again that t is of its storage.
-func strided(t *tensor.Tensor) replay {
+// strided makes the view again that t is of its storage, by way of the parts of complex numbers where t has those of base, or the
+// other way round.
+func strided(t, base *tensor.Tensor) replay {
 	sizes, strides, offset := slices.Clone(t.Sizes()), slices.Clone(t.Strides()), t.Offset()
-	return func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.AsStrided(nil, base, sizes, strides, ops.Int(base.Offset()+offset)))
+	at := func(c aten.Ctx, base *tensor.Tensor) (*tensor.Tensor, error) {
+		return c.AsStrided(nil, base, sizes, strides, ops.Int(base.Offset()+offset))
 	}
+	by := func(first, second func(c aten.Ctx, t *tensor.Tensor) (*tensor.Tensor, error)) replay {
+		return func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			between, err := first(c, base)
+			if err != nil {
+				return nil, err
+			}
+			defer between.Release()
+			return single(second(c, between))
+		}
+	}
+	switch complex := base.DType().IsComplex(); {
+	case complex == t.DType().IsComplex():
+		return func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(at(c, base)) }
+	case complex:
+		return by(aten.Ctx.ViewAsReal, at)
+	}
+	for d := range strides {
+		strides[d] *= 2
+	}
+	sizes, strides, offset = append(sizes, 2), append(strides, 1), 2*offset
+	return by(at, aten.Ctx.ViewAsComplex)
 }

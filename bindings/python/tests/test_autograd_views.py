@@ -429,3 +429,23 @@ def test_a_thread_writes_while_another_goes_backward(write):
     thread.join()
     unexpected = [text for text in told if "does not require grad" not in text and "modified by an inplace operation" not in text]
     assert not unexpected
+
+
+def test_parts_of_plain_complex_numbers():
+    p = leaf(2)
+    z = torch.zeros(2, dtype=torch.complex128)
+    z.real = p * 3
+    assert z.requires_grad and z.tolist() == [6, 6]
+    z.real.sum().backward()
+    assert p.grad.tolist() == [6]
+    p = leaf(2)
+    z = torch.zeros(3, dtype=torch.complex128)
+    z.imag[1:].add_(p)
+    (z.imag * torch.arange(3.0)).sum().backward()
+    assert z.tolist() == [0, 2j, 2j] and p.grad.tolist() == [3]
+    p = leaf(2)
+    x = torch.zeros(6, dtype=torch.float64)
+    w = torch.view_as_complex(x.view(3, 2))
+    w[1:].add_(p)
+    (x * torch.arange(6.0)).sum().backward()
+    assert x.tolist() == [0, 0, 2, 0, 2, 0] and p.grad.tolist() == [6]
