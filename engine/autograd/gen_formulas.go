@@ -7106,7 +7106,7 @@ func recordUnbind(c aten.Ctx, self *tensor.Tensor, dim int64) (result []*tensor.
 	}
 	result, err = r.c.Unbind(self, dim)
 	if r.views(err, result...) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Unbind(base, dim) }, result...)
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Unbind(base, dim) }, result...)
 	}
 	return
 }
@@ -7118,7 +7118,7 @@ func recordSplit(c aten.Ctx, self *tensor.Tensor, splitSize, dim int64) (result 
 	}
 	result, err = r.c.Split(self, splitSize, dim)
 	if r.views(err, result...) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Split(base, splitSize, dim) }, result...)
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Split(base, splitSize, dim) }, result...)
 	}
 	return
 }
@@ -7131,7 +7131,7 @@ func recordSplitWithSizes(c aten.Ctx, self *tensor.Tensor, sizes []int64, dim in
 	result, err = r.c.SplitWithSizes(self, sizes, dim)
 	if r.views(err, result...) {
 		sizes = copied(sizes)
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.SplitWithSizes(base, sizes, dim)
 		}, result...)
 	}
@@ -7145,7 +7145,7 @@ func recordChunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) (result []*
 	}
 	result, err = r.c.Chunk(self, chunks, dim)
 	if r.views(err, result...) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Chunk(base, chunks, dim) }, result...)
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Chunk(base, chunks, dim) }, result...)
 	}
 	return
 }
@@ -7157,7 +7157,7 @@ func recordTensorSplit(c aten.Ctx, self *tensor.Tensor, sections, dim int64) (re
 	}
 	result, err = r.c.TensorSplit(self, sections, dim)
 	if r.views(err, result...) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.TensorSplit(base, sections, dim)
 		}, result...)
 	}
@@ -7165,14 +7165,14 @@ func recordTensorSplit(c aten.Ctx, self *tensor.Tensor, sections, dim int64) (re
 }
 
 func recordTensorSplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "tensor_split", "TensorSplitBackward0", nil, self)
+	r, err := begin(c, "tensor_split", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.TensorSplitIndices(self, indices, dim)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.TensorSplitIndices(base, indices, dim)
 		}, result...)
 	}
@@ -7186,20 +7186,20 @@ func recordHsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*te
 	}
 	result, err = r.c.Hsplit(self, sections)
 	if r.views(err, result...) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Hsplit(base, sections) }, result...)
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Hsplit(base, sections) }, result...)
 	}
 	return
 }
 
 func recordHsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "hsplit", "HsplitBackward0", nil, self)
+	r, err := begin(c, "hsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.HsplitIndices(self, indices)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.HsplitIndices(base, indices) }, result...)
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.HsplitIndices(base, indices) }, result...)
 	}
 	return
 }
@@ -7211,20 +7211,20 @@ func recordVsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*te
 	}
 	result, err = r.c.Vsplit(self, sections)
 	if r.views(err, result...) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Vsplit(base, sections) }, result...)
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Vsplit(base, sections) }, result...)
 	}
 	return
 }
 
 func recordVsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "vsplit", "VsplitBackward0", nil, self)
+	r, err := begin(c, "vsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.VsplitIndices(self, indices)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.VsplitIndices(base, indices) }, result...)
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.VsplitIndices(base, indices) }, result...)
 	}
 	return
 }
@@ -7236,20 +7236,20 @@ func recordDsplit(c aten.Ctx, self *tensor.Tensor, sections int64) (result []*te
 	}
 	result, err = r.c.Dsplit(self, sections)
 	if r.views(err, result...) {
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Dsplit(base, sections) }, result...)
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Dsplit(base, sections) }, result...)
 	}
 	return
 }
 
 func recordDsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "dsplit", "DsplitBackward0", nil, self)
+	r, err := begin(c, "dsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.DsplitIndices(self, indices)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.DsplitIndices(base, indices) }, result...)
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.DsplitIndices(base, indices) }, result...)
 	}
 	return
 }

@@ -15,13 +15,14 @@ import (
 
 // call is an operator's call while it is recorded.
 type call struct {
-	c    aten.Ctx // past this layer
-	node *Node    // nil where nothing is recorded
-	out  *tensor.Tensor
-	at   int   // which of the results out is
-	view bool  // out gets another geometry, and its elements stay as they are
-	mark mark  // of the views of the first operand, where they have no history
-	err  error // of what was to be saved
+	c       aten.Ctx // past this layer
+	node    *Node    // nil where nothing is recorded
+	out     *tensor.Tensor
+	at      int   // which of the results out is
+	view    bool  // out gets another geometry, and its elements stay as they are
+	several bool  // the results are views that an operator makes at once
+	mark    mark  // of the views of the first operand, where they have no history
+	err     error // of what was to be saved
 }
 
 // begin decides whether a call is recorded, and refuses one that cannot be. The node has an edge for each of the operands.

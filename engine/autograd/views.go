@@ -5,6 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -80,6 +81,12 @@ func (r *call) views(err error, results ...*tensor.Tensor) bool {
 	return r.finish(err, results...)
 }
 
+// watchAll is watch for the list of views that an operator makes at once. They must not be written to, but where they are slices.
+func (r *call) watchAll(self *tensor.Tensor, again replay, results ...*tensor.Tensor) {
+	r.several = r.node.name != "SliceBackward0"
+	r.watch(self, again, results...)
+}
+
 // watch tells the results of a call that they are views of self, and the node how gradients go back.
 func (r *call) watch(self *tensor.Tensor, again replay, results ...*tensor.Tensor) {
 	if r.view {
@@ -89,7 +96,7 @@ func (r *call) watch(self *tensor.Tensor, again replay, results ...*tensor.Tenso
 	origin := placeOf(self)
 	for i, t := range results {
 		if differentiable(t) {
-			variableOf(t).watch(self, again, i, r.node.name, len(results) > 1)
+			variableOf(t).watch(self, again, i, r.node.name, r.several)
 		}
 	}
 	r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.unview(origin, s.given, again) }
@@ -149,7 +156,8 @@ func (s *steps) laid(c aten.Ctx, t *tensor.Tensor, p *place) *tensor.Tensor {
 	return made
 }
 
-// unview is the gradient of what was viewed: what comes from the views in their places, and zeros elsewhere.
+// unview is the gradient of what was viewed: what comes from the views in their places, added up where they overlap, and zeros
+// elsewhere.
 func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tensor.Tensor {
 	r, err := begin(s.c, "backward", "ViewBackwardBackward0", nil, grads...)
 	s.check(err)
@@ -158,6 +166,10 @@ func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tens
 	s.check(r.c.Zero(made))
 	for i, part := range s.keepAll(again(r.c, made)) {
 		if grads[i] == nil {
+			continue
+		}
+		if iter.SelfOverlaps(part) {
+			s.scatter(r.c, made, &origin, again, i, grads[i])
 			continue
 		}
 		if i == 0 {
@@ -171,6 +183,17 @@ func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keepAll(again(s.c, s.laid(s.c, s.grad(0), &origin)))[i] }
 	}
 	return made
+}
+
+// scatter adds to made, which lies as origin does, the gradient of view number at, whose elements share memory, one by one.
+func (s *steps) scatter(c aten.Ctx, made *tensor.Tensor, origin *place, again replay, at int, grad *tensor.Tensor) {
+	inner := &steps{c: c}
+	defer inner.Close()
+	numbered := *origin
+	numbered.dtype = dtype.Int64
+	positions := inner.laid(c, inner.positions(origin.device, origin.sizes()...), &numbered)
+	_, err := c.Add(made, made, inner.placed(origin.like, inner.keep(again.only(c, positions, at)), grad), one)
+	s.check(err)
 }
 
 // settle gives a view the node that follows from its base, where that has changed since. One of several views has none then.
@@ -194,12 +217,8 @@ func (v *Variable) settle(t *tensor.Tensor) error {
 			"returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.", v.output, name)
 	}
 	w.see()
-	origin, again := placeOf(w.base), w.again
-	if at := w.at; at > 0 {
-		again = func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(w.again.only(c, base, at))
-		}
-	}
+	origin, of, at := placeOf(w.base), w.again, w.at
+	again := func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(of.only(c, base, at)) }
 	name := "AsStridedBackward0"
 	if t.DType() != w.base.DType() {
 		name = w.name

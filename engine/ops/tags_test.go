@@ -70,8 +70,8 @@ func declaredToShare(list []schema.Arg, values []reflect.Value) []*tensor.Tensor
 	return out
 }
 
-// unchanging are operators that may copy, and that no profile asks for another shape or dtype.
-var unchanging = map[string]bool{"reshape_as": true, "to.options": true}
+// unchanging are operators that may copy, and that no profile asks for another shape or dtype; or that do not compute anything here.
+var unchanging = map[string]bool{"reshape_as": true, "to.options": true, "resolve_conj": true, "resolve_neg": true}
 
 // Results that an entry marks as views share the memory of the arguments of the mark: always, or, of a maybe_view, in some
 // calls. The results of other operators have memory of their own.

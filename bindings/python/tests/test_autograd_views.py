@@ -134,8 +134,6 @@ SEVERAL = {
     "split of sizes": lambda y: y.split([1, 3]),
     "chunk": lambda y: y.chunk(2),
     "unbind": lambda y: y.unbind(),
-    "tensor_split": lambda y: y.tensor_split(2),
-    "hsplit": lambda y: y.hsplit(2),
     "iteration": list,
 }
 
@@ -162,6 +160,54 @@ def test_several_views_and_a_base_that_changes(kind, tracked):
     assert made[0].detach().tolist()[0] == 4 if made[0].dim() else made[0].item() == 4
     y.sum().backward()
     assert x.grad.tolist() == [4 if tracked else 2] * 4
+
+
+SLICES = {
+    "tensor_split": lambda y: y.tensor_split(2),
+    "tensor_split at": lambda y: y.tensor_split((2,)),
+    "tensor_split by a tensor": lambda y: y.tensor_split(torch.tensor([2])),
+    "hsplit": lambda y: y.hsplit(2),
+    "vsplit": lambda y: [t.squeeze(1) for t in y.unsqueeze(1).vsplit(2)],
+}
+
+
+@pytest.mark.parametrize("kind", SLICES)
+def test_several_slices_are_written_to(kind):
+    x = leaf(1, 2, 3, 4)
+    y = x * 2
+    first, second = SLICES[kind](y)
+    second.mul_(x[:2])
+    (y * first.sum()).sum().backward()
+    assert first.requires_grad and "several" not in repr(second)
+    # y = (2a, 2b, 2ac, 2bd), first = (2a, 2b)
+    a, b, c, d = 1, 2, 3, 4
+    f, total = 2 * a + 2 * b, 2 * a + 2 * b + 2 * a * c + 2 * b * d
+    assert x.grad.tolist() == [2 * total + f * (2 + 2 * c), 2 * total + f * (2 + 2 * d), f * 2 * a, f * 2 * b]
+
+
+OVERLAPPING = {
+    "expand": (lambda t: t.expand(2, 4), [2, 2, 2, 2]),
+    "unfold": (lambda t: t.unfold(0, 2, 1), [1, 2, 2, 1]),
+    "as_strided": (lambda t: t.as_strided((3,), (0,), 1), [0, 3, 0, 0]),
+    "broadcast_to": (lambda t: t[:1].broadcast_to(4), [4, 0, 0, 0]),
+}
+
+
+@pytest.mark.parametrize("view", OVERLAPPING)
+def test_the_base_of_a_view_that_overlaps_itself_changes(view):
+    make, counts = OVERLAPPING[view]
+    x = leaf(1, 2, 3, 4)
+    y = x * 2
+    v = make(y)
+    y.mul_(3)
+    v.sum().backward()
+    assert x.grad.tolist() == [6 * n for n in counts]
+    y = x * x
+    v = make(y)
+    y.mul_(3)
+    (g,) = torch.autograd.grad(v.sum(), x, create_graph=True)
+    (h,) = torch.autograd.grad(g.sum(), x)
+    assert h.tolist() == [6 * n for n in counts]
 
 
 def test_detached_bases():

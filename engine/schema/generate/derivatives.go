@@ -470,7 +470,7 @@ func (k *compiler) replay(b *strings.Builder, result string) {
 		}
 	}
 	if k.f.results[0] == tensorsType {
-		fmt.Fprintf(b, "\t\tr.watch(%s, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.%s(%s) }, %s...)\n", self, k.f.name, base, result)
+		fmt.Fprintf(b, "\t\tr.watchAll(%s, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.%s(%s) }, %s...)\n", self, k.f.name, base, result)
 		return
 	}
 	fmt.Fprintf(b, "\t\tr.watch(%s, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.%s(%s)) }, %s)\n", self, k.f.name, base, result)

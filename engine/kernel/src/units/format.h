@@ -48,6 +48,7 @@ struct Frexp {
 template <class T>
 LT_INLINE T scaled(T a, T b) {
   const T most = 5000;  // beyond every ratio of two numbers
+  if (b != b) return b;
   const int n = int(b < -most ? -most : b > most ? most : b);
   return sizeof(T) == 4 ? T(__builtin_ldexpf(float(a), n)) : T(__builtin_ldexp(a, n));
 }
