@@ -6889,7 +6889,7 @@ func (c Ctx) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor
 
 // SpecialSphericalBesselJ0 is the operator special.spherical_bessel_j0.
 func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).SpecialSphericalBesselJ0; does != nil {
 			return does(c, out, self)
 		}
@@ -6905,7 +6905,7 @@ func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tens
 
 // SpecialAiryAi is the operator special.airy_ai.
 func (c Ctx) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if does := backend(key).SpecialAiryAi; does != nil {
 			return does(c, out, self)
 		}
@@ -6921,7 +6921,7 @@ func (c Ctx) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 
 // SpecialChebyshevPolynomialT is the operator special.chebyshev_polynomial_t.
 func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if does := backend(key).SpecialChebyshevPolynomialT; does != nil {
 			return does(c, out, x, n)
 		}
@@ -6937,7 +6937,7 @@ func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.T
 
 // SpecialChebyshevPolynomialU is the operator special.chebyshev_polynomial_u.
 func (c Ctx) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if does := backend(key).SpecialChebyshevPolynomialU; does != nil {
 			return does(c, out, x, n)
 		}
@@ -6953,7 +6953,7 @@ func (c Ctx) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.T
 
 // SpecialChebyshevPolynomialV is the operator special.chebyshev_polynomial_v.
 func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if does := backend(key).SpecialChebyshevPolynomialV; does != nil {
 			return does(c, out, x, n)
 		}
@@ -6969,7 +6969,7 @@ func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.T
 
 // SpecialChebyshevPolynomialW is the operator special.chebyshev_polynomial_w.
 func (c Ctx) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if does := backend(key).SpecialChebyshevPolynomialW; does != nil {
 			return does(c, out, x, n)
 		}
@@ -6985,7 +6985,7 @@ func (c Ctx) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.T
 
 // SpecialHermitePolynomialH is the operator special.hermite_polynomial_h.
 func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if does := backend(key).SpecialHermitePolynomialH; does != nil {
 			return does(c, out, x, n)
 		}
@@ -7001,7 +7001,7 @@ func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Ten
 
 // SpecialHermitePolynomialHe is the operator special.hermite_polynomial_he.
 func (c Ctx) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if does := backend(key).SpecialHermitePolynomialHe; does != nil {
 			return does(c, out, x, n)
 		}
@@ -7017,7 +7017,7 @@ func (c Ctx) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Te
 
 // SpecialLaguerrePolynomialL is the operator special.laguerre_polynomial_l.
 func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if does := backend(key).SpecialLaguerrePolynomialL; does != nil {
 			return does(c, out, x, n)
 		}
@@ -7033,7 +7033,7 @@ func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Te
 
 // SpecialLegendrePolynomialP is the operator special.legendre_polynomial_p.
 func (c Ctx) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if does := backend(key).SpecialLegendrePolynomialP; does != nil {
 			return does(c, out, x, n)
 		}
@@ -7049,7 +7049,7 @@ func (c Ctx) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Te
 
 // SpecialShiftedChebyshevPolynomialT is the operator special.shifted_chebyshev_polynomial_t.
 func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if does := backend(key).SpecialShiftedChebyshevPolynomialT; does != nil {
 			return does(c, out, x, n)
 		}
@@ -7065,7 +7065,7 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *t
 
 // SpecialShiftedChebyshevPolynomialU is the operator special.shifted_chebyshev_polynomial_u.
 func (c Ctx) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if does := backend(key).SpecialShiftedChebyshevPolynomialU; does != nil {
 			return does(c, out, x, n)
 		}
@@ -7081,7 +7081,7 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *t
 
 // SpecialShiftedChebyshevPolynomialV is the operator special.shifted_chebyshev_polynomial_v.
 func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if does := backend(key).SpecialShiftedChebyshevPolynomialV; does != nil {
 			return does(c, out, x, n)
 		}
@@ -7097,7 +7097,7 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *t
 
 // SpecialShiftedChebyshevPolynomialW is the operator special.shifted_chebyshev_polynomial_w.
 func (c Ctx) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(x) | keys(n)); key != 0 {
+	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if does := backend(key).SpecialShiftedChebyshevPolynomialW; does != nil {
 			return does(c, out, x, n)
 		}

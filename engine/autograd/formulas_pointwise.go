@@ -178,7 +178,8 @@ func (s *steps) above(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
 		return s.cleared(s.shareEqual(grad, self, high), s.less(self, high))
 	}
 	half := s.where(s.both(s.eq(self, high), s.less(low, high)), s.div(grad, s.int(2)), s.int(0))
-	return s.where(s.either(s.greater(self, high), s.greater(low, high)), grad, half)
+	beyond := s.both(s.greater(self, high), s.keep(s.c.Le(nil, low, high)))
+	return s.where(s.either(beyond, s.greater(low, high)), grad, half)
 }
 
 // withinOne is the gradient of self where one limit is a number or a tensor.

@@ -6466,142 +6466,142 @@ func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (
 }
 
 func recordSpecialSphericalBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.spherical_bessel_j0", "NotImplemented", out, self)
+	r, err := overwrites(c, "special.spherical_bessel_j0", "SphericalBesselJ0Backward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialSphericalBesselJ0(out, self)
-	r.undifferentiable("special.spherical_bessel_j0", err, result)
+	r.cleared(err)
 	return
 }
 
 func recordSpecialAiryAi(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.airy_ai", "NotImplemented", out, self)
+	r, err := overwrites(c, "special.airy_ai", "AiryAiBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialAiryAi(out, self)
-	r.undifferentiable("special.airy_ai", err, result)
+	r.cleared(err)
 	return
 }
 
 func recordSpecialChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.chebyshev_polynomial_t", "NotImplemented", out, x, n)
+	r, err := overwrites(c, "special.chebyshev_polynomial_t", "ChebyshevPolynomialTBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialChebyshevPolynomialT(out, x, n)
-	r.undifferentiable("special.chebyshev_polynomial_t", err, result)
+	r.cleared(err)
 	return
 }
 
 func recordSpecialChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.chebyshev_polynomial_u", "NotImplemented", out, x, n)
+	r, err := overwrites(c, "special.chebyshev_polynomial_u", "ChebyshevPolynomialUBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialChebyshevPolynomialU(out, x, n)
-	r.undifferentiable("special.chebyshev_polynomial_u", err, result)
+	r.cleared(err)
 	return
 }
 
 func recordSpecialChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.chebyshev_polynomial_v", "NotImplemented", out, x, n)
+	r, err := overwrites(c, "special.chebyshev_polynomial_v", "ChebyshevPolynomialVBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialChebyshevPolynomialV(out, x, n)
-	r.undifferentiable("special.chebyshev_polynomial_v", err, result)
+	r.cleared(err)
 	return
 }
 
 func recordSpecialChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.chebyshev_polynomial_w", "NotImplemented", out, x, n)
+	r, err := overwrites(c, "special.chebyshev_polynomial_w", "ChebyshevPolynomialWBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialChebyshevPolynomialW(out, x, n)
-	r.undifferentiable("special.chebyshev_polynomial_w", err, result)
+	r.cleared(err)
 	return
 }
 
 func recordSpecialHermitePolynomialH(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.hermite_polynomial_h", "NotImplemented", out, x, n)
+	r, err := overwrites(c, "special.hermite_polynomial_h", "HermitePolynomialHBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialHermitePolynomialH(out, x, n)
-	r.undifferentiable("special.hermite_polynomial_h", err, result)
+	r.cleared(err)
 	return
 }
 
 func recordSpecialHermitePolynomialHe(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.hermite_polynomial_he", "NotImplemented", out, x, n)
+	r, err := overwrites(c, "special.hermite_polynomial_he", "HermitePolynomialHeBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialHermitePolynomialHe(out, x, n)
-	r.undifferentiable("special.hermite_polynomial_he", err, result)
+	r.cleared(err)
 	return
 }
 
 func recordSpecialLaguerrePolynomialL(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.laguerre_polynomial_l", "NotImplemented", out, x, n)
+	r, err := overwrites(c, "special.laguerre_polynomial_l", "LaguerrePolynomialLBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialLaguerrePolynomialL(out, x, n)
-	r.undifferentiable("special.laguerre_polynomial_l", err, result)
+	r.cleared(err)
 	return
 }
 
 func recordSpecialLegendrePolynomialP(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.legendre_polynomial_p", "NotImplemented", out, x, n)
+	r, err := overwrites(c, "special.legendre_polynomial_p", "LegendrePolynomialPBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialLegendrePolynomialP(out, x, n)
-	r.undifferentiable("special.legendre_polynomial_p", err, result)
+	r.cleared(err)
 	return
 }
 
 func recordSpecialShiftedChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.shifted_chebyshev_polynomial_t", "NotImplemented", out, x, n)
+	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_t", "ShiftedChebyshevPolynomialTBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialShiftedChebyshevPolynomialT(out, x, n)
-	r.undifferentiable("special.shifted_chebyshev_polynomial_t", err, result)
+	r.cleared(err)
 	return
 }
 
 func recordSpecialShiftedChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.shifted_chebyshev_polynomial_u", "NotImplemented", out, x, n)
+	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_u", "ShiftedChebyshevPolynomialUBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialShiftedChebyshevPolynomialU(out, x, n)
-	r.undifferentiable("special.shifted_chebyshev_polynomial_u", err, result)
+	r.cleared(err)
 	return
 }
 
 func recordSpecialShiftedChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.shifted_chebyshev_polynomial_v", "NotImplemented", out, x, n)
+	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_v", "ShiftedChebyshevPolynomialVBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialShiftedChebyshevPolynomialV(out, x, n)
-	r.undifferentiable("special.shifted_chebyshev_polynomial_v", err, result)
+	r.cleared(err)
 	return
 }
 
 func recordSpecialShiftedChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.shifted_chebyshev_polynomial_w", "NotImplemented", out, x, n)
+	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_w", "ShiftedChebyshevPolynomialWBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialShiftedChebyshevPolynomialW(out, x, n)
-	r.undifferentiable("special.shifted_chebyshev_polynomial_w", err, result)
+	r.cleared(err)
 	return
 }
 

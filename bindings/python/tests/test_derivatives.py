@@ -149,3 +149,20 @@ def test_products_of_two_dtypes(product, other):
         (product(d, c) if swapped else product(c, d)).sum().backward()
         assert a.grad.dtype == a.dtype and torch.equal(a.grad, c.grad)
         assert b.grad is None or b.grad.dtype == other and torch.equal(b.grad.real.double() if b.grad.is_complex() else b.grad.double(), d.grad)
+
+
+def test_limits_that_are_nan_take_nothing():
+    x, low, high = (torch.tensor([v, v, v], dtype=torch.float64, requires_grad=True) for v in (2.0, 1.0, 1.5))
+    nan = torch.tensor([math.nan] * 3, dtype=torch.float64, requires_grad=True)
+    assert [g.tolist()[0] for g in torch.autograd.grad(x.clamp(nan, high).sum(), (x, nan, high))] == [0, 0, 0]
+    assert [g.tolist()[0] for g in torch.autograd.grad(x.clamp(low, nan).sum(), (x, low, nan))] == [1, 0, 0]
+    assert [g.tolist()[0] for g in torch.autograd.grad(x.clamp(low, high).sum(), (x, low, high))] == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "name", ["airy_ai", "spherical_bessel_j0", "chebyshev_polynomial_t", "hermite_polynomial_he", "shifted_chebyshev_polynomial_w"]
+)
+def test_no_gradient_flows_through_what_has_none(name):
+    x = torch.tensor([0.5], requires_grad=True)
+    y = getattr(torch.special, name)(x, *([2] if "polynomial" in name else []))
+    assert not y.requires_grad and y.grad_fn is None
