@@ -166,11 +166,14 @@ func Istft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops
 	if normalized {
 		scale = math.Sqrt(scale)
 	}
+	if !returnComplex {
+		spectra = s.part(spectra, self.Dim()-1, 0, nFft/2+1)
+	}
 	frames := s.Step(func() (*tensor.Tensor, error) {
 		if returnComplex {
 			return c.FftC2c(spectra, []int64{-1}, false, scale)
 		}
-		return c.FftC2r(s.part(spectra, spectra.Dim()-1, 0, nFft/2+1), -1, nFft, scale)
+		return c.FftC2r(spectra, -1, nFft, scale)
 	})
 	if s.Err != nil {
 		return nil, s.Err
@@ -196,7 +199,8 @@ func Istft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops
 	kept := max(min(end, whole)-start, 0)
 	signal, envelope = s.part(signal, last, start, kept), s.part(envelope, 0, start, kept)
 	if kept > 0 {
-		lowest := s.Step(func() (*tensor.Tensor, error) { return c.Amin(nil, s.Unary(c.Abs, envelope), nil, false) })
+		sizes := s.Unary(c.Abs, envelope)
+		lowest := s.Step(func() (*tensor.Tensor, error) { return c.Amin(nil, sizes, nil, false) })
 		if v, known := s.value(lowest); known && v.Float() < 1e-11 {
 			return nil, status.Runtimef("%s: window overlap add min: the sum of the squared windows is %v somewhere between samples %d and %d, where nothing is known of the signal", op, v.Float(), start, start+kept)
 		}

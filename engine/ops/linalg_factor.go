@@ -59,6 +59,9 @@ func PivotsPermutation(pivots *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	defer s.Close()
 	last := pivots.Dim() - 1
 	count := pivots.Sizes()[last]
+	if count > n {
+		return nil, status.Runtimef("%s: LU_pivots has %d pivots, more than the %d rows of the matrices", op, count, n)
+	}
 	whole := s.cast(pivots, dtype.Int64)
 	order := s.empty(pivots, dtype.Int64, sized(pivots.Sizes()[:last], n)...)
 	if s.Err != nil || !launch.Known(pivots) {

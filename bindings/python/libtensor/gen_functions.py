@@ -1708,8 +1708,8 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
     dimension of size 2. `align_to_window`, without `center`, continues the signal so that the first window begins with it.
 
     >>> torch.stft(torch.tensor([1., -1, 1, -1]), 2, 1, center=False, return_complex=True)
-    tensor([[0.+0.j, 0.+0.j, 0.+0.j],
-            [2.+0.j, -2.+0.j, 2.+0.j]])
+    tensor([[ 0.+0.j,  0.+0.j,  0.+0.j],
+            [ 2.+0.j, -2.+0.j,  2.+0.j]])
     """
 
 
