@@ -1,7 +1,6 @@
 package composite
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -43,7 +42,7 @@ func checkNormed(op string, self *tensor.Tensor, d dtype.DType) error {
 
 // matrixNorm is the norm of the matrices in two dimensions.
 func (s *scope) matrixNorm(self *tensor.Tensor, by order, dims []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
-	if s.Err = checkNormed(s.Op, self, d); s.Err != nil {
+	if s.Do(func() error { return checkNormed(s.Op, self, d) }); s.Err != nil {
 		return nil
 	}
 	if self.Dim() < 2 {
@@ -356,7 +355,7 @@ func (s *scope) sizesOfSpectrum(self *tensor.Tensor, hermitian bool) *tensor.Ten
 func rankOf(c aten.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s *scope) tolerance) (*tensor.Tensor, error) {
 	s := within(c, "linalg.matrix_rank")
 	defer s.Close()
-	if s.Err = ops.CheckMatrices(s.Op, "A", self); s.Err != nil {
+	if s.Do(func() error { return ops.CheckMatrices(s.Op, "A", self) }); s.Err != nil {
 		return nil, s.Err
 	}
 	t := limits(s)
@@ -390,11 +389,11 @@ func LinalgMatrixRankTolTensor(c aten.Ctx, out, self, tol *tensor.Tensor, hermit
 func pinvOf(c aten.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s *scope) tolerance) (*tensor.Tensor, error) {
 	s := within(c, "linalg.pinv")
 	defer s.Close()
-	if s.Err = cmp.Or(ops.CheckMatrices(s.Op, "A", self)); s.Err != nil {
+	if s.Do(func() error { return ops.CheckMatrices(s.Op, "A", self) }); s.Err != nil {
 		return nil, s.Err
 	}
 	if hermitian {
-		if s.Err = ops.CheckSquare(s.Op, "A", self); s.Err != nil {
+		if s.Do(func() error { return ops.CheckSquare(s.Op, "A", self) }); s.Err != nil {
 			return nil, s.Err
 		}
 	}

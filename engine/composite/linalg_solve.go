@@ -178,7 +178,7 @@ func LinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (*tensor.Tenso
 
 // pivotsOf are the diagonal of U, and 1 or -1 for an even or odd number of exchanges of rows, in the dtype of computing.
 func (s *scope) pivotsOf(a *tensor.Tensor) (diagonal, parity *tensor.Tensor) {
-	if s.Err = ops.CheckSquare(s.Op, "A", a); s.Err != nil {
+	if s.Do(func() error { return ops.CheckSquare(s.Op, "A", a) }); s.Err != nil {
 		return nil, nil
 	}
 	lu, pivots, _ := s.factors(s.wideEnough(a), true)

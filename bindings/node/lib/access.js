@@ -9,7 +9,7 @@ const { isDtype, kindOf, typeError } = require('./options.js');
 const { Tensor } = native;
 
 // 16-bit floats are widened by the library.
-const wide = { float16: 'float32', bfloat16: 'float32', complex32: 'complex64' };
+const wide = { float16: 'float32', bfloat16: 'float32', complex32: 'complex64', bcomplex32: 'complex64' };
 
 // Arrays longer than this are filled from empty: V8 makes tables of longer ones that have holes.
 const MOST_HOLES = 2 ** 25;

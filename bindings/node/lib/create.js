@@ -33,6 +33,7 @@ const views = {
   float32: Float32Array,
   float64: Float64Array,
   complex32: Uint16Array,
+  bcomplex32: Uint16Array,
   complex64: Float32Array,
   complex128: Float64Array,
 };

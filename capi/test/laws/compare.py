@@ -5,7 +5,7 @@ from inputs import COMPLEX, FLOATS, decode
 from library import INTERNAL, OK, SIZES, Seen, Store
 
 # Floating sums whose order follows the layout of what is summed, and what linear algebra makes of them; other results must agree bit for bit.
-SUMMING = ("reduction", "matrix", "linalg", "scan")
+SUMMING = ("reduction", "matrix", "linalg", "fft", "scan")
 SUMMING_NAMES = {
     *("std", "var", "std_mean", "var_mean", "cov", "corrcoef", "trace", "dist", "trapezoid", "trapz", "cumulative_trapezoid", "histogram"),
     *("histogramdd", "renorm", "cdist", "pdist", "gradient", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "nanmean", "cross", "diff"),

@@ -30,8 +30,8 @@ OTHER = (
     "set_num",
     "scalar_operand",
 )
-# Python takes the spacings of gradient in another form, and Node has no function for slices.
-ELSEWHERE = ("tensor_gradient_scalars", "tensor_slice")
+# Python takes the spacings of gradient in another form and the numbers of general_cosine by another name; Node has no function for slices.
+ELSEWHERE = ("tensor_gradient_scalars", "tensor_slice", "tensor_signal_windows_general_cosine")
 KINDS = ("Tensor", "Tensor[]", "bool", "int", "float")
 
 

@@ -259,16 +259,16 @@ class Library:
         size, stride = (c_int64 * dims)(*t.size), (c_int64 * dims)(*t.stride)
         device = Device(2, -1) if t.device == "meta" else Device(0, -1)
         if t.device == "meta":
-            self.do("tensor_empty_strided", size, dims, stride, dims, DTYPES.index(t.dtype), -1, device, byref(handle))
+            self.do("tensor_empty_strided", size, dims, stride, dims, NAMES.index(t.dtype), -1, device, byref(handle))
         elif t.read_only:
             raw = t.store.data[t.offset * SIZES[t.dtype] :]
             buffer = ctypes.create_string_buffer(raw, max(len(raw), 1))
             kept.append(buffer)
-            args = (buffer, len(raw), DTYPES.index(t.dtype), size, dims, stride, dims, None, None, True, byref(handle))
+            args = (buffer, len(raw), NAMES.index(t.dtype), size, dims, stride, dims, None, None, True, byref(handle))
             self.do("tensor_from_blob", *args)
         else:
             storage = self.storage(t.store, made)
-            self.do("tensor_empty", (c_int64 * 1)(0), 1, DTYPES.index(t.dtype), -1, device, -1, byref(handle))
+            self.do("tensor_empty", (c_int64 * 1)(0), 1, NAMES.index(t.dtype), -1, device, -1, byref(handle))
             self.do("tensor_set__storage_geometry", handle, storage, t.offset, size, dims, stride, dims)
         return handle
 
@@ -396,7 +396,7 @@ class Library:
             case "str":
                 return [None if value is None else value.encode()]
             case "dtype":
-                return [DTYPES.index(value) if value else -1]
+                return [NAMES.index(value) if value else -1]
             case "layout":
                 return [LAYOUTS.index(value) if value else -1]
             case "memory_format":
