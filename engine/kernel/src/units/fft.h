@@ -18,12 +18,13 @@ struct FftPlan {
   template <class T>
   static void row(lt_fft_plan *a) {
     Room room = {(char *)a->plan, 0};
-    const Plan &p = *(const Plan *)a->plan;
-    if (a->own) return make_spectra<T>(room.base, p, (char *)a->shared, (char *)a->own);
+    const Plan *plan = (const Plan *)a->plan;
+    if (a->own) return make_spectra<T>(room.base, *plan, (char *)a->shared, (char *)a->own);
     const bool halved = a->real && a->n % 2 == 0;
     make_plan<T>(room, halved ? a->n / 2 : a->n, false, a->adjacent, halved);
     a->plan_bytes = room.used;
-    if (!a->plan) return;
+    if (!plan) return;
+    const Plan &p = *plan;
     a->own_bytes = own_bytes<T>(room.base, p);
     a->shared_bytes = p.scheme == kLanes ? 0 : shared_bytes<T>(room.base, p) + 2 * line_bytes<T>(p);
     a->groups[0] = p.scheme == kLine ? groups_of<T>(p.rows.n) : 0;
