@@ -117,7 +117,8 @@ inline __attribute__((noinline)) double upper_quantile(double p) {
 // sqrt(2) erfinv(2 p - 1) in the middle.
 LT_INLINE Doubles vndtri(Doubles p) {
   const Two<double> d = two_sum(p + p, Doubles(-1.0));
-  const Doubles m = abs(d.hi), m_lo = select(d.hi < 0.0, -d.lo, d.lo);
+  // What lies outside gets its answer at the end; the logarithm wants positive numbers.
+  const Doubles m = min(abs(d.hi), Doubles(1.0)), m_lo = select(d.hi < 0.0, -d.lo, d.lo);
   const Two<double> w = erfinv_exponent_parts(m), y = erfinv_small(m, w);
   const Doubles slope = exp2_short(min(y.hi * y.hi, Doubles(9.0)) * Ln2<double>::inverse);
   const Doubles y_lo = fma(m_lo * slope, Doubles(0.88622692545275801365), y.lo);
