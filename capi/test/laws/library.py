@@ -293,7 +293,8 @@ class Library:
                 self.do("tensor_storage_data_ptr", other, byref(theirs))
                 if theirs.value and theirs.value == address.value:
                     shares = store
-            if int(np.prod(size, dtype=object)) <= LARGEST:
+            # NumPy has no array of (0, 2**62) either: the sizes that are not 0 count.
+            if int(np.prod([n for n in size if n], dtype=object)) <= LARGEST:
                 elements = gather(self.bytes_of(storage), SIZES[dtype], size, stride, offset).copy()
             self.c.tensor_storage_free(storage)
         return Seen(dtype, size, stride, offset, elements, shares)
