@@ -150,9 +150,11 @@ func (s *steps) cumprodGradient(grad, self, result *tensor.Tensor, dim int64) *t
 		without := before
 		if k < n-1 {
 			after := s.keep(s.c.Cumprod(nil, s.part(self, dim, k+1, n-k-1), dim, dtype.None))
-			without = s.joined(dim, before, s.mul(before, after))
+			after = s.binary('*', before, after, right)
+			without = s.used(after, s.joined(dim, before, after))
 		}
-		pieces[k] = s.sumOver(s.mul(s.part(grad, dim, k, n-k), s.conj(without)), dim)
+		terms := s.binary('*', s.part(grad, dim, k, n-k), s.conj(without), right)
+		pieces[k] = s.used(terms, s.sumOver(terms, dim))
 	}
 	return s.joined(dim, pieces...)
 }

@@ -66,7 +66,7 @@ def gradients(function, operands=None):
         outputs = [t for t in function(*operands) if t.requires_grad]
     except (RuntimeError, ValueError, TypeError, IndexError, MemoryError):
         return None
-    if not outputs:
+    if not outputs or any(t.numel() > 8 * MOST for t in (*outputs, *operands)):  # which views can be without memory of their own
         return None
     try:
         return torch.autograd.grad(outputs, operands, [seed(t) for t in outputs], allow_unused=True)
