@@ -70,7 +70,7 @@ def gradients(function, operands=None):
         return None
     try:
         return torch.autograd.grad(outputs, operands, [seed(t) for t in outputs], allow_unused=True)
-    except NotImplementedError:  # a derivative that there is not, or not for the dtype
+    except (NotImplementedError, MemoryError):  # a derivative that there is not, or not for the dtype, or one larger than memory
         return None
     except RuntimeError as error:
         return f"backward: {error}"
