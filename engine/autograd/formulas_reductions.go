@@ -48,12 +48,24 @@ func (s *steps) shared(grad, self, result *tensor.Tensor, dims []int64, keepdim 
 	if !self.DType().IsComplex() {
 		equal = s.either(equal, s.both(s.keep(s.c.Isnan(self)), s.keep(s.c.Isnan(result))))
 	}
-	each := s.div(grad, s.keep(s.c.Sum(nil, equal, dims, true, grad.DType())))
-	return s.mul(each, equal)
+	return s.distributed(grad, equal, dims)
+}
+
+// sharedEqual is shared where NaN is equal to nothing: its share is 0/0.
+func (s *steps) sharedEqual(grad, self, result *tensor.Tensor, dims []int64, keepdim bool) *tensor.Tensor {
+	sizes := self.Sizes()
+	grad, result = s.restore(grad, sizes, dims, keepdim), s.restore(result, sizes, dims, keepdim)
+	return s.distributed(grad, s.eq(self, result), dims)
 }
 
 func (s *steps) sharedAlong(grad, self, result *tensor.Tensor, dim ops.Int, keepdim bool) *tensor.Tensor {
-	return s.shared(grad, self, result, along(dim), keepdim)
+	return s.sharedEqual(grad, self, result, along(dim), keepdim)
+}
+
+// distributed divides a gradient among the elements of dims where a mask is set.
+func (s *steps) distributed(grad, mask *tensor.Tensor, dims []int64) *tensor.Tensor {
+	count := s.keep(s.c.Sum(nil, mask, dims, true, grad.DType()))
+	return s.binary('/', s.mul(grad, mask), count, left)
 }
 
 // picked puts a gradient where the elements were picked from along a dimension.

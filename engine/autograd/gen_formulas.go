@@ -4728,7 +4728,7 @@ func recordAmax(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.shared(s.hand(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
+			return s.after(1, s.sharedEqual(s.hand(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
 		}
 		r.publish()
 	}
@@ -4753,7 +4753,7 @@ func recordAmin(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.shared(s.hand(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
+			return s.after(1, s.sharedEqual(s.hand(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
 		}
 		r.publish()
 	}

@@ -3,7 +3,7 @@
 from functools import wraps
 
 from . import gen_functions as _f
-from ._callbacks import CALL, DELETER, keep, kept
+from ._callbacks import CALL, DELETER, kept_by
 from ._modes import is_grad_enabled, no_grad
 from ._nodes import Node, node_free, nodes
 from ._tensor import Tensor
@@ -175,12 +175,8 @@ def record(ctx, inputs, outputs):
         raise RuntimeError(NOT_RETURNED)
     tensors = [output if isinstance(output, Tensor) else None for output in outputs]
     constant = [i for i, tensor in enumerate(tensors) if among(tensor, ctx.non_differentiable)]
-    number = keep(ctx.gradients)
-    try:
-        handle = _f.record_function(ctx.name(), inputs, tensors, constant, ctx.to_save, bool(ctx.materialize_grads), CALL, number, DELETER)
-    except BaseException:
-        kept.pop(number, None)
-        raise
+    call = (ctx.name(), inputs, tensors, constant, ctx.to_save, bool(ctx.materialize_grads), CALL)
+    handle = kept_by(lambda number: _f.record_function(*call, number, DELETER), ctx.gradients)
     ctx.to_save = ctx.dirty = ctx.non_differentiable = ()  # outputs among them would keep their own node
     ctx._h = _f.node_weak(handle)  # the node keeps ctx, which does not keep the node
     nodes[_f.node_id(handle)] = ctx

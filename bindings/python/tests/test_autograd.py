@@ -364,3 +364,19 @@ def test_backward_holds_no_more_than_its_largest_step() -> None:
         before = torch.memory_stats().in_use
         y.backward(grad)
         assert torch.memory_stats().peak - before < 1.1 * 360_000
+
+
+def test_shares_of_rows_with_nan():
+    nan = float("nan")
+
+    def shares(reduced):
+        x = torch.tensor([[1.0, nan, 2.0], [3.0, 1.0, 3.0]], requires_grad=True)
+        reduced(x).sum().backward()
+        return repr(x.grad.tolist())
+
+    assert shares(lambda x: x.amax(1)) == "[[nan, nan, nan], [0.5, 0.0, 0.5]]"
+    assert shares(lambda x: x.amin(1)) == "[[nan, nan, nan], [0.0, 1.0, 0.0]]"
+    assert shares(lambda x: torch.aminmax(x, dim=1).max) == "[[nan, nan, nan], [0.5, 0.0, 0.5]]"
+    assert shares(lambda x: x.max()) == "[[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]"
+    assert shares(lambda x: x.max(1).values) == "[[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]"
+    assert shares(lambda x: x.norm(float("inf"), 1)) == "[[0.0, 1.0, 0.0], [0.5, 0.0, 0.5]]"

@@ -1,23 +1,13 @@
 """autograd.Function: what ctx keeps, what backward is given and may give, views and in-place operations, second derivatives."""
 
-import gc
 import weakref
 
 import pytest
+from grad_helpers import in_use, leaf
 
 import libtensor as torch
 from libtensor.autograd import Function
 from libtensor.autograd.function import once_differentiable
-
-
-def leaf(*values, dtype=torch.float32):
-    return torch.tensor(values, dtype=dtype, requires_grad=True)
-
-
-def in_use():
-    gc.collect()
-    torch.zeros(1)
-    return torch.memory_stats().in_use
 
 
 class Product(Function):

@@ -5,20 +5,11 @@ import weakref
 
 import numpy
 import pytest
+from grad_helpers import in_use, leaf
 
 import libtensor as torch
 from libtensor.autograd.graph import Node, disable_saved_tensors_hooks, get_gradient_edge, register_multi_grad_hook, save_on_cpu, saved_tensors_hooks
 from libtensor.utils.hooks import RemovableHandle
-
-
-def leaf(*values, dtype=torch.float32):
-    return torch.tensor(values, dtype=dtype, requires_grad=True)
-
-
-def in_use():
-    gc.collect()
-    torch.zeros(1)
-    return torch.memory_stats().in_use
 
 
 def test_nodes_are_objects():

@@ -1,24 +1,14 @@
 """Inference mode, copies and files of leaves, .data, threads, what runs keep and free, long chains."""
 
 import copy
-import gc
 import io
 import pickle
 import threading
 
 import pytest
+from grad_helpers import in_use, leaf
 
 import libtensor as torch
-
-
-def leaf(*values, dtype=torch.float32):
-    return torch.tensor(values, dtype=dtype, requires_grad=True)
-
-
-def in_use():
-    gc.collect()
-    torch.zeros(1)
-    return torch.memory_stats().in_use
 
 
 def test_inference_mode():

@@ -150,19 +150,25 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
     return unpack(finished(outputs, create_graph), made_several), unpack(finished(made, create_graph), made_several)
 
 
+def sloping(func, inputs, v, name, create_graph, strict):
+    """The arguments of a product with a Hessian, what func gives of them, and its gradients, which can be differentiated."""
+    given, _ = as_tuple(inputs, "inputs", name)
+    v = vectors(v, given, create_graph, name, "the input to the user-provided function")
+    inputs, several, outputs, made_several = evaluated(func, inputs, name, create_graph, strict)
+    single(outputs, made_several, name)
+    with enable_grad():
+        slopes = gradients(outputs, inputs, create_graph=True)
+        differentiable(slopes, strict, CONSTANT_JACOBIAN)
+    return v, inputs, several, outputs, slopes
+
+
 def vhp(func, inputs, v=None, create_graph=False, strict=False):
     """What `func`, whose result is a single element, gives of `inputs`, and the product of the vector `v` with its Hessian there.
 
     >>> torch.autograd.functional.vhp(lambda x: (x ** 3).sum(), torch.tensor([1., 2.]), torch.tensor([1., 10.]))
     (tensor(9.), tensor([  6., 120.]))
     """
-    given, _ = as_tuple(inputs, "inputs", "vhp")
-    v = vectors(v, given, create_graph, "vhp", "the input to the user-provided function")
-    inputs, several, outputs, made_several = evaluated(func, inputs, "vhp", create_graph, strict)
-    single(outputs, made_several, "vhp")
-    with enable_grad():
-        slopes = gradients(outputs, inputs, create_graph=True)
-        differentiable(slopes, strict, CONSTANT_JACOBIAN)
+    v, inputs, several, outputs, slopes = sloping(func, inputs, v, "vhp", create_graph, strict)
     with set_grad_enabled(create_graph or is_grad_enabled()):
         grads = gradients(slopes, inputs, v, create_graph)
         made = complete(grads, inputs, strict, create_graph, CONSTANT_JACOBIAN, CONSTANT_HESSIAN)
@@ -177,13 +183,8 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
     >>> torch.autograd.functional.hvp(lambda x: (x ** 3).sum(), torch.tensor([1., 2.]), torch.tensor([1., 10.]))
     (tensor(9.), tensor([  6., 120.]))
     """
-    given, _ = as_tuple(inputs, "inputs", "hvp")
-    v = vectors(v, given, create_graph, "hvp", "the input to the user-provided function")
-    inputs, several, outputs, made_several = evaluated(func, inputs, "hvp", create_graph, strict)
-    single(outputs, made_several, "hvp")
+    v, inputs, several, outputs, slopes = sloping(func, inputs, v, "hvp", create_graph, strict)
     with enable_grad():
-        slopes = gradients(outputs, inputs, create_graph=True)
-        differentiable(slopes, strict, CONSTANT_JACOBIAN)
         seeds = tuple(_f.zeros_like(t).requires_grad_() for t in inputs)
         rows = gradients(slopes, inputs, seeds, create_graph=True)
         differentiable(rows, strict, CONSTANT_HESSIAN)

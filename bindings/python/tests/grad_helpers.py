@@ -1,0 +1,15 @@
+"""What the tests of gradients share."""
+
+import gc
+
+import libtensor as torch
+
+
+def leaf(*values, dtype=torch.float32):
+    return torch.tensor([float(v) for v in values], dtype=dtype, requires_grad=True)
+
+
+def in_use():
+    gc.collect()
+    torch.zeros(1)  # a call lets the library release what was freed
+    return torch.memory_stats().in_use
