@@ -152,6 +152,9 @@ func (s *steps) cumprodGradient(grad, self, result *tensor.Tensor, dim int64) *t
 	if !s.anyZero(self) {
 		return s.conj(s.div(s.reversedSum(s.mul(s.conj(grad), result), dim), self))
 	}
+	if !s.record {
+		return s.cumprodWithZeros(grad, self, result, dim)
+	}
 	d, err := shape.WrapDim("backward", dim, self.Dim())
 	s.check(err)
 	n := self.Sizes()[d]
@@ -169,6 +172,18 @@ func (s *steps) cumprodGradient(grad, self, result *tensor.Tensor, dim int64) *t
 		pieces[k] = s.used(terms, s.sumOver(terms, dim))
 	}
 	return s.joined(dim, pieces...)
+}
+
+// cumprodWithZeros is cumprodGradient in a time that grows with the elements, where it is not to be differentiated itself. Up to
+// the first zero of a row nothing is divided by zero; the first is as if it were 1; behind it nothing matters.
+func (s *steps) cumprodWithZeros(grad, self, result *tensor.Tensor, dim int64) *tensor.Tensor {
+	one, zero := s.int(1), s.isZero(self)
+	zeros := s.keep(s.c.Cumsum(nil, zero, dim, dtype.None))
+	first := s.both(zero, s.eq(zeros, one))
+	beyond := s.keep(s.c.Cumprod(nil, s.where(first, one, self), dim, dtype.None))
+	before := s.div(s.reversedSum(s.mul(grad, s.conj(result)), dim), s.conj(s.where(zero, one, self)))
+	at := s.reversedSum(s.mul(grad, s.conj(beyond)), dim)
+	return s.where(s.isZero(zeros), before, s.where(first, at, s.int(0)))
 }
 
 // logcumsumexpGradient computes with logarithms, of positive and negative gradients apart. What there is no logarithm of becomes

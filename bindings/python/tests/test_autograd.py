@@ -379,4 +379,25 @@ def test_shares_of_rows_with_nan():
     assert shares(lambda x: torch.aminmax(x, dim=1).max) == "[[nan, nan, nan], [0.5, 0.0, 0.5]]"
     assert shares(lambda x: x.max()) == "[[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]"
     assert shares(lambda x: x.max(1).values) == "[[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]"
-    assert shares(lambda x: x.norm(float("inf"), 1)) == "[[0.0, 1.0, 0.0], [0.5, 0.0, 0.5]]"
+    assert shares(lambda x: x.norm(float("inf"), 1)) == "[[0.0, 0.0, 0.0], [0.5, 0.0, 0.5]]"
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+def test_products_of_rows_with_zeros(dtype):
+    torch.manual_seed(3)
+    x = torch.randn(6, 9, dtype=dtype)
+    x[1, 0] = x[2, 4] = x[3, 2] = x[3, 6] = x[4, 8] = x[5, 3] = x[5, 4] = 0
+    x.requires_grad_()
+    seed = torch.randn(6, 9, dtype=dtype)
+    (at_once,) = torch.autograd.grad(x.cumprod(1), x, seed)
+    (one_by_one,) = torch.autograd.grad(x.cumprod(1), x, seed, create_graph=True)
+    assert torch.allclose(at_once, one_by_one.detach())
+    assert torch.autograd.gradcheck(lambda t: t.cumprod(1), (x,)) and torch.autograd.gradgradcheck(lambda t: t.cumprod(1), (x,))
+
+
+def test_a_long_product_with_a_zero_takes_no_square_of_time():
+    x = torch.ones(1 << 20)
+    x[5] = 0
+    x.requires_grad_()
+    x.cumprod(0).sum().backward()
+    assert x.grad[:7].tolist() == [5, 4, 3, 2, 1, (1 << 20) - 5, 0]
