@@ -159,7 +159,8 @@ func (s *steps) maskedScatterGradient(grad, mask *tensor.Tensor, sizes []int64) 
 }
 
 func (s *steps) gatherGradient(grad *tensor.Tensor, l like, dim int64, index *tensor.Tensor) *tensor.Tensor {
-	return s.keep(s.c.ScatterAdd(nil, s.zerosOf(l), dim, index, grad))
+	zeros := s.zerosOf(l)
+	return s.used(zeros, s.written(s.vacant(zeros), func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.ScatterAdd(out, zeros, dim, index, grad) }))
 }
 
 // along is take_along_dim.

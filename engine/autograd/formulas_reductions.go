@@ -76,7 +76,8 @@ func (s *steps) picked(grad *tensor.Tensor, l like, dim int64, indices *tensor.T
 	if !keepdim {
 		grad, indices = s.keep(s.c.Unsqueeze(nil, grad, dim)), s.keep(s.c.Unsqueeze(nil, indices, dim))
 	}
-	return s.keep(s.c.Scatter(nil, s.zerosOf(l), dim, indices, grad))
+	zeros := s.zerosOf(l)
+	return s.used(zeros, s.written(s.vacant(zeros), func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Scatter(out, zeros, dim, indices, grad) }))
 }
 
 // anyZero tells whether t has a zero; not for tensors without data.

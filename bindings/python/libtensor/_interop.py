@@ -26,7 +26,7 @@ OF_FORMAT = {code: dtype for dtype, (_, code) in TYPES.items() if code}
 
 # Owners of memory that tensors share, by the context that is passed to C, until the last such tensor is freed.
 owners = {}
-contexts = iter(range(1, sys.maxsize))
+contexts = iter(range(1 << 12, sys.maxsize))  # as numbers in _callbacks.py
 
 
 @ctypes.CFUNCTYPE(None, c_void_p)
