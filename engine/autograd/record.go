@@ -148,9 +148,9 @@ func (r *call) saveIndex(items []ops.IndexItem, needed bool) (x indexed) {
 	return x
 }
 
-// saveResult keeps result number output. Hooks are shown it without its history: what they keep would keep the node.
-func (r *call) saveResult(t *tensor.Tensor, output int) int {
-	if r.err != nil {
+// saveResult is save for result number output. Hooks are shown it without its history: what they keep would keep the node.
+func (r *call) saveResult(t *tensor.Tensor, output int, needed bool) int {
+	if !needed || r.err != nil {
 		return -1
 	}
 	plain := t.Plain()
@@ -159,8 +159,11 @@ func (r *call) saveResult(t *tensor.Tensor, output int) int {
 	return at
 }
 
-// undo is the error of a call whose results could not be saved, which releases those.
+// undo is the error of a call whose results could not be saved, if it is one: then it releases those.
 func (r *call) undo(results ...*tensor.Tensor) error {
+	if r.err == nil {
+		return nil
+	}
 	for _, t := range results {
 		if r.out == nil {
 			t.Release()

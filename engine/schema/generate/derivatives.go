@@ -377,12 +377,12 @@ func (k *compiler) recorded() (string, error) {
 	for i, name := range results {
 		if _, ok := needs[name]; ok {
 			kept = append(kept, name)
-			fmt.Fprintf(&b, "\t\t%s_ := r.saveResult(%s, %d)\n", name, name, i)
+			fmt.Fprintf(&b, "\t\t%s_ := r.saveResult(%s, %d, %s)\n", name, name, i, wanted(needs[name], list))
 		}
 	}
 	if len(kept) > 0 {
 		nils := strings.Repeat(", nil", len(results))[2:]
-		fmt.Fprintf(&b, "\t\tif r.err != nil {\n\t\t\terr = r.undo(%s)\n\t\t\t%s = %s\n\t\t\treturn\n\t\t}\n", strings.Join(results, ", "), strings.Join(results, ", "), nils)
+		fmt.Fprintf(&b, "\t\tif err = r.undo(%s); err != nil {\n\t\t\treturn %s, err\n\t\t}\n", strings.Join(results, ", "), nils)
 	}
 	switch {
 	case len(cases) == 0:
@@ -405,22 +405,27 @@ func (k *compiler) recorded() (string, error) {
 	return b.String(), nil
 }
 
+// wanted is the test whether something is to be saved that the derivatives of some operands need.
+func wanted(by []int, list string) string {
+	if list != "" {
+		return "r.node != nil"
+	}
+	var wants []string
+	for _, at := range by {
+		wants = append(wants, fmt.Sprintf("r.wants(%d)", at))
+	}
+	return strings.Join(wants, "||")
+}
+
 // save writes what keeps operands before the call, and tells whether that can fail.
 func (k *compiler) save(b *strings.Builder, needs map[string][]int, list string, results []string) (fails bool) {
 	for _, name := range slices.Sorted(maps.Keys(needs)) {
 		if slices.Contains(results, name) {
 			continue
 		}
-		var wants []string
-		for _, at := range needs[name] {
-			wants = append(wants, fmt.Sprintf("r.wants(%d)", at))
-		}
-		if list != "" {
-			wants = []string{"r.node != nil"}
-		}
 		i := slices.IndexFunc(k.f.params, func(p param) bool { return p.name == name })
 		save := map[string]string{tensorType: "save", tensorsType: "saveAll", "[]ops.IndexItem": "saveIndex"}[k.f.params[i].typ]
-		fmt.Fprintf(b, "\t%s_ := r.%s(%s, %s)\n", name, save, name, strings.Join(wants, "||"))
+		fmt.Fprintf(b, "\t%s_ := r.%s(%s, %s)\n", name, save, name, wanted(needs[name], list))
 		fails = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(k.captured)) {
