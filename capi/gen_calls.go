@@ -1297,6 +1297,18 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // linalg.svdvals
 	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.SvdLowrank(f.tensor(0), f.intOptional(1), f.intOptional(2), f.tensorOptional(3))
+		return f.setTensors(err, r0, r1, r2)
+	}, // svd_lowrank
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.PcaLowrank(f.tensor(0), f.intOptional(1), f.bool(2), f.int(3))
+		return f.setTensors(err, r0, r1, r2)
+	}, // pca_lowrank
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.Lobpcg(f.tensor(0), f.intOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.intOptional(4), f.tensorOptional(5), f.intOptional(6), f.floatOptional(7), f.boolOptional(8), f.strOptional(9))
+		return f.setTensors(err, r0, r1)
+	}, // lobpcg
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.LogicalAnd(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // logical_and

@@ -2809,6 +2809,25 @@ TENSOR_API tensor_status tensor_svd_out(const tensor_t *self, bool some, bool co
 TENSOR_API tensor_status tensor_linalg_svdvals(const tensor_t *A, const char *driver, tensor_t **out);
 TENSOR_API tensor_status tensor_linalg_svdvals_out(const tensor_t *A, const char *driver, tensor_t *out);
 
+// Nearly the `q` largest singular values S (..., q) of matrices A (..., m, n), or of A - `M`, and their vectors U (..., m, q) and V (..., n, q): A = U diag(S) V^H where the rank is not above `q`. They are
+// those of A on a subspace that `niter` powers of A A^H make of `q` random vectors, for large matrices whose rank is small (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness, 2011).
+// `M` is broadcast. Where `q` is larger than m or n there are as many values as that. `niter` is at most 10,000.
+// Absent: q TENSOR_NONE, niter TENSOR_NONE, M NULL.
+TENSOR_API tensor_status tensor_svd_lowrank(const tensor_t *A, int64_t q, int64_t niter, const tensor_t *M, tensor_t **U, tensor_t **S, tensor_t **V);
+
+// As `svd_lowrank`, of matrices without the means of their columns where `center` is set: the columns of V are the principal directions of m samples of n numbers, the squares of S / sqrt(m - 1) the
+// variances along them. `q` is at most the least of m and n; 6 or that unless given.
+// Absent: q TENSOR_NONE.
+TENSOR_API tensor_status tensor_pca_lowrank(const tensor_t *A, int64_t q, bool center, int64_t niter, tensor_t **U, tensor_t **S, tensor_t **V);
+
+// The `k` largest eigenvalues of Hermitian matrices A (..., m, m), in falling order (..., k), or with `largest` false the smallest in rising order, and their vectors in columns (..., m, k), of norm 1; with
+// `B`, Hermitian and positive-definite, those of A x = l B x, with x^H B x = 1. `X` (..., m, n) are vectors to begin with, otherwise `n` random ones; `k` is n, or 1, unless given, and m at least 3 n.
+// `iK` (..., m, m) is close to the inverse of A, or of what has its small eigenvalues. It ends when the norms of the residuals of the first `k` are `tol` (the root of the dtype's epsilon unless given) times the norm
+// of A + l B, or after `niter` rounds (1,000 unless given, at most 10,000). Both names of `method` are the same: a basis that is orthonormal (A. V. Knyazev, Toward the optimal preconditioned eigensolver, 2001). For
+// some eigenvalues of large matrices; `linalg.eigh` has all.
+// Absent: k TENSOR_NONE, B NULL, X NULL, n TENSOR_NONE, iK NULL, niter TENSOR_NONE, tol NULL, largest -1, method NULL.
+TENSOR_API tensor_status tensor_lobpcg(const tensor_t *A, int64_t k, const tensor_t *B, const tensor_t *X, int64_t n, const tensor_t *iK, int64_t niter, const double *tol, int32_t largest, const char *method, tensor_t **eigenvalues, tensor_t **eigenvectors);
+
 // -------------------------------------------------------------------------------------------------- Fourier transforms
 
 // The discrete Fourier transform of complex numbers along `dim`, forward or back, times `scale`; what `fft.fft` and its like end in. In memory, the dimensions `dim` of

@@ -4173,6 +4173,36 @@ func (c Ctx) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Ten
 	return
 }
 
+// SvdLowrank is the operator svd_lowrank.
+func (c Ctx) SvdLowrank(a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(a) | keys(m)); key != 0 {
+		if does := backend(key).SvdLowrank; does != nil {
+			return does(c, a, q, niter, m)
+		}
+	}
+	return composed.SvdLowrank(c, a, q, niter, m)
+}
+
+// PcaLowrank is the operator pca_lowrank.
+func (c Ctx) PcaLowrank(a *tensor.Tensor, q ops.Int, center bool, niter int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(a)); key != 0 {
+		if does := backend(key).PcaLowrank; does != nil {
+			return does(c, a, q, center, niter)
+		}
+	}
+	return composed.PcaLowrank(c, a, q, center, niter)
+}
+
+// Lobpcg is the operator lobpcg.
+func (c Ctx) Lobpcg(a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(a) | keys(b) | keys(x) | keys(iK)); key != 0 {
+		if does := backend(key).Lobpcg; does != nil {
+			return does(c, a, k, b, x, n, iK, niter, tol, largest, method)
+		}
+	}
+	return composed.Lobpcg(c, a, k, b, x, n, iK, niter, tol, largest, method)
+}
+
 // LogicalAnd is the operator logical_and.
 func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
