@@ -2292,11 +2292,12 @@ TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
   return status;
 }
 
-TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_generator_t **out) {
+TENSOR_API tensor_status tensor_generator_new(tensor_device device, const char *engine, tensor_generator_t **out) {
   LT_RESULT(out, "generator_new", "out");
-  lt_value a[1];
+  lt_value a[2];
   lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 5, "generator_new", "device"); a[0].device = device;
+  LT_TEXT(engine, "generator_new", "engine"); a[1].text = engine;
   tensor_status status = lt_invoke(&frame, "generator_new");
   if (status == TENSOR_OK) {
     *out = (tensor_generator_t *)frame.results[0].pointer;
@@ -2337,10 +2338,55 @@ TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self,
   return status;
 }
 
+TENSOR_API tensor_status tensor_generator_engine(tensor_generator_t *self, char **out) {
+  LT_RESULT(out, "generator_engine", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_engine", "self");
+  tensor_status status = lt_invoke(&frame, "generator_engine");
+  if (status == TENSOR_OK) {
+    *out = (char *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor_generator_t **out) {
+  LT_RESULT(out, "generator_clone", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_clone", "self");
+  tensor_status status = lt_invoke(&frame, "generator_clone");
+  if (status == TENSOR_OK) {
+    *out = (tensor_generator_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_generator_get_offset(tensor_generator_t *self, int64_t *out) {
+  LT_RESULT(out, "generator_get_offset", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_offset", "self");
+  tensor_status status = lt_invoke(&frame, "generator_get_offset");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_generator_set_offset(tensor_generator_t *self, int64_t offset) {
+  lt_value a[2];
+  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_offset", "self");
+  a[1].i = offset;
+  tensor_status status = lt_invoke(&frame, "generator_set_offset");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out) {
   LT_RESULT(out, "generator_get_state", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_state", "self");
   tensor_status status = lt_invoke(&frame, "generator_get_state");
   if (status == TENSOR_OK) {
@@ -2351,7 +2397,7 @@ TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, te
 
 TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state) {
   lt_value a[2];
-  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_state", "self");
   LT_REQUIRED(a[1], state, LT_TENSOR, "generator_set_state", "state");
   tensor_status status = lt_invoke(&frame, "generator_set_state");
@@ -2361,7 +2407,7 @@ TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, co
 TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "sum", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2375,7 +2421,7 @@ TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 464, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 468, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2388,7 +2434,7 @@ TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nansum", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2402,7 +2448,7 @@ TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim,
 
 TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 465, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 469, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2415,7 +2461,7 @@ TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *
 TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "prod", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2429,7 +2475,7 @@ TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool kee
 
 TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 466, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 470, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2442,7 +2488,7 @@ TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool
 TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "mean", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2456,7 +2502,7 @@ TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 467, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 471, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2469,7 +2515,7 @@ TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nanmean", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2483,7 +2529,7 @@ TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 468, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 472, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2496,7 +2542,7 @@ TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "any", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
   LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2509,7 +2555,7 @@ TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 469, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 473, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
   LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2521,7 +2567,7 @@ TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "all", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
   LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2534,7 +2580,7 @@ TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 470, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 474, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
   LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2546,7 +2592,7 @@ TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "count_nonzero", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "count_nonzero", "self");
   LT_SPAN(dim, dim_len, "count_nonzero", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   tensor_status status = lt_invoke(&frame, "count_nonzero");
@@ -2559,7 +2605,7 @@ TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_
 TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "std", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "std");
@@ -2572,7 +2618,7 @@ TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_
 TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.dim", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
   LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -2586,7 +2632,7 @@ TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 473, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 477, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
   LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -2599,7 +2645,7 @@ TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.correction", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
   LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
@@ -2613,7 +2659,7 @@ TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64
 
 TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 474, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 478, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
   LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
@@ -2626,98 +2672,12 @@ TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const i
 TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "var", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "var");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
-  LT_RESULT(out, "var.dim", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
-  LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = unbiased;
-  a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "var.dim");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 476, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
-  LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = unbiased;
-  a[3].i = keepdim;
-  LT_OUTPUT(frame.out[0], out, "var.dim", "out");
-  tensor_status status = lt_invoke(&frame, "var.dim");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
-  LT_RESULT(out, "var.correction", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
-  LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
-  a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "var.correction");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 477, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
-  LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
-  a[3].i = keepdim;
-  LT_OUTPUT(frame.out[0], out, "var.correction", "out");
-  tensor_status status = lt_invoke(&frame, "var.correction");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, tensor_t **std, tensor_t **mean) {
-  LT_RESULT(std, "std_mean", "std");
-  LT_RESULT(mean, "std_mean", "mean");
-  lt_value a[2];
-  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean", "self");
-  a[1].i = unbiased;
-  tensor_status status = lt_invoke(&frame, "std_mean");
-  if (status == TENSOR_OK) {
-    *std = (tensor_t *)frame.results[0].pointer;
-    *mean = (tensor_t *)frame.results[1].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **std, tensor_t **mean) {
-  LT_RESULT(std, "std_mean.dim", "std");
-  LT_RESULT(mean, "std_mean.dim", "mean");
-  lt_value a[4];
-  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.dim", "self");
-  LT_SPAN(dim, dim_len, "std_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = unbiased;
-  a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "std_mean.dim");
-  if (status == TENSOR_OK) {
-    *std = (tensor_t *)frame.results[0].pointer;
-    *mean = (tensor_t *)frame.results[1].pointer;
   }
   return status;
 }
