@@ -23,8 +23,8 @@ static const double kRound = 0x1.8p52;
 // log(2) in two parts, the first of which has zeros for exponents to multiply.
 static const double kLog2High = 0x1.62e42fefap-1, kLog2Low = 0x1.cf79abc9e3b3ap-40;
 
-// x = 2^e m with m in [sqrt(1/2), sqrt(2)), and log(m) = 2 atanh(s) with s = (m - 1) / (m + 1), whose
-// series in s^2 < 0.0295 ends where it no longer counts.
+// x = 2^e m with m in [sqrt(1/2), sqrt(2)), and log(m) = 2 atanh(s) with s = (m - 1) / (m + 1),
+// whose series in s^2 < 0.0295 ends where it no longer counts.
 static inline double logarithm(double x) {
   const uint64_t root = 0x3fe6a09e667f3bcd, one = 0x3ff0000000000000;
   uint64_t i = bits(x) - root + one;

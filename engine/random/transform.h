@@ -9,7 +9,8 @@
 void random_twist(uint32_t* state);
 void random_temper(const uint32_t* state, uint32_t* out);
 
-// Uniform values in [0, 1) of 24 bits of a word each, and of 53 bits of two words, the high one first.
+// Uniform values in [0, 1) of 24 bits of a word each, and of 53 bits of two words, the high one
+// first.
 void random_unit_f32(const uint32_t* words, float* v, int64_t n);
 void random_unit_f64(const uint32_t* words, double* v, int64_t n);
 
