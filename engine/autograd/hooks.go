@@ -74,8 +74,11 @@ func (l *hooks) now() []*hook {
 	return l.list
 }
 
-// run calls the hooks that f takes, until one fails.
+// run calls the hooks that f takes, until one fails. Where nobody ever registered one there is no list, and nothing to lock.
 func (l *hooks) run(f func(h *hook) error) (err error) {
+	if l == nil {
+		return nil
+	}
 	for _, h := range l.now() {
 		if err == nil {
 			err = f(h)
@@ -207,7 +210,7 @@ func NodeRegisterPrehook(_ aten.Ctx, self tensor.Node, function, data, deleter u
 // arrive calls the hooks on the gradients of single results, those of tensors.
 func (r *run) arrive(p *pending) error {
 	n := p.node
-	list := &hooks{}
+	var list *hooks
 	if n.leaf != nil {
 		if l := variableOf(n.leaf).heard(); l != nil {
 			list = &l.before

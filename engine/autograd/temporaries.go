@@ -1,8 +1,6 @@
 package autograd
 
 import (
-	"slices"
-
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -48,7 +46,7 @@ func (s *steps) drop(made, t *tensor.Tensor, over bool) {
 func (s *steps) place(a, b *tensor.Tensor, over handed) *tensor.Tensor {
 	takes := func(t, other *tensor.Tensor) bool {
 		return !s.record && own(t) && !t.IsWrappedNumber() && (other.DType() == t.DType() || other.IsWrappedNumber() && other.DType().Category() <= t.DType().Category()) &&
-			t.DType().Category() >= dtype.Floating && (slices.Equal(other.Sizes(), t.Sizes()) || shape.ExpandsTo(other.Sizes(), t.Sizes()))
+			t.DType().Category() >= dtype.Floating && shape.ExpandsTo(other.Sizes(), t.Sizes())
 	}
 	switch {
 	case over&left != 0 && takes(a, b):

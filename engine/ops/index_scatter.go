@@ -148,14 +148,25 @@ func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) {
 	if work == nil {
 		return
 	}
-	if work.DType().IsReducedFloat() && (k == scatterAdd || k == scatterMul) && (s.wide || name == "mean") {
-		wide := s.Keep(cloned(s.Op, work, dtype.Float32, work.Device(), shape.Preserve))
-		s.source = s.Keep(cloned(s.Op, s.source, dtype.Float32, work.Device(), shape.Preserve))
+	if d := s.accumulates(name, work.DType()); d != work.DType() {
+		wide := s.Keep(cloned(s.Op, work, d, work.Device(), shape.Preserve))
+		s.source = s.Keep(cloned(s.Op, s.source, d, work.Device(), shape.Preserve))
 		s.join(k, wide, name, includeSelf)
 		s.copy(work, wide)
 		return
 	}
 	s.join(k, work, name, includeSelf)
+}
+
+// accumulates is the dtype in which a reduction of d is kept until it is whole: the sum below a mean of integers must not wrap.
+func (s *scattering) accumulates(name string, d dtype.DType) dtype.DType {
+	switch {
+	case d.IsReducedFloat() && (name == "mean" || s.wide && (name == "sum" || name == "prod")):
+		return dtype.Float32
+	case d.IsIntegral() && name == "mean":
+		return dtype.Int64
+	}
+	return d
 }
 
 // join combines the source into work. What may fail comes first: a refusal leaves it as it was.

@@ -167,6 +167,28 @@ func TestScatterKeepsTheOrderOfTheIndex(t *testing.T) {
 	assert.ErrorContains(t, err, "index 3 is out of bounds for dimension 0 with size 3")
 }
 
+func TestMeansOfIntegersDoNotWrapBelow(t *testing.T) {
+	for _, d := range []dtype.DType{dtype.Uint8, dtype.Int8, dtype.Int16, dtype.Int32} {
+		_, most := dtype.IntRange(d)
+		const n = 300
+		zero, err := Full(nil, []int64{2}, dtype.IntScalar(0), d, tensor.NoLayout, device.Host)
+		require.NoError(t, err)
+		index, err := Full(nil, []int64{n}, dtype.IntScalar(0), dtype.Int64, tensor.NoLayout, device.Host)
+		require.NoError(t, err)
+		source, err := Full(nil, []int64{n}, dtype.IntScalar(most), d, tensor.NoLayout, device.Host)
+		require.NoError(t, err)
+		for _, reduce := range []func(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (*tensor.Tensor, error){ScatterReduce, IndexReduce} {
+			got, err := reduce(nil, zero, 0, index, source, "mean", false)
+			require.NoError(t, err)
+			assert.Equal(t, []float64{float64(most), 0}, valuesOf(t, got), d)
+			got.Release()
+		}
+		zero.Release()
+		index.Release()
+		source.Release()
+	}
+}
+
 // Rows of adjacent elements, and the same through turned views, whose elements have gaps.
 func TestGatherAndScatterAlongTheLastDimension(t *testing.T) {
 	for _, n := range []int{50, 64, 65, 193} { // kernels take 64 indices at a time
