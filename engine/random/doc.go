@@ -5,7 +5,8 @@
 // numbers words become is in docs/random.md. Pieces of a fill are streams that begin at their first word.
 //
 // MT19937 draws PyTorch's CPU random streams: the same seed gives the same values, bit for bit. It is mt19937 plus one cached normal.
-// Every fill writes the elements of a Span in order and consumes the stream as PyTorch 2.15 does on a CPU with AVX2 (its Intel builds draw bernoulli_ and exponential_ from MKL instead):
+// Every fill writes the elements of a Span in order and consumes the stream as PyTorch 2.15 does on a CPU with AVX2 (its Intel builds draw
+// bernoulli_ and exponential_ from MKL instead):
 //
 //	Uniform        one 32-bit draw an element for float16, bfloat16 and float32 (24 bits, computed in float32);
 //	               one 64-bit draw for float64 (53 bits); complex as twice as many reals
