@@ -1582,7 +1582,7 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { return c.ManualSeed(f.int(0)) },                                   // manual_seed
 	func(c aten.Ctx, f frame) error { r0, err := c.DefaultGenerator(); return f.setGenerator(err, r0) }, // default_generator
 	func(c aten.Ctx, f frame) error {
-		r0, err := c.GeneratorNew(f.device(0))
+		r0, err := c.GeneratorNew(f.device(0), f.str(1))
 		return f.setGenerator(err, r0)
 	}, // generator_new
 	func(c aten.Ctx, f frame) error { return c.GeneratorManualSeed(f.generator(0), f.int(1)) },               // generator_manual_seed
@@ -1591,6 +1591,19 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.GeneratorInitialSeed(f.generator(0))
 		return f.setInt(err, r0)
 	}, // generator_initial_seed
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.GeneratorEngine(f.generator(0))
+		return f.setStr(err, r0)
+	}, // generator_engine
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.GeneratorClone(f.generator(0))
+		return f.setGenerator(err, r0)
+	}, // generator_clone
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.GeneratorGetOffset(f.generator(0))
+		return f.setInt(err, r0)
+	}, // generator_get_offset
+	func(c aten.Ctx, f frame) error { return c.GeneratorSetOffset(f.generator(0), f.int(1)) }, // generator_set_offset
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.GeneratorGetState(f.generator(0))
 		return f.setTensors(err, r0)

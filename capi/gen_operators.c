@@ -1664,6 +1664,12 @@ static intptr_t packed_ge_out(lt_value *a) { return tensor_ge_out(a[0].pointer, 
 
 static intptr_t packed_ge_scalar_out(lt_value *a) { return tensor_ge_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
 
+static intptr_t packed_generator_clone(lt_value *a) { return tensor_generator_clone(a[0].pointer, (tensor_generator_t **)&a[0].pointer); }
+
+static intptr_t packed_generator_engine(lt_value *a) { return tensor_generator_engine(a[0].pointer, (char **)&a[0].text); }
+
+static intptr_t packed_generator_get_offset(lt_value *a) { return tensor_generator_get_offset(a[0].pointer, (int64_t *)&a[0].i); }
+
 static intptr_t packed_generator_get_state(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_generator_get_state(a[0].pointer, &made);
@@ -1674,9 +1680,11 @@ static intptr_t packed_generator_initial_seed(lt_value *a) { return tensor_gener
 
 static intptr_t packed_generator_manual_seed(lt_value *a) { return tensor_generator_manual_seed(a[0].pointer, a[1].i); }
 
-static intptr_t packed_generator_new(lt_value *a) { return tensor_generator_new(a[0].device, (tensor_generator_t **)&a[0].pointer); }
+static intptr_t packed_generator_new(lt_value *a) { return tensor_generator_new(a[0].device, a[1].text, (tensor_generator_t **)&a[0].pointer); }
 
 static intptr_t packed_generator_seed(lt_value *a) { return tensor_generator_seed(a[0].pointer, (int64_t *)&a[0].i); }
+
+static intptr_t packed_generator_set_offset(lt_value *a) { return tensor_generator_set_offset(a[0].pointer, a[1].i); }
 
 static intptr_t packed_generator_set_state(lt_value *a) { return tensor_generator_set_state(a[0].pointer, a[1].pointer); }
 
@@ -6538,6 +6546,18 @@ static const lt_parameter of_ge[] = {
     {"other", 'O', 0, {0}},
 };
 
+static const lt_parameter of_generator_clone[] = {
+    {"input", 'G', 0, {0}},
+};
+
+static const lt_parameter of_generator_engine[] = {
+    {"input", 'G', 0, {0}},
+};
+
+static const lt_parameter of_generator_get_offset[] = {
+    {"input", 'G', 0, {0}},
+};
+
 static const lt_parameter of_generator_get_state[] = {
     {"input", 'G', 0, {0}},
 };
@@ -6553,10 +6573,16 @@ static const lt_parameter of_generator_manual_seed[] = {
 
 static const lt_parameter of_generator_new[] = {
     {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"engine", 'U', LT_BY_NAME | LT_DEFAULT, {.text = "mt19937"}},
 };
 
 static const lt_parameter of_generator_seed[] = {
     {"input", 'G', 0, {0}},
+};
+
+static const lt_parameter of_generator_set_offset[] = {
+    {"input", 'G', 0, {0}},
+    {"offset", 'I', 0, {0}},
 };
 
 static const lt_parameter of_generator_set_state[] = {
@@ -9781,11 +9807,15 @@ lt_operator lt_operators[] = {
     {"gather", {{packed_gather, NULL}, {NULL, NULL}, {packed_gather_out, NULL}}, of_gather, 4, "T", "(Tensor input, int dim, Tensor index, *, bool sparse_grad=False)", -1, 0},
     {"gcd", {{packed_gcd, NULL}, {packed_gcd_, NULL}, {packed_gcd_out, NULL}}, of_gcd, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"ge", {{packed_ge, packed_ge_scalar}, {packed_ge_, packed_ge_scalar_}, {packed_ge_out, packed_ge_scalar_out}}, of_ge, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
+    {"generator_clone", {{packed_generator_clone, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_clone, 1, "G", "(Generator input)", -1, 0},
+    {"generator_engine", {{packed_generator_engine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_engine, 1, "U", "(Generator input)", -1, 0},
+    {"generator_get_offset", {{packed_generator_get_offset, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_get_offset, 1, "I", "(Generator input)", -1, 0},
     {"generator_get_state", {{packed_generator_get_state, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_get_state, 1, "T", "(Generator input)", -1, 0},
     {"generator_initial_seed", {{packed_generator_initial_seed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_initial_seed, 1, "I", "(Generator input)", -1, 0},
     {"generator_manual_seed", {{packed_generator_manual_seed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_manual_seed, 2, "", "(Generator input, int seed)", -1, 0},
-    {"generator_new", {{packed_generator_new, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_new, 1, "G", "(*, device device=None)", -1, 0},
+    {"generator_new", {{packed_generator_new, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_new, 2, "G", "(*, device device=None, str engine=\"mt19937\")", -1, 0},
     {"generator_seed", {{packed_generator_seed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_seed, 1, "I", "(Generator input)", -1, 0},
+    {"generator_set_offset", {{packed_generator_set_offset, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_set_offset, 2, "", "(Generator input, int offset)", -1, 0},
     {"generator_set_state", {{packed_generator_set_state, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_set_state, 2, "", "(Generator input, Tensor state)", -1, 0},
     {"geometric_", {{packed_geometric_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_geometric_, 3, "", "(Tensor input, float p, *, Generator generator=None)", 0, 0},
     {"geqrf", {{packed_geqrf, NULL}, {NULL, NULL}, {packed_geqrf_out, NULL}}, of_geqrf, 1, "TT", "(Tensor input)", -1, 0},
@@ -10333,4 +10363,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 753;
+const int lt_operator_count = 757;

@@ -657,9 +657,18 @@ TENSOR_API tensor_status tensor_manual_seed(int64_t seed);
 // The generator that random functions use when they are given none (new reference).
 TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out);
 
-// Makes a generator with PyTorch's initial seed.
+// Makes a generator with PyTorch's initial seed. `engine` is its algorithm:
+//
+// mt19937 draws PyTorch's streams, one number after the other. The default generator is one.
+//
+// philox makes each number from the seed, the generator's offset and the index of the element alone, by Philox4x32-10 (Salmon, Moraes,
+// Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011): the same numbers on any number of threads, whatever the strides
+// of the tensor, and on any processor. The words of element i, row-major, begin at offset + i w, where w is 1, or 2 for numbers that
+// are drawn in float64 and integers of a range from 2^28 on; 4 words are a block of the counter. A call takes a multiple of 32 words.
+// Words of 24 or 53 bits become uniform numbers, and these the others as with mt19937, but that normals are always made in blocks of
+// 16. Each element of poisson has a block, and further ones of its own; multinomial and randperm draw words one after the other.
 // Absent: device tensor_device_default().
-TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_generator_t **out);
+TENSOR_API tensor_status tensor_generator_new(tensor_device device, const char *engine, tensor_generator_t **out);
 
 // Restarts the generator from `seed`; negative seeds count as their two's complement.
 TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed);
@@ -670,10 +679,22 @@ TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t
 // The seed that the generator last started from.
 TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out);
 
-// The generator's state as a uint8 tensor, in PyTorch's layout.
+// The name of the generator's algorithm: mt19937 or philox.
+TENSOR_API tensor_status tensor_generator_engine(tensor_generator_t *self, char **out);
+
+// Another generator of the same algorithm and in the same state (new reference).
+TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor_generator_t **out);
+
+// The number of 32-bit words before those that a philox generator draws next. A generator of mt19937 has none, which is an error.
+TENSOR_API tensor_status tensor_generator_get_offset(tensor_generator_t *self, int64_t *out);
+
+// Lets a philox generator continue from an offset, a multiple of 4 of [0, 2^62].
+TENSOR_API tensor_status tensor_generator_set_offset(tensor_generator_t *self, int64_t offset);
+
+// The generator's state as a uint8 tensor, in PyTorch's layout: 5056 bytes of mt19937; 16 bytes of philox, the seed and the offset.
 TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out);
 
-// Continues from a state of generator_get_state.
+// Continues from a state of generator_get_state, of a generator of the same algorithm.
 TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state);
 
 // ---------------------------------------------------------------------------------------------------- copies and casts

@@ -2975,11 +2975,27 @@ export class Generator extends Handle {
    */
   initialSeed(): Int;
   /**
-   * The generator's state as a uint8 tensor, in PyTorch's layout.
+   * The name of the generator's algorithm: mt19937 or philox.
+   */
+  engine(): string;
+  /**
+   * Another generator of the same algorithm and in the same state.
+   */
+  clone(): Generator;
+  /**
+   * The number of 32-bit words before those that a philox generator draws next. A generator of mt19937 has none, which is an error.
+   */
+  getOffset(): Int;
+  /**
+   * Lets a philox generator continue from an offset, a multiple of 4 of [0, 2^62].
+   */
+  setOffset(offset: Int): void;
+  /**
+   * The generator's state as a uint8 tensor, in PyTorch's layout: 5056 bytes of mt19937; 16 bytes of philox, the seed and the offset.
    */
   getState(): Tensor;
   /**
-   * Continues from a state of generator_get_state.
+   * Continues from a state of generator_get_state, of a generator of the same algorithm.
    */
   setState(state: Tensor): void;
 }
@@ -5433,9 +5449,18 @@ export function manualSeed(seed: Int): void;
  */
 export function defaultGenerator(): Generator;
 /**
- * Makes a generator with PyTorch's initial seed.
+ * Makes a generator with PyTorch's initial seed. `engine` is its algorithm:
+ *
+ * mt19937 draws PyTorch's streams, one number after the other. The default generator is one.
+ *
+ * philox makes each number from the seed, the generator's offset and the index of the element alone, by Philox4x32-10 (Salmon, Moraes,
+ * Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011): the same numbers on any number of threads, whatever the strides
+ * of the tensor, and on any processor. The words of element i, row-major, begin at offset + i w, where w is 1, or 2 for numbers that
+ * are drawn in float64 and integers of a range from 2^28 on; 4 words are a block of the counter. A call takes a multiple of 32 words.
+ * Words of 24 or 53 bits become uniform numbers, and these the others as with mt19937, but that normals are always made in blocks of
+ * 16. Each element of poisson has a block, and further ones of its own; multinomial and randperm draw words one after the other.
  */
-export function generatorNew(options?: { device?: Device | null }): Generator;
+export function generatorNew(options?: { device?: Device | null; engine?: 'mt19937' | 'philox' }): Generator;
 /**
  * Adds up the elements over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Integers and bool give int64 unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are

@@ -5099,8 +5099,8 @@ func (c Ctx) DefaultGenerator() (*random.Generator, error) {
 }
 
 // GeneratorNew is the operator generator_new.
-func (c Ctx) GeneratorNew(dev device.Device) (*random.Generator, error) {
-	return ops.GeneratorNew(dev)
+func (c Ctx) GeneratorNew(dev device.Device, engine string) (*random.Generator, error) {
+	return ops.GeneratorNew(dev, engine)
 }
 
 // GeneratorManualSeed is the operator generator_manual_seed.
@@ -5116,6 +5116,26 @@ func (c Ctx) GeneratorSeed(self *random.Generator) (int64, error) {
 // GeneratorInitialSeed is the operator generator_initial_seed.
 func (c Ctx) GeneratorInitialSeed(self *random.Generator) (int64, error) {
 	return ops.GeneratorInitialSeed(self)
+}
+
+// GeneratorEngine is the operator generator_engine.
+func (c Ctx) GeneratorEngine(self *random.Generator) (string, error) {
+	return ops.GeneratorEngine(self)
+}
+
+// GeneratorClone is the operator generator_clone.
+func (c Ctx) GeneratorClone(self *random.Generator) (*random.Generator, error) {
+	return ops.GeneratorClone(self)
+}
+
+// GeneratorGetOffset is the operator generator_get_offset.
+func (c Ctx) GeneratorGetOffset(self *random.Generator) (int64, error) {
+	return ops.GeneratorGetOffset(self)
+}
+
+// GeneratorSetOffset is the operator generator_set_offset.
+func (c Ctx) GeneratorSetOffset(self *random.Generator, offset int64) error {
+	return ops.GeneratorSetOffset(self, offset)
 }
 
 // GeneratorGetState is the operator generator_get_state.

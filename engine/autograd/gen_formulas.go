@@ -3604,12 +3604,10 @@ func recordLobpcg(c aten.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, 
 	}
 	eigenvaluesResult, eigenvectorsResult, err = r.c.Lobpcg(a, k, b, x, n, iK, niter, tol, largest, method)
 	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
-		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0)
-		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1)
-		if r.err != nil {
-			err = r.undo(eigenvaluesResult, eigenvectorsResult)
-			eigenvaluesResult, eigenvectorsResult = nil, nil
-			return
+		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0, r.wants(0))
+		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1, r.wants(0))
+		if err = r.undo(eigenvaluesResult, eigenvectorsResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.lobpcgGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(a_), s.saved(b_), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))

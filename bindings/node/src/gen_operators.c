@@ -6042,15 +6042,16 @@ static const lt_operator overloads_default_generator[] = {
     {"defaultGenerator", NULL, results_default_generator, 0, 0, 1, -1, {{call_default_generator, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_generator_new(const lt_value *a, lt_value *r) { return tensor_generator_new(a[0].device, &r[0].generator); }
+static tensor_status call_generator_new(const lt_value *a, lt_value *r) { return tensor_generator_new(a[0].device, a[1].text, &r[0].generator); }
 static const lt_argument arguments_generator_new[] = {
     {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"engine", LT_STR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.text = "mt19937"}},
 };
 static const lt_argument results_generator_new[] = {
     {"out", LT_GENERATOR, 0, {0}},
 };
 static const lt_operator overloads_generator_new[] = {
-    {"generatorNew", arguments_generator_new, results_generator_new, 1, 0, 1, -1, {{call_generator_new, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"generatorNew", arguments_generator_new, results_generator_new, 2, 0, 1, -1, {{call_generator_new, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_generator_manual_seed(const lt_value *a, lt_value *r) { (void)r; return tensor_generator_manual_seed(a[0].generator, a[1].i); }
@@ -6082,6 +6083,48 @@ static const lt_argument results_generator_initial_seed[] = {
 };
 static const lt_operator overloads_generator_initial_seed[] = {
     {"generatorInitialSeed", arguments_generator_initial_seed, results_generator_initial_seed, 1, 1, 1, -1, {{call_generator_initial_seed, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_generator_engine(const lt_value *a, lt_value *r) { return tensor_generator_engine(a[0].generator, &r[0].string); }
+static const lt_argument arguments_generator_engine[] = {
+    {"input", LT_GENERATOR, 0, {0}},
+};
+static const lt_argument results_generator_engine[] = {
+    {"out", LT_STR, 0, {0}},
+};
+static const lt_operator overloads_generator_engine[] = {
+    {"generatorEngine", arguments_generator_engine, results_generator_engine, 1, 1, 1, -1, {{call_generator_engine, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_generator_clone(const lt_value *a, lt_value *r) { return tensor_generator_clone(a[0].generator, &r[0].generator); }
+static const lt_argument arguments_generator_clone[] = {
+    {"input", LT_GENERATOR, 0, {0}},
+};
+static const lt_argument results_generator_clone[] = {
+    {"out", LT_GENERATOR, 0, {0}},
+};
+static const lt_operator overloads_generator_clone[] = {
+    {"generatorClone", arguments_generator_clone, results_generator_clone, 1, 1, 1, -1, {{call_generator_clone, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_generator_get_offset(const lt_value *a, lt_value *r) { return tensor_generator_get_offset(a[0].generator, &r[0].i); }
+static const lt_argument arguments_generator_get_offset[] = {
+    {"input", LT_GENERATOR, 0, {0}},
+};
+static const lt_argument results_generator_get_offset[] = {
+    {"out", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_generator_get_offset[] = {
+    {"generatorGetOffset", arguments_generator_get_offset, results_generator_get_offset, 1, 1, 1, -1, {{call_generator_get_offset, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_generator_set_offset(const lt_value *a, lt_value *r) { (void)r; return tensor_generator_set_offset(a[0].generator, a[1].i); }
+static const lt_argument arguments_generator_set_offset[] = {
+    {"input", LT_GENERATOR, 0, {0}},
+    {"offset", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_generator_set_offset[] = {
+    {"generatorSetOffset", arguments_generator_set_offset, NULL, 2, 2, 0, -1, {{call_generator_set_offset, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_generator_get_state(const lt_value *a, lt_value *r) { return tensor_generator_get_state(a[0].generator, &r[0].tensor); }
@@ -10117,6 +10160,10 @@ const lt_entry lt_entries[] = {
     {"manualSeed", overloads_generator_manual_seed, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"seed", overloads_generator_seed, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"initialSeed", overloads_generator_initial_seed, 1, LT_AS_METHOD | LT_AS_GENERATOR},
+    {"engine", overloads_generator_engine, 1, LT_AS_METHOD | LT_AS_GENERATOR},
+    {"clone", overloads_generator_clone, 1, LT_AS_METHOD | LT_AS_GENERATOR},
+    {"getOffset", overloads_generator_get_offset, 1, LT_AS_METHOD | LT_AS_GENERATOR},
+    {"setOffset", overloads_generator_set_offset, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"getState", overloads_generator_get_state, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"setState", overloads_generator_set_state, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"sum", overloads_sum, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},

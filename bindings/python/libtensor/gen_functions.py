@@ -4234,8 +4234,23 @@ def default_generator():
 
 
 @_operator("generator_new")
-def generator_new(*, device=None):
-    """Makes a generator with PyTorch's initial seed."""
+def generator_new(*, device=None, engine="mt19937"):
+    """Makes a generator with PyTorch's initial seed. `engine` is its algorithm:
+
+    mt19937 draws PyTorch's streams, one number after the other. The default generator is one.
+
+    philox makes each number from the seed, the generator's offset and the index of the element alone, by Philox4x32-10 (Salmon, Moraes,
+    Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011): the same numbers on any number of threads, whatever the strides
+    of the tensor, and on any processor. The words of element i, row-major, begin at offset + i w, where w is 1, or 2 for numbers that
+    are drawn in float64 and integers of a range from 2^28 on; 4 words are a block of the counter. A call takes a multiple of 32 words.
+    Words of 24 or 53 bits become uniform numbers, and these the others as with mt19937, but that normals are always made in blocks of
+    16. Each element of poisson has a block, and further ones of its own; multinomial and randperm draw words one after the other.
+
+    >>> g = torch.Generator(engine="philox").manual_seed(7)
+    >>> x = torch.rand(6, generator=g)
+    >>> torch.equal(torch.rand(4, generator=g.manual_seed(7)), x[:4])
+    True
+    """
 
 
 @_operator("generator_manual_seed")
@@ -4253,14 +4268,34 @@ def generator_initial_seed(input):
     """The seed that the generator last started from."""
 
 
+@_operator("generator_engine")
+def generator_engine(input):
+    """The name of the generator's algorithm: mt19937 or philox."""
+
+
+@_operator("generator_clone")
+def generator_clone(input):
+    """Another generator of the same algorithm and in the same state."""
+
+
+@_operator("generator_get_offset")
+def generator_get_offset(input):
+    """The number of 32-bit words before those that a philox generator draws next. A generator of mt19937 has none, which is an error."""
+
+
+@_operator("generator_set_offset")
+def generator_set_offset(input, offset):
+    """Lets a philox generator continue from an offset, a multiple of 4 of [0, 2^62]."""
+
+
 @_operator("generator_get_state")
 def generator_get_state(input):
-    """The generator's state as a uint8 tensor, in PyTorch's layout."""
+    """The generator's state as a uint8 tensor, in PyTorch's layout: 5056 bytes of mt19937; 16 bytes of philox, the seed and the offset."""
 
 
 @_operator("generator_set_state")
 def generator_set_state(input, state):
-    """Continues from a state of generator_get_state."""
+    """Continues from a state of generator_get_state, of a generator of the same algorithm."""
 
 
 @_operator("sum")
