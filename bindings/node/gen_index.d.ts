@@ -2222,6 +2222,93 @@ export class Tensor extends Handle {
   uniqueConsecutive(returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
   uniqueConsecutive(returnInverse: boolean, returnCounts: boolean, dim: Int | null): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
   /**
+   * All elements of a sparse tensor, 0 where it keeps none, in `dtype` where that is given. A dense tensor is given as it is.
+   */
+  toDense(options?: { dtype?: DType | null; maskedGrad?: boolean | null }): Tensor;
+  toDense(dtype: DType | null, options?: { maskedGrad?: boolean | null }): Tensor;
+  /**
+   * The tensor in a sparse `layout`, sparse_coo unless given: its elements that are not zero. `blocksize`, two sizes that divide those
+   * of the matrices, is about sparse_bsr and sparse_bsc. The last `dense_dim` dimensions stay dense. A tensor that has the layout
+   * already is given as it is.
+   */
+  toSparse(options?: { layout?: Layout | null; blocksize?: Ints | null; denseDim?: Int | null }): Tensor;
+  /**
+   * The tensor in the layout sparse_coo with `sparse_dim` sparse dimensions: the entries are rows of it that are not all zero.
+   */
+  toSparse(sparseDim: Int): Tensor;
+  /**
+   * The tensor in the layout sparse_coo, of which the last `dense_dim` dimensions are dense.
+   */
+  toSparseCoo(options?: { denseDim?: Int | null }): Tensor;
+  toSparseCoo(denseDim: Int | null): Tensor;
+  /**
+   * The tensor in the layout sparse_csr, compressed rows. Dimensions before the matrices' are batches, which must have as many entries each;
+   * the last `dense_dim` are dense.
+   */
+  toSparseCsr(options?: { denseDim?: Int | null }): Tensor;
+  toSparseCsr(denseDim: Int | null): Tensor;
+  /**
+   * The tensor in the layout sparse_csc, compressed columns; see to_sparse_csr.
+   */
+  toSparseCsc(options?: { denseDim?: Int | null }): Tensor;
+  toSparseCsc(denseDim: Int | null): Tensor;
+  /**
+   * The tensor in the layout sparse_bsr, compressed rows of blocks of sizes `blocksize` that are not all zero; see to_sparse_csr.
+   */
+  toSparseBsr(blocksize: Ints, options?: { denseDim?: Int | null }): Tensor;
+  toSparseBsr(blocksize: Ints, denseDim: Int | null): Tensor;
+  /**
+   * The tensor in the layout sparse_bsc, compressed columns of blocks of sizes `blocksize` that are not all zero; see to_sparse_csr.
+   */
+  toSparseBsc(blocksize: Ints, options?: { denseDim?: Int | null }): Tensor;
+  toSparseBsc(blocksize: Ints, denseDim: Int | null): Tensor;
+  /**
+   * A tensor of layout sparse_coo with its entries in row-major order, those of the same place added up. One that is so already is given
+   * as it is.
+   */
+  coalesce(): Tensor;
+  /**
+   * Whether the entries of a tensor of layout sparse_coo are known to be in order, each place once.
+   */
+  isCoalesced(): boolean;
+  /**
+   * The places of the entries of a coalesced tensor of layout sparse_coo: a row for each sparse dimension, a column for each entry.
+   * The memory is the tensor's.
+   */
+  indices(): Tensor;
+  /**
+   * The entries of a sparse tensor; one of layout sparse_coo must be coalesced. The memory is the tensor's.
+   */
+  values(): Tensor;
+  /**
+   * Where the entries of each row of a tensor of layout sparse_csr or sparse_bsr begin, their number last. The memory is the tensor's.
+   */
+  crowIndices(): Tensor;
+  /**
+   * The columns of the entries, or blocks, of a tensor of layout sparse_csr or sparse_bsr. The memory is the tensor's.
+   */
+  colIndices(): Tensor;
+  /**
+   * Where the entries of each column of a tensor of layout sparse_csc or sparse_bsc begin, their number last. The memory is the tensor's.
+   */
+  ccolIndices(): Tensor;
+  /**
+   * The rows of the entries, or blocks, of a tensor of layout sparse_csc or sparse_bsc. The memory is the tensor's.
+   */
+  rowIndices(): Tensor;
+  /**
+   * The number of sparse dimensions: 0 of a dense tensor.
+   */
+  sparseDim(): Int;
+  /**
+   * The number of dimensions that each entry of a sparse tensor has: all dimensions of a dense one.
+   */
+  denseDim(): Int;
+  /**
+   * The number of entries, or blocks, that a sparse tensor keeps in each batch, among which may be zeros. PyTorch's name is `_nnz`.
+   */
+  nnz(): Int;
+  /**
    * The error function of every element. Integers and bool count as the default dtype.
    */
   erf(options?: { out?: Tensor | null }): Tensor;
@@ -6021,6 +6108,46 @@ export function isin(elements: Tensor | Scalar, testElements: Tensor | Scalar, o
 /** isin, off the event loop. */
 export function isinAsync(elements: Tensor | Scalar, options: { testElements: Tensor | Scalar; assumeUnique?: boolean; invert?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function isinAsync(elements: Tensor | Scalar, testElements: Tensor | Scalar, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Makes a tensor of layout sparse_coo: `indices` has a row for each sparse dimension and a column for each entry, `values` a row
+ * for each entry, which has the sizes of the dense dimensions. `size` is the smallest that holds the indices unless given. The
+ * parts are shared with the tensor where they have its dtype and device already; indices of floats are converted to int64.
+ * Indices that are negative or beyond `size`, and parts that do not fit each other, are refused. Entries of the same place add up;
+ * with `is_coalesced` true they must be in row-major order, each place once.
+ */
+export function sparseCooTensor(indices: Tensor, options: { values: Tensor; size?: Ints | null; dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null }): Tensor;
+export function sparseCooTensor(indices: Tensor, values: Tensor, options?: { size?: Ints | null; dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null }): Tensor;
+export function sparseCooTensor(indices: Tensor, values: Tensor, size: Ints | null, options?: { dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null }): Tensor;
+/** sparseCooTensor, off the event loop. */
+export function sparseCooTensorAsync(indices: Tensor, options: { values: Tensor; size?: Ints | null; dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function sparseCooTensorAsync(indices: Tensor, values: Tensor, options?: { size?: Ints | null; dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function sparseCooTensorAsync(indices: Tensor, values: Tensor, size: Ints | null, options?: { dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Makes a tensor of `layout` sparse_csr, sparse_csc, sparse_bsr or sparse_bsc. `compressed_indices` tell where the entries of each row
+ * (CSR, BSR) or column (CSC, BSC) begin, the number of entries last; `plain_indices` are the columns, or rows, of the entries, which
+ * rise within each row. Of the block layouts, entries are blocks. All parts may have the same leading batch dimensions, and `values`
+ * dense ones behind. `size` is the smallest that holds the indices unless given. The parts are shared with the tensor. Indices
+ * that are out of range, out of order or repeated, and parts that do not fit each other, are refused.
+ */
+export function sparseCompressedTensor(compressedIndices: Tensor, options: { plainIndices: Tensor; values: Tensor; size?: Ints | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function sparseCompressedTensor(compressedIndices: Tensor, plainIndices: Tensor, values: Tensor, options?: { size?: Ints | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function sparseCompressedTensor(compressedIndices: Tensor, plainIndices: Tensor, values: Tensor, size: Ints | null, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+/** sparseCompressedTensor, off the event loop. */
+export function sparseCompressedTensorAsync(compressedIndices: Tensor, options: { plainIndices: Tensor; values: Tensor; size?: Ints | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function sparseCompressedTensorAsync(compressedIndices: Tensor, plainIndices: Tensor, values: Tensor, options?: { size?: Ints | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function sparseCompressedTensorAsync(compressedIndices: Tensor, plainIndices: Tensor, values: Tensor, size: Ints | null, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The places of the entries of a tensor of layout sparse_coo, coalesced or not.
+ */
+export function cooIndices(input: Tensor): Tensor;
+/** cooIndices, off the event loop. */
+export function cooIndicesAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The entries of a tensor of layout sparse_coo, coalesced or not.
+ */
+export function cooValues(input: Tensor): Tensor;
+/** cooValues, off the event loop. */
+export function cooValuesAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * The error function of every element. Integers and bool count as the default dtype.
  */

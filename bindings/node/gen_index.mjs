@@ -172,6 +172,10 @@ const lt_conjPhysicalAsync = lt.conjPhysicalAsync;
 const lt_constantPadNd = lt.constantPadNd;
 const lt_constantPadNdAsync = lt.constantPadNdAsync;
 const lt_contiguousFormat = lt.contiguousFormat;
+const lt_cooIndices = lt.cooIndices;
+const lt_cooIndicesAsync = lt.cooIndicesAsync;
+const lt_cooValues = lt.cooValues;
+const lt_cooValuesAsync = lt.cooValuesAsync;
 const lt_copysign = lt.copysign;
 const lt_copysignAsync = lt.copysignAsync;
 const lt_corrcoef = lt.corrcoef;
@@ -734,6 +738,10 @@ const lt_softmax = lt.softmax;
 const lt_softmaxAsync = lt.softmaxAsync;
 const lt_sort = lt.sort;
 const lt_sortAsync = lt.sortAsync;
+const lt_sparseCompressedTensor = lt.sparseCompressedTensor;
+const lt_sparseCompressedTensorAsync = lt.sparseCompressedTensorAsync;
+const lt_sparseCooTensor = lt.sparseCooTensor;
+const lt_sparseCooTensorAsync = lt.sparseCooTensorAsync;
 const lt_special = lt.special;
 const lt_split = lt.split;
 const lt_splitAsync = lt.splitAsync;
@@ -1032,6 +1040,10 @@ export {
   lt_constantPadNd as constantPadNd,
   lt_constantPadNdAsync as constantPadNdAsync,
   lt_contiguousFormat as contiguousFormat,
+  lt_cooIndices as cooIndices,
+  lt_cooIndicesAsync as cooIndicesAsync,
+  lt_cooValues as cooValues,
+  lt_cooValuesAsync as cooValuesAsync,
   lt_copysign as copysign,
   lt_copysignAsync as copysignAsync,
   lt_corrcoef as corrcoef,
@@ -1594,6 +1606,10 @@ export {
   lt_softmaxAsync as softmaxAsync,
   lt_sort as sort,
   lt_sortAsync as sortAsync,
+  lt_sparseCompressedTensor as sparseCompressedTensor,
+  lt_sparseCompressedTensorAsync as sparseCompressedTensorAsync,
+  lt_sparseCooTensor as sparseCooTensor,
+  lt_sparseCooTensorAsync as sparseCooTensorAsync,
   lt_special as special,
   lt_split as split,
   lt_splitAsync as splitAsync,

@@ -20,7 +20,7 @@ arguments and results of the generated functions
 the generated functions
     gen_functions gen_fft gen_linalg gen_nn_functional gen_signal_windows gen_special
 what is made of them
-    _cast _compose _random _interop _serialize _parcels _sharing _dlpack _arrow _sequence _create _keys _storage _typed_storage
+    _cast _compose _random _interop _serialize _parcels _sharing _dlpack _arrow _sequence _create _keys _sparse _storage _typed_storage
 the other methods of Tensor
     _operators gen_operators _callbacks _nodes _hooks _function _anomaly _grad _methods
 files, devices
