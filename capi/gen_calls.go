@@ -1961,19 +1961,73 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.ToSparseBsc(f.tensor(0), f.ints(1), f.intOptional(2))
 		return f.setTensors(err, r0)
 	}, // to_sparse_bsc
-	func(c aten.Ctx, f frame) error { r0, err := c.Coalesce(f.tensor(0)); return f.setTensors(err, r0) },      // coalesce
-	func(c aten.Ctx, f frame) error { r0, err := c.IsCoalesced(f.tensor(0)); return f.setBool(err, r0) },      // is_coalesced
-	func(c aten.Ctx, f frame) error { r0, err := c.Indices(f.tensor(0)); return f.setTensors(err, r0) },       // indices
-	func(c aten.Ctx, f frame) error { r0, err := c.Values(f.tensor(0)); return f.setTensors(err, r0) },        // values
-	func(c aten.Ctx, f frame) error { r0, err := c.RawIndices(f.tensor(0)); return f.setTensors(err, r0) },    // coo_indices
-	func(c aten.Ctx, f frame) error { r0, err := c.RawValues(f.tensor(0)); return f.setTensors(err, r0) },     // coo_values
-	func(c aten.Ctx, f frame) error { r0, err := c.CrowIndices(f.tensor(0)); return f.setTensors(err, r0) },   // crow_indices
-	func(c aten.Ctx, f frame) error { r0, err := c.ColIndices(f.tensor(0)); return f.setTensors(err, r0) },    // col_indices
-	func(c aten.Ctx, f frame) error { r0, err := c.CcolIndices(f.tensor(0)); return f.setTensors(err, r0) },   // ccol_indices
-	func(c aten.Ctx, f frame) error { r0, err := c.RowIndices(f.tensor(0)); return f.setTensors(err, r0) },    // row_indices
-	func(c aten.Ctx, f frame) error { r0, err := c.SparseDim(f.tensor(0)); return f.setInt(err, r0) },         // sparse_dim
-	func(c aten.Ctx, f frame) error { r0, err := c.DenseDim(f.tensor(0)); return f.setInt(err, r0) },          // dense_dim
-	func(c aten.Ctx, f frame) error { r0, err := c.Nnz(f.tensor(0)); return f.setInt(err, r0) },               // nnz
+	func(c aten.Ctx, f frame) error { r0, err := c.Coalesce(f.tensor(0)); return f.setTensors(err, r0) },    // coalesce
+	func(c aten.Ctx, f frame) error { r0, err := c.IsCoalesced(f.tensor(0)); return f.setBool(err, r0) },    // is_coalesced
+	func(c aten.Ctx, f frame) error { r0, err := c.Indices(f.tensor(0)); return f.setTensors(err, r0) },     // indices
+	func(c aten.Ctx, f frame) error { r0, err := c.Values(f.tensor(0)); return f.setTensors(err, r0) },      // values
+	func(c aten.Ctx, f frame) error { r0, err := c.RawIndices(f.tensor(0)); return f.setTensors(err, r0) },  // coo_indices
+	func(c aten.Ctx, f frame) error { r0, err := c.RawValues(f.tensor(0)); return f.setTensors(err, r0) },   // coo_values
+	func(c aten.Ctx, f frame) error { r0, err := c.CrowIndices(f.tensor(0)); return f.setTensors(err, r0) }, // crow_indices
+	func(c aten.Ctx, f frame) error { r0, err := c.ColIndices(f.tensor(0)); return f.setTensors(err, r0) },  // col_indices
+	func(c aten.Ctx, f frame) error { r0, err := c.CcolIndices(f.tensor(0)); return f.setTensors(err, r0) }, // ccol_indices
+	func(c aten.Ctx, f frame) error { r0, err := c.RowIndices(f.tensor(0)); return f.setTensors(err, r0) },  // row_indices
+	func(c aten.Ctx, f frame) error { r0, err := c.SparseDim(f.tensor(0)); return f.setInt(err, r0) },       // sparse_dim
+	func(c aten.Ctx, f frame) error { r0, err := c.DenseDim(f.tensor(0)); return f.setInt(err, r0) },        // dense_dim
+	func(c aten.Ctx, f frame) error { r0, err := c.Nnz(f.tensor(0)); return f.setInt(err, r0) },             // nnz
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseMask(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // sparse_mask
+	func(c aten.Ctx, f frame) error {
+		err := c.SparseResize(f.tensor(0), f.ints(1), f.int(2), f.int(3))
+		f.refresh(0)
+		return err
+	}, // sparse_resize_
+	func(c aten.Ctx, f frame) error {
+		err := c.SparseResizeAndClear(f.tensor(0), f.ints(1), f.int(2), f.int(3))
+		f.refresh(0)
+		return err
+	}, // sparse_resize_and_clear_
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Smm(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // smm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // dsmm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseSum(f.tensor(0), f.ints(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // sparse.sum
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseMm(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // sparse.mm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseAddmm(f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	}, // sparse.addmm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseSampledAddmm(f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	}, // sparse.sampled_addmm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseSoftmax(f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // sparse.softmax
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseLogSoftmax(f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // sparse.log_softmax
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseSpdiags(f.tensor(0), f.tensor(1), f.ints(2), f.layout(3))
+		return f.setTensors(err, r0)
+	}, // sparse.spdiags
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseSpsolve(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // sparse.spsolve
 	func(c aten.Ctx, f frame) error { r0, err := c.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // erf
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.Erfc(f.out(0), f.tensor(0))

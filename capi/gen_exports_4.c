@@ -2207,10 +2207,196 @@ TENSOR_API tensor_status tensor_nnz(const tensor_t *self, int64_t *out) {
   return status;
 }
 
+TENSOR_API tensor_status tensor_sparse_mask(const tensor_t *self, const tensor_t *mask, tensor_t **out) {
+  LT_RESULT(out, "sparse_mask", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 574, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse_mask", "self");
+  LT_REQUIRED(a[1], mask, LT_TENSOR, "sparse_mask", "mask");
+  tensor_status status = lt_invoke(&frame, "sparse_mask");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_resize_(tensor_t *self, const int64_t *size, int64_t size_len, int64_t sparse_dim, int64_t dense_dim) {
+  lt_value a[4];
+  lt_frame frame = {.op = 575, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse_resize_", "self");
+  LT_SPAN(size, size_len, "sparse_resize_", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  a[2].i = sparse_dim;
+  a[3].i = dense_dim;
+  tensor_status status = lt_invoke(&frame, "sparse_resize_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_resize_and_clear_(tensor_t *self, const int64_t *size, int64_t size_len, int64_t sparse_dim, int64_t dense_dim) {
+  lt_value a[4];
+  lt_frame frame = {.op = 576, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse_resize_and_clear_", "self");
+  LT_SPAN(size, size_len, "sparse_resize_and_clear_", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  a[2].i = sparse_dim;
+  a[3].i = dense_dim;
+  tensor_status status = lt_invoke(&frame, "sparse_resize_and_clear_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_smm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
+  LT_RESULT(out, "smm", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 577, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "smm", "self");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "smm", "mat2");
+  tensor_status status = lt_invoke(&frame, "smm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_dsmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
+  LT_RESULT(out, "dsmm", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 578, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "dsmm", "self");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "dsmm", "mat2");
+  tensor_status status = lt_invoke(&frame, "dsmm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_dsmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 578, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "dsmm", "self");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "dsmm", "mat2");
+  LT_OUTPUT(frame.out[0], out, "dsmm", "out");
+  tensor_status status = lt_invoke(&frame, "dsmm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "sparse.sum", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 579, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.sum", "self");
+  LT_SPAN(dim, dim_len, "sparse.sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_ENUM(dtype, -1, 13, "sparse.sum", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "sparse.sum");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
+  LT_RESULT(out, "sparse.mm", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 580, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.mm", "self");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "sparse.mm", "mat2");
+  tensor_status status = lt_invoke(&frame, "sparse.mm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "sparse.addmm", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 581, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.addmm", "self");
+  LT_REQUIRED(a[1], mat1, LT_TENSOR, "sparse.addmm", "mat1");
+  LT_REQUIRED(a[2], mat2, LT_TENSOR, "sparse.addmm", "mat2");
+  LT_SCALAR(beta, LT_MUST, "sparse.addmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "sparse.addmm", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "sparse.addmm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_sampled_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "sparse.sampled_addmm", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 582, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.sampled_addmm", "self");
+  LT_REQUIRED(a[1], mat1, LT_TENSOR, "sparse.sampled_addmm", "mat1");
+  LT_REQUIRED(a[2], mat2, LT_TENSOR, "sparse.sampled_addmm", "mat2");
+  LT_SCALAR(beta, LT_MUST, "sparse.sampled_addmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "sparse.sampled_addmm", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "sparse.sampled_addmm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "sparse.softmax", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 583, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "sparse.softmax", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "sparse.softmax");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "sparse.log_softmax", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 584, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.log_softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "sparse.log_softmax", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "sparse.log_softmax");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_spdiags(const tensor_t *diagonals, const tensor_t *offsets, const int64_t *shape, int64_t shape_len, tensor_layout layout, tensor_t **out) {
+  LT_RESULT(out, "sparse.spdiags", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 585, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], diagonals, LT_TENSOR, "sparse.spdiags", "diagonals");
+  LT_REQUIRED(a[1], offsets, LT_TENSOR, "sparse.spdiags", "offsets");
+  LT_SPAN(shape, shape_len, "sparse.spdiags", "shape"); a[2].list.data = shape, a[2].list.length = shape_len;
+  LT_ENUM(layout, -1, 5, "sparse.spdiags", "layout"); a[3].i = layout;
+  tensor_status status = lt_invoke(&frame, "sparse.spdiags");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_spsolve(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "sparse.spsolve", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 586, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.spsolve", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "sparse.spsolve", "other");
+  tensor_status status = lt_invoke(&frame, "sparse.spsolve");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 574, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 587, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   tensor_status status = lt_invoke(&frame, "erf");
   if (status == TENSOR_OK) {
@@ -2221,7 +2407,7 @@ TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erf_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 574, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 587, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   tensor_status status = lt_invoke(&frame, "erf");
   return status;
@@ -2229,7 +2415,7 @@ TENSOR_API tensor_status tensor_erf_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 574, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 587, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   LT_OUTPUT(frame.out[0], out, "erf", "out");
   tensor_status status = lt_invoke(&frame, "erf");
@@ -2239,7 +2425,7 @@ TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 575, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 588, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   tensor_status status = lt_invoke(&frame, "erfc");
   if (status == TENSOR_OK) {
@@ -2250,7 +2436,7 @@ TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erfc_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 575, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 588, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   tensor_status status = lt_invoke(&frame, "erfc");
   return status;
@@ -2258,7 +2444,7 @@ TENSOR_API tensor_status tensor_erfc_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 575, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 588, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   LT_OUTPUT(frame.out[0], out, "erfc", "out");
   tensor_status status = lt_invoke(&frame, "erfc");
@@ -2268,7 +2454,7 @@ TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfinv", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 576, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 589, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   tensor_status status = lt_invoke(&frame, "erfinv");
   if (status == TENSOR_OK) {
@@ -2279,7 +2465,7 @@ TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erfinv_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 576, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 589, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   tensor_status status = lt_invoke(&frame, "erfinv");
   return status;
@@ -2287,7 +2473,7 @@ TENSOR_API tensor_status tensor_erfinv_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 576, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 589, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   LT_OUTPUT(frame.out[0], out, "erfinv", "out");
   tensor_status status = lt_invoke(&frame, "erfinv");
@@ -2297,7 +2483,7 @@ TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "lgamma", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 577, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 590, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   tensor_status status = lt_invoke(&frame, "lgamma");
   if (status == TENSOR_OK) {
@@ -2308,7 +2494,7 @@ TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_lgamma_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 577, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 590, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   tensor_status status = lt_invoke(&frame, "lgamma");
   return status;
@@ -2316,7 +2502,7 @@ TENSOR_API tensor_status tensor_lgamma_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 577, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 590, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   LT_OUTPUT(frame.out[0], out, "lgamma", "out");
   tensor_status status = lt_invoke(&frame, "lgamma");
@@ -2326,7 +2512,7 @@ TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "digamma", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 578, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 591, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   tensor_status status = lt_invoke(&frame, "digamma");
   if (status == TENSOR_OK) {
@@ -2337,7 +2523,7 @@ TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_digamma_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 578, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 591, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   tensor_status status = lt_invoke(&frame, "digamma");
   return status;
@@ -2345,7 +2531,7 @@ TENSOR_API tensor_status tensor_digamma_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 578, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 591, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   LT_OUTPUT(frame.out[0], out, "digamma", "out");
   tensor_status status = lt_invoke(&frame, "digamma");
@@ -2355,7 +2541,7 @@ TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "i0", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 579, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 592, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   tensor_status status = lt_invoke(&frame, "i0");
   if (status == TENSOR_OK) {
@@ -2366,7 +2552,7 @@ TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_i0_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 579, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 592, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   tensor_status status = lt_invoke(&frame, "i0");
   return status;
@@ -2374,7 +2560,7 @@ TENSOR_API tensor_status tensor_i0_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 579, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 592, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   LT_OUTPUT(frame.out[0], out, "i0", "out");
   tensor_status status = lt_invoke(&frame, "i0");
@@ -2384,7 +2570,7 @@ TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 580, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 593, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
   tensor_status status = lt_invoke(&frame, "sinc");
   if (status == TENSOR_OK) {
@@ -2395,7 +2581,7 @@ TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sinc_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 580, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 593, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
   tensor_status status = lt_invoke(&frame, "sinc");
   return status;
@@ -2403,7 +2589,7 @@ TENSOR_API tensor_status tensor_sinc_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 580, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 593, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
   LT_OUTPUT(frame.out[0], out, "sinc", "out");
   tensor_status status = lt_invoke(&frame, "sinc");
@@ -2413,7 +2599,7 @@ TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, tensor_t **out) {
   LT_RESULT(out, "logit", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 581, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 594, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
   a[1].pointer = (void *)eps;
   tensor_status status = lt_invoke(&frame, "logit");
@@ -2425,7 +2611,7 @@ TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, t
 
 TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps) {
   lt_value a[2];
-  lt_frame frame = {.op = 581, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 594, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
   a[1].pointer = (void *)eps;
   tensor_status status = lt_invoke(&frame, "logit");
@@ -2434,7 +2620,7 @@ TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps) {
 
 TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *eps, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 581, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 594, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
   a[1].pointer = (void *)eps;
   LT_OUTPUT(frame.out[0], out, "logit", "out");
@@ -2445,7 +2631,7 @@ TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *ep
 TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "polygamma", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 582, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 595, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_REQUIRED(a[1], self, LT_TENSOR, "polygamma", "self");
   tensor_status status = lt_invoke(&frame, "polygamma");
@@ -2457,7 +2643,7 @@ TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tenso
 
 TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 582, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 595, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_REQUIRED(a[1], self, LT_TENSOR, "polygamma", "self");
   LT_OUTPUT(frame.out[0], out, "polygamma", "out");
@@ -2468,7 +2654,7 @@ TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, t
 TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor_t **out) {
   LT_RESULT(out, "mvlgamma", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 583, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 596, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
   a[1].i = p;
   tensor_status status = lt_invoke(&frame, "mvlgamma");
@@ -2480,7 +2666,7 @@ TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor
 
 TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p) {
   lt_value a[2];
-  lt_frame frame = {.op = 583, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 596, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
   a[1].i = p;
   tensor_status status = lt_invoke(&frame, "mvlgamma");
@@ -2489,7 +2675,7 @@ TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p) {
 
 TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 583, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 596, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
   a[1].i = p;
   LT_OUTPUT(frame.out[0], out, "mvlgamma", "out");
@@ -2500,7 +2686,7 @@ TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, te
 TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igamma", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 584, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 597, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
   tensor_status status = lt_invoke(&frame, "igamma");
@@ -2512,7 +2698,7 @@ TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_igamma_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 584, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 597, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
   tensor_status status = lt_invoke(&frame, "igamma");
@@ -2521,7 +2707,7 @@ TENSOR_API tensor_status tensor_igamma_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 584, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 597, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
   LT_OUTPUT(frame.out[0], out, "igamma", "out");
@@ -2532,7 +2718,7 @@ TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igammac", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 585, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 598, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
   tensor_status status = lt_invoke(&frame, "igammac");
@@ -2544,7 +2730,7 @@ TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_igammac_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 585, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 598, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
   tensor_status status = lt_invoke(&frame, "igammac");
@@ -2553,7 +2739,7 @@ TENSOR_API tensor_status tensor_igammac_(tensor_t *self, const tensor_t *other) 
 
 TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 585, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 598, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
   LT_OUTPUT(frame.out[0], out, "igammac", "out");
@@ -2564,7 +2750,7 @@ TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logaddexp", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 586, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 599, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp", "other");
   tensor_status status = lt_invoke(&frame, "logaddexp");
@@ -2576,423 +2762,11 @@ TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 586, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 599, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp", "other");
   LT_OUTPUT(frame.out[0], out, "logaddexp", "out");
   tensor_status status = lt_invoke(&frame, "logaddexp");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logaddexp2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "logaddexp2", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 587, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp2", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp2", "other");
-  tensor_status status = lt_invoke(&frame, "logaddexp2");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 587, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp2", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp2", "other");
-  LT_OUTPUT(frame.out[0], out, "logaddexp2", "out");
-  tensor_status status = lt_invoke(&frame, "logaddexp2");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "xlogy", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 588, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
-  tensor_status status = lt_invoke(&frame, "xlogy");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "xlogy", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 588, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
-  LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "xlogy");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_xlogy_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 588, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
-  tensor_status status = lt_invoke(&frame, "xlogy");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_xlogy_scalar_(tensor_t *self, tensor_scalar other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 588, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
-  LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "xlogy");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 588, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
-  LT_OUTPUT(frame.out[0], out, "xlogy", "out");
-  tensor_status status = lt_invoke(&frame, "xlogy");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 588, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
-  LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
-  frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "xlogy", "out");
-  tensor_status status = lt_invoke(&frame, "xlogy");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "gcd", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 589, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
-  tensor_status status = lt_invoke(&frame, "gcd");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_gcd_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 589, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
-  tensor_status status = lt_invoke(&frame, "gcd");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 589, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
-  LT_OUTPUT(frame.out[0], out, "gcd", "out");
-  tensor_status status = lt_invoke(&frame, "gcd");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "lcm", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 590, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
-  tensor_status status = lt_invoke(&frame, "lcm");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_lcm_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 590, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
-  tensor_status status = lt_invoke(&frame, "lcm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 590, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
-  LT_OUTPUT(frame.out[0], out, "lcm", "out");
-  tensor_status status = lt_invoke(&frame, "lcm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "nextafter", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 591, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
-  tensor_status status = lt_invoke(&frame, "nextafter");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nextafter_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 591, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
-  tensor_status status = lt_invoke(&frame, "nextafter");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 591, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
-  LT_OUTPUT(frame.out[0], out, "nextafter", "out");
-  tensor_status status = lt_invoke(&frame, "nextafter");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *values, tensor_t **out) {
-  LT_RESULT(out, "heaviside", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 592, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
-  LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
-  tensor_status status = lt_invoke(&frame, "heaviside");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_heaviside_(tensor_t *self, const tensor_t *values) {
-  lt_value a[2];
-  lt_frame frame = {.op = 592, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
-  LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
-  tensor_status status = lt_invoke(&frame, "heaviside");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor_t *values, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 592, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
-  LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
-  LT_OUTPUT(frame.out[0], out, "heaviside", "out");
-  tensor_status status = lt_invoke(&frame, "heaviside");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "ldexp", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 593, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
-  tensor_status status = lt_invoke(&frame, "ldexp");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_ldexp_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 593, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
-  tensor_status status = lt_invoke(&frame, "ldexp");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_ldexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 593, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
-  LT_OUTPUT(frame.out[0], out, "ldexp", "out");
-  tensor_status status = lt_invoke(&frame, "ldexp");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa, tensor_t **exponent) {
-  LT_RESULT(mantissa, "frexp", "mantissa");
-  LT_RESULT(exponent, "frexp", "exponent");
-  lt_value a[1];
-  lt_frame frame = {.op = 594, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "frexp", "self");
-  tensor_status status = lt_invoke(&frame, "frexp");
-  if (status == TENSOR_OK) {
-    *mantissa = (tensor_t *)frame.results[0].pointer;
-    *exponent = (tensor_t *)frame.results[1].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_frexp_out(const tensor_t *self, tensor_t *mantissa, tensor_t *exponent) {
-  lt_value a[1];
-  lt_frame frame = {.op = 594, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "frexp", "self");
-  LT_OUTPUT(frame.out[0], mantissa, "frexp", "mantissa");
-  LT_OUTPUT(frame.out[1], exponent, "frexp", "exponent");
-  tensor_status status = lt_invoke(&frame, "frexp");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nan_to_num(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t **out) {
-  LT_RESULT(out, "nan_to_num", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 595, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
-  a[1].pointer = (void *)nan;
-  a[2].pointer = (void *)posinf;
-  a[3].pointer = (void *)neginf;
-  tensor_status status = lt_invoke(&frame, "nan_to_num");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nan_to_num_(tensor_t *self, const double *nan, const double *posinf, const double *neginf) {
-  lt_value a[4];
-  lt_frame frame = {.op = 595, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
-  a[1].pointer = (void *)nan;
-  a[2].pointer = (void *)posinf;
-  a[3].pointer = (void *)neginf;
-  tensor_status status = lt_invoke(&frame, "nan_to_num");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 595, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
-  a[1].pointer = (void *)nan;
-  a[2].pointer = (void *)posinf;
-  a[3].pointer = (void *)neginf;
-  LT_OUTPUT(frame.out[0], out, "nan_to_num", "out");
-  tensor_status status = lt_invoke(&frame, "nan_to_num");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_deg2rad(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "deg2rad", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 596, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
-  tensor_status status = lt_invoke(&frame, "deg2rad");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_deg2rad_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 596, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
-  tensor_status status = lt_invoke(&frame, "deg2rad");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_deg2rad_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 596, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
-  LT_OUTPUT(frame.out[0], out, "deg2rad", "out");
-  tensor_status status = lt_invoke(&frame, "deg2rad");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rad2deg(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "rad2deg", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 597, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
-  tensor_status status = lt_invoke(&frame, "rad2deg");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rad2deg_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 597, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
-  tensor_status status = lt_invoke(&frame, "rad2deg");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 597, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
-  LT_OUTPUT(frame.out[0], out, "rad2deg", "out");
-  tensor_status status = lt_invoke(&frame, "rad2deg");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special.expit", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 598, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.expit", "self");
-  tensor_status status = lt_invoke(&frame, "special.expit");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 598, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.expit", "self");
-  LT_OUTPUT(frame.out[0], out, "special.expit", "out");
-  tensor_status status = lt_invoke(&frame, "special.expit");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special.exp2", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 599, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.exp2", "self");
-  tensor_status status = lt_invoke(&frame, "special.exp2");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 599, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.exp2", "self");
-  LT_OUTPUT(frame.out[0], out, "special.exp2", "out");
-  tensor_status status = lt_invoke(&frame, "special.exp2");
   return status;
 }
 

@@ -1113,6 +1113,14 @@ static intptr_t packed_dot(lt_value *a) {
 
 static intptr_t packed_dot_out(lt_value *a) { return tensor_dot_out(a[0].pointer, a[1].pointer, a[2].pointer); }
 
+static intptr_t packed_dsmm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_dsmm(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_dsmm_out(lt_value *a) { return tensor_dsmm_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
 static intptr_t packed_dsplit(lt_value *a) { return tensor_dsplit(a[0].pointer, a[1].i, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
 
 static intptr_t packed_dsplit_indices(lt_value *a) { return tensor_dsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
@@ -4270,6 +4278,12 @@ static intptr_t packed_slogdet(lt_value *a) { return tensor_slogdet(a[0].pointer
 
 static intptr_t packed_slogdet_out(lt_value *a) { return tensor_slogdet_out(a[0].pointer, a[1].pointer, a[2].pointer); }
 
+static intptr_t packed_smm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_smm(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_softmax(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_softmax(a[0].pointer, a[1].i, a[2].i, &made);
@@ -4286,6 +4300,54 @@ static intptr_t packed_sort_stable(lt_value *a) { return tensor_sort_stable(a[0]
 
 static intptr_t packed_sort_stable_out(lt_value *a) { return tensor_sort_stable_out(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].pointer, a[5].pointer); }
 
+static intptr_t packed_sparse_addmm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_addmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sparse_log_softmax(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_log_softmax(a[0].pointer, a[1].i, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sparse_mm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_mm(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sparse_sampled_addmm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_sampled_addmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sparse_softmax(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_softmax(a[0].pointer, a[1].i, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sparse_spdiags(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_spdiags(a[0].pointer, a[1].pointer, a[2].list.data, a[2].list.length, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sparse_spsolve(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_spsolve(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sparse_sum(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_sum(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_sparse_compressed_tensor(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_sparse_compressed_tensor(a[0].pointer, a[1].pointer, a[2].pointer, a[3].list.data, a[3].list.length, a[4].i, a[5].i, a[6].device, &made);
@@ -4299,6 +4361,16 @@ static intptr_t packed_sparse_coo_tensor(lt_value *a) {
 }
 
 static intptr_t packed_sparse_dim(lt_value *a) { return tensor_sparse_dim(a[0].pointer, (int64_t *)&a[0].i); }
+
+static intptr_t packed_sparse_mask(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_mask(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sparse_resize_(lt_value *a) { return tensor_sparse_resize_(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i); }
+
+static intptr_t packed_sparse_resize_and_clear_(lt_value *a) { return tensor_sparse_resize_and_clear_(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i); }
 
 static intptr_t packed_special_airy_ai(lt_value *a) {
   tensor_t *made;
@@ -6249,6 +6321,11 @@ static const lt_parameter of_divide[] = {
 static const lt_parameter of_dot[] = {
     {"input", 'T', 0, {0}},
     {"tensor", 'T', 0, {0}},
+};
+
+static const lt_parameter of_dsmm[] = {
+    {"input", 'T', 0, {0}},
+    {"mat2", 'T', 0, {0}},
 };
 
 static const lt_parameter of_dsplit[] = {
@@ -8836,6 +8913,11 @@ static const lt_parameter of_slogdet[] = {
     {"input", 'T', 0, {0}},
 };
 
+static const lt_parameter of_smm[] = {
+    {"input", 'T', 0, {0}},
+    {"mat2", 'T', 0, {0}},
+};
+
 static const lt_parameter of_softmax[] = {
     {"input", 'T', 0, {0}},
     {"dim", 'I', 0, {0}},
@@ -8853,6 +8935,57 @@ static const lt_parameter of_sort_stable[] = {
     {"stable", 'b', LT_BY_NAME, {0}},
     {"dim", 'I', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
     {"descending", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_sparse_addmm[] = {
+    {"input", 'T', 0, {0}},
+    {"mat1", 'T', 0, {0}},
+    {"mat2", 'T', 0, {0}},
+    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+};
+
+static const lt_parameter of_sparse_log_softmax[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'I', 0, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+};
+
+static const lt_parameter of_sparse_mm[] = {
+    {"input", 'T', 0, {0}},
+    {"mat2", 'T', 0, {0}},
+};
+
+static const lt_parameter of_sparse_sampled_addmm[] = {
+    {"input", 'T', 0, {0}},
+    {"mat1", 'T', 0, {0}},
+    {"mat2", 'T', 0, {0}},
+    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+};
+
+static const lt_parameter of_sparse_softmax[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'I', 0, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+};
+
+static const lt_parameter of_sparse_spdiags[] = {
+    {"diagonals", 'T', 0, {0}},
+    {"offsets", 'T', 0, {0}},
+    {"shape", 'L', 0, {0}},
+    {"layout", 'y', LT_DEFAULT, {.i = -1}},
+};
+
+static const lt_parameter of_sparse_spsolve[] = {
+    {"input", 'T', 0, {0}},
+    {"other", 'T', 0, {0}},
+};
+
+static const lt_parameter of_sparse_sum[] = {
+    {"input", 'T', 0, {0}},
+    {"dim", 'l', LT_DEFAULT, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
 };
 
 static const lt_parameter of_sparse_compressed_tensor[] = {
@@ -8876,6 +9009,25 @@ static const lt_parameter of_sparse_coo_tensor[] = {
 
 static const lt_parameter of_sparse_dim[] = {
     {"input", 'T', 0, {0}},
+};
+
+static const lt_parameter of_sparse_mask[] = {
+    {"input", 'T', 0, {0}},
+    {"mask", 'T', 0, {0}},
+};
+
+static const lt_parameter of_sparse_resize_[] = {
+    {"input", 'T', 0, {0}},
+    {"size", 'L', 0, {0}},
+    {"sparse_dim", 'I', 0, {0}},
+    {"dense_dim", 'I', 0, {0}},
+};
+
+static const lt_parameter of_sparse_resize_and_clear_[] = {
+    {"input", 'T', 0, {0}},
+    {"size", 'L', 0, {0}},
+    {"sparse_dim", 'I', 0, {0}},
+    {"dense_dim", 'I', 0, {0}},
 };
 
 static const lt_parameter of_special_airy_ai[] = {
@@ -9925,6 +10077,7 @@ lt_operator lt_operators[] = {
     {"div", {{packed_div, packed_div_scalar}, {packed_div_, packed_div_scalar_}, {packed_div_out, packed_div_scalar_out}}, of_div, 3, "T", "(Tensor|Number input, Tensor|Number other, *, str rounding_mode=None)", -1, 0},
     {"divide", {{packed_divide, packed_divide_scalar}, {packed_divide_, packed_divide_scalar_}, {packed_divide_out, packed_divide_scalar_out}}, of_divide, 3, "T", "(Tensor|Number input, Tensor|Number other, *, str rounding_mode=None)", -1, 0},
     {"dot", {{packed_dot, NULL}, {NULL, NULL}, {packed_dot_out, NULL}}, of_dot, 2, "T", "(Tensor input, Tensor tensor)", -1, 0},
+    {"dsmm", {{packed_dsmm, NULL}, {NULL, NULL}, {packed_dsmm_out, NULL}}, of_dsmm, 2, "T", "(Tensor input, Tensor mat2)", -1, 0},
     {"dsplit", {{packed_dsplit, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dsplit, 2, "A", "(Tensor input, int sections)", -1, LT_BRIEF},
     {"dsplit.indices", {{packed_dsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dsplit_indices, 2, "A", "(Tensor input, sequence of int indices)", -1, LT_BRIEF},
     {"dstack", {{packed_dstack, NULL}, {NULL, NULL}, {packed_dstack_out, NULL}}, of_dstack, 1, "T", "(sequence of Tensor tensors)", -1, 0},
@@ -10382,12 +10535,24 @@ lt_operator lt_operators[] = {
     {"slice", {{packed_slice, NULL}, {NULL, NULL}, {NULL, NULL}}, of_slice, 5, "T", "(Tensor input, int dim=0, int start=None, int end=None, int step=1)", -1, LT_BRIEF},
     {"slice_scatter", {{packed_slice_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}, of_slice_scatter, 6, "T", "(Tensor input, Tensor src, int dim=0, int start=None, int end=None, int step=1)", -1, 0},
     {"slogdet", {{packed_slogdet, NULL}, {NULL, NULL}, {packed_slogdet_out, NULL}}, of_slogdet, 1, "TT", "(Tensor input)", -1, 0},
+    {"smm", {{packed_smm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_smm, 2, "T", "(Tensor input, Tensor mat2)", -1, 0},
     {"softmax", {{packed_softmax, NULL}, {NULL, NULL}, {packed_softmax_out, NULL}}, of_softmax, 3, "T", "(Tensor input, int dim, dtype dtype=None)", -1, 0},
     {"sort", {{packed_sort, NULL}, {NULL, NULL}, {packed_sort_out, NULL}}, of_sort, 3, "TT", "(Tensor input, int dim=-1, bool descending=False)", -1, 0},
     {"sort.stable", {{packed_sort_stable, NULL}, {NULL, NULL}, {packed_sort_stable_out, NULL}}, of_sort_stable, 4, "TT", "(Tensor input, *, bool stable, int dim=-1, bool descending=False)", -1, 0},
+    {"sparse.addmm", {{packed_sparse_addmm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_addmm, 5, "T", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, 0},
+    {"sparse.log_softmax", {{packed_sparse_log_softmax, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_log_softmax, 3, "T", "(Tensor input, int dim, *, dtype dtype=None)", -1, 0},
+    {"sparse.mm", {{packed_sparse_mm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_mm, 2, "T", "(Tensor input, Tensor mat2)", -1, 0},
+    {"sparse.sampled_addmm", {{packed_sparse_sampled_addmm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_sampled_addmm, 5, "T", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, 0},
+    {"sparse.softmax", {{packed_sparse_softmax, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_softmax, 3, "T", "(Tensor input, int dim, *, dtype dtype=None)", -1, 0},
+    {"sparse.spdiags", {{packed_sparse_spdiags, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_spdiags, 4, "T", "(Tensor diagonals, Tensor offsets, sequence of int shape, layout layout=None)", -1, 0},
+    {"sparse.spsolve", {{packed_sparse_spsolve, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_spsolve, 2, "T", "(Tensor input, Tensor other)", -1, 0},
+    {"sparse.sum", {{packed_sparse_sum, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_sum, 3, "T", "(Tensor input, sequence of int dim=None, *, dtype dtype=None)", -1, 0},
     {"sparse_compressed_tensor", {{packed_sparse_compressed_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_compressed_tensor, 7, "T", "(Tensor compressed_indices, Tensor plain_indices, Tensor values, sequence of int size=None, *, dtype dtype=None, layout layout=None, device device=None)", -1, 0},
     {"sparse_coo_tensor", {{packed_sparse_coo_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_coo_tensor, 6, "T", "(Tensor indices, Tensor values, sequence of int size=None, *, dtype dtype=None, device device=None, bool is_coalesced=None)", -1, 0},
     {"sparse_dim", {{packed_sparse_dim, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_dim, 1, "I", "(Tensor input)", -1, 0},
+    {"sparse_mask", {{packed_sparse_mask, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_mask, 2, "T", "(Tensor input, Tensor mask)", -1, 0},
+    {"sparse_resize_", {{packed_sparse_resize_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_resize_, 4, "", "(Tensor input, sequence of int size, int sparse_dim, int dense_dim)", 0, 0},
+    {"sparse_resize_and_clear_", {{packed_sparse_resize_and_clear_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_resize_and_clear_, 4, "", "(Tensor input, sequence of int size, int sparse_dim, int dense_dim)", 0, 0},
     {"special.airy_ai", {{packed_special_airy_ai, NULL}, {NULL, NULL}, {packed_special_airy_ai_out, NULL}}, of_special_airy_ai, 1, "T", "(Tensor input)", -1, 0},
     {"special.bessel_j0", {{packed_special_bessel_j0, NULL}, {NULL, NULL}, {packed_special_bessel_j0_out, NULL}}, of_special_bessel_j0, 1, "T", "(Tensor input)", -1, 0},
     {"special.bessel_j1", {{packed_special_bessel_j1, NULL}, {NULL, NULL}, {packed_special_bessel_j1_out, NULL}}, of_special_bessel_j1, 1, "T", "(Tensor input)", -1, 0},
@@ -10563,4 +10728,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 773;
+const int lt_operator_count = 786;

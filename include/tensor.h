@@ -2464,6 +2464,10 @@ TENSOR_API tensor_status tensor_kron_out(const tensor_t *self, const tensor_t *o
 // differences are then formed, as for any other p.
 TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, double p, const char *compute_mode, tensor_t **out);
 
+// Another name of `mm`.
+TENSOR_API tensor_status tensor_dsmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
+TENSOR_API tensor_status tensor_dsmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out);
+
 // Covariance matrix of variables in rows and observations in columns (at most two dimensions). `fweights`, integers, count how often each
 // observation occurs; `aweights`, floats, say how much it weighs. Sums are divided by the weight of the observations less `correction`.
 // Absent: fweights NULL, aweights NULL.
@@ -3388,6 +3392,49 @@ TENSOR_API tensor_status tensor_dense_dim(const tensor_t *self, int64_t *out);
 
 // The number of entries, or blocks, that a sparse tensor keeps in each batch, among which may be zeros. PyTorch's name is `_nnz`.
 TENSOR_API tensor_status tensor_nnz(const tensor_t *self, int64_t *out);
+
+// The elements of `self` at the places of the entries of `mask`, a sparse tensor of the same sizes, whose layout the result has.
+TENSOR_API tensor_status tensor_sparse_mask(const tensor_t *self, const tensor_t *mask, tensor_t **out);
+
+// Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions and its dense sizes, and
+// each entry must have its place.
+TENSOR_API tensor_status tensor_sparse_resize_(tensor_t *self, const int64_t *size, int64_t size_len, int64_t sparse_dim, int64_t dense_dim);
+
+// Gives a tensor of layout sparse_coo other sizes and dimensions, and no entries.
+TENSOR_API tensor_status tensor_sparse_resize_and_clear_(tensor_t *self, const int64_t *size, int64_t size_len, int64_t sparse_dim, int64_t dense_dim);
+
+// The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `self` has entries.
+TENSOR_API tensor_status tensor_smm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
+
+// Adds up the elements of a sparse tensor, or those along `dim`: strided where no sparse dimension is left, else of layout sparse_coo.
+// Absent: dim NULL with dim_len 0, dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_sparse_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_dtype dtype, tensor_t **out);
+
+// The product of two matrices: strided unless both are sparse, of layout sparse_coo where both are, else sparse_csr.
+TENSOR_API tensor_status tensor_sparse_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
+
+// `beta` times `self` plus `alpha` times the product of `mat1`, which is sparse, and `mat2`.
+TENSOR_API tensor_status tensor_sparse_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
+
+// `beta` times the entries of `self` plus `alpha` times the elements of the product of the strided `mat1` and `mat2` at their places.
+TENSOR_API tensor_status tensor_sparse_sampled_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
+
+// The softmax of the entries of a sparse tensor along `dim`; elements that it does not keep count as minus infinity. `dtype`
+// converts the entries first.
+// Absent: dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_sparse_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+
+// The logarithm of sparse.softmax.
+// Absent: dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_sparse_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+
+// A sparse matrix of sizes `shape` with the rows of `diagonals` on the diagonals that `offsets` name: element j of a row lies in
+// column j. `layout` is sparse_coo unless it is sparse_csr or sparse_csc.
+// Absent: layout TENSOR_LAYOUT_NONE.
+TENSOR_API tensor_status tensor_sparse_spdiags(const tensor_t *diagonals, const tensor_t *offsets, const int64_t *shape, int64_t shape_len, tensor_layout layout, tensor_t **out);
+
+// The x for which `self` @ x is `other`, of a square sparse matrix. The matrix is converted to a strided one.
+TENSOR_API tensor_status tensor_sparse_spsolve(const tensor_t *self, const tensor_t *other, tensor_t **out);
 
 // ----------------------------------------------------------------------------------------------------------- gradients
 

@@ -2309,6 +2309,25 @@ export class Tensor extends Handle {
    */
   nnz(): Int;
   /**
+   * The elements of `self` at the places of the entries of `mask`, a sparse tensor of the same sizes, whose layout the result has.
+   */
+  sparseMask(mask: Tensor): Tensor;
+  /**
+   * Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions and its dense sizes, and
+   * each entry must have its place.
+   */
+  sparseResize_(size: Ints, options: { sparseDim: Int; denseDim: Int }): this;
+  sparseResize_(size: Ints, sparseDim: Int, denseDim: Int): this;
+  /**
+   * Gives a tensor of layout sparse_coo other sizes and dimensions, and no entries.
+   */
+  sparseResizeAndClear_(size: Ints, options: { sparseDim: Int; denseDim: Int }): this;
+  sparseResizeAndClear_(size: Ints, sparseDim: Int, denseDim: Int): this;
+  /**
+   * The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `self` has entries.
+   */
+  smm(mat2: Tensor): Tensor;
+  /**
    * The error function of every element. Integers and bool count as the default dtype.
    */
   erf(options?: { out?: Tensor | null }): Tensor;
@@ -6149,6 +6168,22 @@ export function cooValues(input: Tensor): Tensor;
 /** cooValues, off the event loop. */
 export function cooValuesAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
+ * The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `self` has entries.
+ */
+export function smm(input: Tensor, options: { mat2: Tensor }): Tensor;
+export function smm(input: Tensor, mat2: Tensor): Tensor;
+/** smm, off the event loop. */
+export function smmAsync(input: Tensor, options: { mat2: Tensor; signal?: Signal | null }): Promise<Tensor>;
+export function smmAsync(input: Tensor, mat2: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Another name of `mm`.
+ */
+export function dsmm(input: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Tensor;
+export function dsmm(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** dsmm, off the event loop. */
+export function dsmmAsync(input: Tensor, options: { mat2: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function dsmmAsync(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
  * The error function of every element. Integers and bool count as the default dtype.
  */
 export function erf(input: Tensor, options?: { out?: Tensor | null }): Tensor;
@@ -7806,6 +7841,76 @@ export namespace signal {
     /** signal.windows.nuttall, off the event loop. */
     export function nuttallAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
   }
+}
+export namespace sparse {
+  /**
+   * Adds up the elements of a sparse tensor, or those along `dim`: strided where no sparse dimension is left, else of layout sparse_coo.
+   */
+  export function sum(input: Tensor, options?: { dim?: Ints | null; dtype?: DType | null }): Tensor;
+  export function sum(input: Tensor, dim: Ints | null, options?: { dtype?: DType | null }): Tensor;
+  /** sparse.sum, off the event loop. */
+  export function sumAsync(input: Tensor, options?: { dim?: Ints | null; dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
+  export function sumAsync(input: Tensor, dim: Ints | null, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The product of two matrices: strided unless both are sparse, of layout sparse_coo where both are, else sparse_csr.
+   */
+  export function mm(input: Tensor, options: { mat2: Tensor }): Tensor;
+  export function mm(input: Tensor, mat2: Tensor): Tensor;
+  /** sparse.mm, off the event loop. */
+  export function mmAsync(input: Tensor, options: { mat2: Tensor; signal?: Signal | null }): Promise<Tensor>;
+  export function mmAsync(input: Tensor, mat2: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `beta` times `self` plus `alpha` times the product of `mat1`, which is sparse, and `mat2`.
+   */
+  export function addmm(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+  export function addmm(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
+  /** sparse.addmm, off the event loop. */
+  export function addmmAsync(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  export function addmmAsync(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `beta` times the entries of `self` plus `alpha` times the elements of the product of the strided `mat1` and `mat2` at their places.
+   */
+  export function sampledAddmm(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+  export function sampledAddmm(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
+  /** sparse.sampledAddmm, off the event loop. */
+  export function sampledAddmmAsync(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  export function sampledAddmmAsync(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The softmax of the entries of a sparse tensor along `dim`; elements that it does not keep count as minus infinity. `dtype`
+   * converts the entries first.
+   */
+  export function softmax(input: Tensor, options: { dim: Int; dtype?: DType | null }): Tensor;
+  export function softmax(input: Tensor, dim: Int, options?: { dtype?: DType | null }): Tensor;
+  /** sparse.softmax, off the event loop. */
+  export function softmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The logarithm of sparse.softmax.
+   */
+  export function logSoftmax(input: Tensor, options: { dim: Int; dtype?: DType | null }): Tensor;
+  export function logSoftmax(input: Tensor, dim: Int, options?: { dtype?: DType | null }): Tensor;
+  /** sparse.logSoftmax, off the event loop. */
+  export function logSoftmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logSoftmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * A sparse matrix of sizes `shape` with the rows of `diagonals` on the diagonals that `offsets` name: element j of a row lies in
+   * column j. `layout` is sparse_coo unless it is sparse_csr or sparse_csc.
+   */
+  export function spdiags(diagonals: Tensor, options: { offsets: Tensor; shape: Ints; layout?: Layout | null }): Tensor;
+  export function spdiags(diagonals: Tensor, offsets: Tensor, shape: Ints, options?: { layout?: Layout | null }): Tensor;
+  export function spdiags(diagonals: Tensor, offsets: Tensor, shape: Ints, layout: Layout | null): Tensor;
+  /** sparse.spdiags, off the event loop. */
+  export function spdiagsAsync(diagonals: Tensor, options: { offsets: Tensor; shape: Ints; layout?: Layout | null; signal?: Signal | null }): Promise<Tensor>;
+  export function spdiagsAsync(diagonals: Tensor, offsets: Tensor, shape: Ints, options?: { layout?: Layout | null; signal?: Signal | null }): Promise<Tensor>;
+  export function spdiagsAsync(diagonals: Tensor, offsets: Tensor, shape: Ints, layout: Layout | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The x for which `self` @ x is `other`, of a square sparse matrix. The matrix is converted to a strided one.
+   */
+  export function spsolve(input: Tensor, options: { other: Tensor }): Tensor;
+  export function spsolve(input: Tensor, other: Tensor): Tensor;
+  /** sparse.spsolve, off the event loop. */
+  export function spsolveAsync(input: Tensor, options: { other: Tensor; signal?: Signal | null }): Promise<Tensor>;
+  export function spsolveAsync(input: Tensor, other: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 }
 export namespace special {
   /**

@@ -230,6 +230,8 @@ const lt_divide = lt.divide;
 const lt_divideAsync = lt.divideAsync;
 const lt_dot = lt.dot;
 const lt_dotAsync = lt.dotAsync;
+const lt_dsmm = lt.dsmm;
+const lt_dsmmAsync = lt.dsmmAsync;
 const lt_dsplit = lt.dsplit;
 const lt_dsplitAsync = lt.dsplitAsync;
 const lt_dstack = lt.dstack;
@@ -734,10 +736,13 @@ const lt_sliceScatter = lt.sliceScatter;
 const lt_sliceScatterAsync = lt.sliceScatterAsync;
 const lt_slogdet = lt.slogdet;
 const lt_slogdetAsync = lt.slogdetAsync;
+const lt_smm = lt.smm;
+const lt_smmAsync = lt.smmAsync;
 const lt_softmax = lt.softmax;
 const lt_softmaxAsync = lt.softmaxAsync;
 const lt_sort = lt.sort;
 const lt_sortAsync = lt.sortAsync;
+const lt_sparse = lt.sparse;
 const lt_sparseCompressedTensor = lt.sparseCompressedTensor;
 const lt_sparseCompressedTensorAsync = lt.sparseCompressedTensorAsync;
 const lt_sparseCooTensor = lt.sparseCooTensor;
@@ -1098,6 +1103,8 @@ export {
   lt_divideAsync as divideAsync,
   lt_dot as dot,
   lt_dotAsync as dotAsync,
+  lt_dsmm as dsmm,
+  lt_dsmmAsync as dsmmAsync,
   lt_dsplit as dsplit,
   lt_dsplitAsync as dsplitAsync,
   lt_dstack as dstack,
@@ -1602,10 +1609,13 @@ export {
   lt_sliceScatterAsync as sliceScatterAsync,
   lt_slogdet as slogdet,
   lt_slogdetAsync as slogdetAsync,
+  lt_smm as smm,
+  lt_smmAsync as smmAsync,
   lt_softmax as softmax,
   lt_softmaxAsync as softmaxAsync,
   lt_sort as sort,
   lt_sortAsync as sortAsync,
+  lt_sparse as sparse,
   lt_sparseCompressedTensor as sparseCompressedTensor,
   lt_sparseCompressedTensorAsync as sparseCompressedTensorAsync,
   lt_sparseCooTensor as sparseCooTensor,

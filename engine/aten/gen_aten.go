@@ -6559,6 +6559,126 @@ func (c Ctx) Nnz(self *tensor.Tensor) (int64, error) {
 	return parted.Nnz(c, self)
 }
 
+// SparseMask is the operator sparse_mask.
+func (c Ctx) SparseMask(self, mask *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(mask)); key != 0 {
+		if does := backend(key).SparseMask; does != nil {
+			return does(c, self, mask)
+		}
+	}
+	return parted.SparseMask(c, self, mask)
+}
+
+// SparseResize is the operator sparse_resize_.
+func (c Ctx) SparseResize(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).SparseResize; does != nil {
+			return does(c, self, size, sparseDim, denseDims)
+		}
+	}
+	return parted.SparseResize(c, self, size, sparseDim, denseDims)
+}
+
+// SparseResizeAndClear is the operator sparse_resize_and_clear_.
+func (c Ctx) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).SparseResizeAndClear; does != nil {
+			return does(c, self, size, sparseDim, denseDims)
+		}
+	}
+	return parted.SparseResizeAndClear(c, self, size, sparseDim, denseDims)
+}
+
+// Smm is the operator smm.
+func (c Ctx) Smm(self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
+		if does := backend(key).Smm; does != nil {
+			return does(c, self, mat2)
+		}
+	}
+	return parted.Smm(c, self, mat2)
+}
+
+// SparseSum is the operator sparse.sum.
+func (c Ctx) SparseSum(self *tensor.Tensor, dim []int64, d dtype.DType) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).SparseSum; does != nil {
+			return does(c, self, dim, d)
+		}
+	}
+	return parted.SparseSum(c, self, dim, d)
+}
+
+// SparseMm is the operator sparse.mm.
+func (c Ctx) SparseMm(self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
+		if does := backend(key).SparseMm; does != nil {
+			return does(c, self, mat2)
+		}
+	}
+	return parted.SparseMm(c, self, mat2)
+}
+
+// SparseAddmm is the operator sparse.addmm.
+func (c Ctx) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(mat1) | keys(mat2)); key != 0 {
+		if does := backend(key).SparseAddmm; does != nil {
+			return does(c, self, mat1, mat2, beta, alpha)
+		}
+	}
+	return parted.SparseAddmm(c, self, mat1, mat2, beta, alpha)
+}
+
+// SparseSampledAddmm is the operator sparse.sampled_addmm.
+func (c Ctx) SparseSampledAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(mat1) | keys(mat2)); key != 0 {
+		if does := backend(key).SparseSampledAddmm; does != nil {
+			return does(c, self, mat1, mat2, beta, alpha)
+		}
+	}
+	return parted.SparseSampledAddmm(c, self, mat1, mat2, beta, alpha)
+}
+
+// SparseSoftmax is the operator sparse.softmax.
+func (c Ctx) SparseSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).SparseSoftmax; does != nil {
+			return does(c, self, dim, d)
+		}
+	}
+	return parted.SparseSoftmax(c, self, dim, d)
+}
+
+// SparseLogSoftmax is the operator sparse.log_softmax.
+func (c Ctx) SparseLogSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).SparseLogSoftmax; does != nil {
+			return does(c, self, dim, d)
+		}
+	}
+	return parted.SparseLogSoftmax(c, self, dim, d)
+}
+
+// SparseSpdiags is the operator sparse.spdiags.
+func (c Ctx) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(diagonals) | keys(offsets) | l.Keys()); key != 0 {
+		if does := backend(key).SparseSpdiags; does != nil {
+			return does(c, diagonals, offsets, size, l)
+		}
+	}
+	return parted.SparseSpdiags(c, diagonals, offsets, size, l)
+}
+
+// SparseSpsolve is the operator sparse.spsolve.
+func (c Ctx) SparseSpsolve(self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+		if does := backend(key).SparseSpsolve; does != nil {
+			return does(c, self, other)
+		}
+	}
+	return parted.SparseSpsolve(c, self, other)
+}
+
 // Erf is the operator erf.
 func (c Ctx) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {

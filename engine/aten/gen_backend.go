@@ -525,6 +525,18 @@ type Backend struct {
 	SparseDim                          func(c Ctx, self *tensor.Tensor) (int64, error)
 	DenseDim                           func(c Ctx, self *tensor.Tensor) (int64, error)
 	Nnz                                func(c Ctx, self *tensor.Tensor) (int64, error)
+	SparseMask                         func(c Ctx, self, mask *tensor.Tensor) (*tensor.Tensor, error)
+	SparseResize                       func(c Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error
+	SparseResizeAndClear               func(c Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error
+	Smm                                func(c Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error)
+	SparseSum                          func(c Ctx, self *tensor.Tensor, dim []int64, d dtype.DType) (*tensor.Tensor, error)
+	SparseMm                           func(c Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error)
+	SparseAddmm                        func(c Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error)
+	SparseSampledAddmm                 func(c Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error)
+	SparseSoftmax                      func(c Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error)
+	SparseLogSoftmax                   func(c Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error)
+	SparseSpdiags                      func(c Ctx, diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (*tensor.Tensor, error)
+	SparseSpsolve                      func(c Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error)
 	Erf                                func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 	Erfc                               func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 	Erfinv                             func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)

@@ -19,10 +19,41 @@ func init() {
 func backend() aten.Backend {
 	b := unary()
 	b.ToString = toString
-	b.Clone = func(c aten.Ctx, self *tensor.Tensor, _ shape.MemoryFormat) (*tensor.Tensor, error) { return cloned(c, "clone", self) }
+	b.Clone = func(c aten.Ctx, self *tensor.Tensor, _ shape.MemoryFormat) (*tensor.Tensor, error) {
+		return cloned(c, "clone", self)
+	}
 	b.Detach = detached
 	b.ToOptions = toOptions
 	b.Zeros = zeros
+	b.Zero = zero
+	b.ZerosLike = zerosLike
+	b.OnesLike = filledLike("ones_like", func(c aten.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+		return c.OnesLike(v, d, tensor.NoLayout, dev, f)
+	})
+	b.EmptyLike = filledLike("empty_like", func(c aten.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+		return c.EmptyLike(v, d, tensor.NoLayout, dev, f)
+	})
+	b.Copy = copied
+	b.IsContiguous = isContiguous
+	b.Equal = equal
+	b.IndexGet = indexGet
+
+	b.Add = plus("add", aten.Ctx.Add)
+	b.Sub = plus("sub", aten.Ctx.Sub)
+	b.Mul = mul
+	b.Div = div
+	b.Pow = pow
+	b.FloorDivide = byNumber("floor_divide", aten.Ctx.FloorDivide)
+	b.Remainder = byNumber("remainder", aten.Ctx.Remainder)
+	b.Fmod = byNumber("fmod", aten.Ctx.Fmod)
+
+	b.Mm, b.Mv, b.Bmm, b.Matmul = mm, mv, bmm, matmul
+	b.Addmm, b.Addmv = addmm, addmv
+
+	b.Sum, b.Mean, b.Norm = total, mean, norm
+	b.Transpose, b.Permute, b.TransposeMatrix = transpose, permute, turnMatrix
+	b.Unsqueeze, b.Select, b.Narrow = unsqueeze, selected, narrow
+	b.IndexSelect, b.Cat, b.Stack = indexSelect, cat, stack
 	b.Item = func(c aten.Ctx, self *tensor.Tensor) (dtype.Scalar, error) {
 		s := within(c, "item")
 		defer s.Close()
@@ -85,7 +116,9 @@ func toOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, 
 	}
 	to := func(d dtype.DType) func(*tensor.Tensor) *tensor.Tensor {
 		return func(t *tensor.Tensor) *tensor.Tensor {
-			return s.step(func() (*tensor.Tensor, error) { return c.ToOptions(t, d, tensor.NoLayout, dev, busy, forced, shape.Preserve) })
+			return s.step(func() (*tensor.Tensor, error) {
+				return c.ToOptions(t, d, tensor.NoLayout, dev, busy, forced, shape.Preserve)
+			})
 		}
 	}
 	return s.Give(s.onParts(self, to(dtype.None), to(d)))

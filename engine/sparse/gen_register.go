@@ -29,5 +29,17 @@ func init() {
 		SparseDim:              SparseDim,
 		DenseDim:               DenseDim,
 		Nnz:                    Nnz,
+		SparseMask:             SparseMask,
+		SparseResize:           SparseResize,
+		SparseResizeAndClear:   SparseResizeAndClear,
+		Smm:                    Smm,
+		SparseSum:              SparseSum,
+		SparseMm:               SparseMm,
+		SparseAddmm:            SparseAddmm,
+		SparseSampledAddmm:     SparseSampledAddmm,
+		SparseSoftmax:          SparseSoftmax,
+		SparseLogSoftmax:       SparseLogSoftmax,
+		SparseSpdiags:          SparseSpdiags,
+		SparseSpsolve:          SparseSpsolve,
 	})
 }

@@ -7351,6 +7351,172 @@ static const lt_operator overloads_nnz[] = {
     {"nnz", arguments_nnz, results_nnz, 1, 1, 1, -1, {{call_nnz, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_sparse_mask(const lt_value *a, lt_value *r) { return tensor_sparse_mask(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static const lt_argument arguments_sparse_mask[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"mask", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_sparse_mask[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sparse_mask[] = {
+    {"sparseMask", arguments_sparse_mask, results_sparse_mask, 2, 2, 1, -1, {{call_sparse_mask, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_resize_(const lt_value *a, lt_value *r) { (void)r; return tensor_sparse_resize_(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, a[3].i); }
+static const lt_argument arguments_sparse_resize_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"sparseDim", LT_INT, 0, {0}},
+    {"denseDim", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_sparse_resize_[] = {
+    {"sparseResize_", arguments_sparse_resize_, NULL, 4, 4, 0, -1, {{call_sparse_resize_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_resize_and_clear_(const lt_value *a, lt_value *r) { (void)r; return tensor_sparse_resize_and_clear_(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, a[3].i); }
+static const lt_argument arguments_sparse_resize_and_clear_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"size", LT_INT, LT_IS_LIST, {0}},
+    {"sparseDim", LT_INT, 0, {0}},
+    {"denseDim", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_sparse_resize_and_clear_[] = {
+    {"sparseResizeAndClear_", arguments_sparse_resize_and_clear_, NULL, 4, 4, 0, -1, {{call_sparse_resize_and_clear_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_smm(const lt_value *a, lt_value *r) { return tensor_smm(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static const lt_argument arguments_smm[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"mat2", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_smm[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_smm[] = {
+    {"smm", arguments_smm, results_smm, 2, 2, 1, -1, {{call_smm, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_dsmm(const lt_value *a, lt_value *r) { return tensor_dsmm(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_dsmm_out(const lt_value *a, lt_value *r) { return tensor_dsmm_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_dsmm[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"mat2", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_dsmm[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_dsmm[] = {
+    {"dsmm", arguments_dsmm, results_dsmm, 2, 2, 1, -1, {{call_dsmm, NULL}, {NULL, NULL}, {call_dsmm_out, NULL}}},
+};
+
+static tensor_status call_sparse_sum(const lt_value *a, lt_value *r) { return tensor_sparse_sum(a[0].tensor, a[1].list.data, a[1].list.length, (tensor_dtype)a[2].i, &r[0].tensor); }
+static const lt_argument arguments_sparse_sum[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_sparse_sum[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sparse_sum[] = {
+    {"sparse.sum", arguments_sparse_sum, results_sparse_sum, 3, 2, 1, -1, {{call_sparse_sum, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_mm(const lt_value *a, lt_value *r) { return tensor_sparse_mm(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static const lt_argument arguments_sparse_mm[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"mat2", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_sparse_mm[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sparse_mm[] = {
+    {"sparse.mm", arguments_sparse_mm, results_sparse_mm, 2, 2, 1, -1, {{call_sparse_mm, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_addmm(const lt_value *a, lt_value *r) { return tensor_sparse_addmm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
+static const lt_argument arguments_sparse_addmm[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"mat1", LT_TENSOR, 0, {0}},
+    {"mat2", LT_TENSOR, 0, {0}},
+    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+};
+static const lt_argument results_sparse_addmm[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sparse_addmm[] = {
+    {"sparse.addmm", arguments_sparse_addmm, results_sparse_addmm, 5, 3, 1, -1, {{call_sparse_addmm, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_sampled_addmm(const lt_value *a, lt_value *r) { return tensor_sparse_sampled_addmm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
+static const lt_argument arguments_sparse_sampled_addmm[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"mat1", LT_TENSOR, 0, {0}},
+    {"mat2", LT_TENSOR, 0, {0}},
+    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+};
+static const lt_argument results_sparse_sampled_addmm[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sparse_sampled_addmm[] = {
+    {"sparse.sampledAddmm", arguments_sparse_sampled_addmm, results_sparse_sampled_addmm, 5, 3, 1, -1, {{call_sparse_sampled_addmm, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_softmax(const lt_value *a, lt_value *r) { return tensor_sparse_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static const lt_argument arguments_sparse_softmax[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_sparse_softmax[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sparse_softmax[] = {
+    {"sparse.softmax", arguments_sparse_softmax, results_sparse_softmax, 3, 2, 1, -1, {{call_sparse_softmax, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_log_softmax(const lt_value *a, lt_value *r) { return tensor_sparse_log_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static const lt_argument arguments_sparse_log_softmax[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_sparse_log_softmax[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sparse_log_softmax[] = {
+    {"sparse.logSoftmax", arguments_sparse_log_softmax, results_sparse_log_softmax, 3, 2, 1, -1, {{call_sparse_log_softmax, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_spdiags(const lt_value *a, lt_value *r) { return tensor_sparse_spdiags(a[0].tensor, a[1].tensor, a[2].list.data, a[2].list.length, (tensor_layout)a[3].i, &r[0].tensor); }
+static const lt_argument arguments_sparse_spdiags[] = {
+    {"diagonals", LT_TENSOR, 0, {0}},
+    {"offsets", LT_TENSOR, 0, {0}},
+    {"shape", LT_INT, LT_IS_LIST, {0}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+};
+static const lt_argument results_sparse_spdiags[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sparse_spdiags[] = {
+    {"sparse.spdiags", arguments_sparse_spdiags, results_sparse_spdiags, 4, 4, 1, -1, {{call_sparse_spdiags, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_spsolve(const lt_value *a, lt_value *r) { return tensor_sparse_spsolve(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static const lt_argument arguments_sparse_spsolve[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_sparse_spsolve[] = {
+    {"out", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_sparse_spsolve[] = {
+    {"sparse.spsolve", arguments_sparse_spsolve, results_sparse_spsolve, 2, 2, 1, -1, {{call_sparse_spsolve, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_erf(const lt_value *a, lt_value *r) { return tensor_erf(a[0].tensor, &r[0].tensor); }
 static tensor_status call_erf_(const lt_value *a, lt_value *r) { (void)r; return tensor_erf_(a[0].tensor); }
 static tensor_status call_erf_out(const lt_value *a, lt_value *r) { return tensor_erf_out(a[0].tensor, r[0].tensor); }
@@ -10251,6 +10417,19 @@ const lt_entry lt_entries[] = {
     {"sparseDim", overloads_sparse_dim, 1, LT_AS_METHOD},
     {"denseDim", overloads_dense_dim, 1, LT_AS_METHOD},
     {"nnz", overloads_nnz, 1, LT_AS_METHOD},
+    {"sparseMask", overloads_sparse_mask, 1, LT_AS_METHOD},
+    {"sparseResize_", overloads_sparse_resize_, 1, LT_AS_METHOD},
+    {"sparseResizeAndClear_", overloads_sparse_resize_and_clear_, 1, LT_AS_METHOD},
+    {"smm", overloads_smm, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"dsmm", overloads_dsmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sparse.sum", overloads_sparse_sum, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sparse.mm", overloads_sparse_mm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sparse.addmm", overloads_sparse_addmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sparse.sampledAddmm", overloads_sparse_sampled_addmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sparse.softmax", overloads_sparse_softmax, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sparse.logSoftmax", overloads_sparse_log_softmax, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sparse.spdiags", overloads_sparse_spdiags, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sparse.spsolve", overloads_sparse_spsolve, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"erf", overloads_erf, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"erfc", overloads_erfc, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"erfinv", overloads_erfinv, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},

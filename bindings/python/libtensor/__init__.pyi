@@ -21,6 +21,7 @@ from . import random as random
 from . import return_types as return_types
 from . import safetensors as safetensors
 from . import signal as signal
+from . import sparse as sparse
 from . import special as special
 from . import storage as storage
 from . import testing as testing
