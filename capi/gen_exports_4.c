@@ -2060,10 +2060,496 @@ TENSOR_API tensor_status tensor_isin_scalar_out(const tensor_t *elements, tensor
   return status;
 }
 
+TENSOR_API tensor_status tensor_sparse_coo_tensor(const tensor_t *indices, const tensor_t *values, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_device device, int32_t is_coalesced, tensor_t **out) {
+  LT_RESULT(out, "sparse_coo_tensor", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 558, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], indices, LT_TENSOR, "sparse_coo_tensor", "indices");
+  LT_REQUIRED(a[1], values, LT_TENSOR, "sparse_coo_tensor", "values");
+  LT_SPAN(size, size_len, "sparse_coo_tensor", "size"); a[2].list.data = size, a[2].list.length = size_len;
+  LT_ENUM(dtype, -1, 13, "sparse_coo_tensor", "dtype"); a[3].i = dtype;
+  LT_ENUM(device.type, -1, 5, "sparse_coo_tensor", "device"); a[4].device = device;
+  a[5].i = is_coalesced;
+  tensor_status status = lt_invoke(&frame, "sparse_coo_tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_compressed_tensor(const tensor_t *compressed_indices, const tensor_t *plain_indices, const tensor_t *values, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "sparse_compressed_tensor", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 559, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], compressed_indices, LT_TENSOR, "sparse_compressed_tensor", "compressed_indices");
+  LT_REQUIRED(a[1], plain_indices, LT_TENSOR, "sparse_compressed_tensor", "plain_indices");
+  LT_REQUIRED(a[2], values, LT_TENSOR, "sparse_compressed_tensor", "values");
+  LT_SPAN(size, size_len, "sparse_compressed_tensor", "size"); a[3].list.data = size, a[3].list.length = size_len;
+  LT_ENUM(dtype, -1, 13, "sparse_compressed_tensor", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "sparse_compressed_tensor", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 5, "sparse_compressed_tensor", "device"); a[6].device = device;
+  tensor_status status = lt_invoke(&frame, "sparse_compressed_tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_to_dense(const tensor_t *self, tensor_dtype dtype, int32_t masked_grad, tensor_t **out) {
+  LT_RESULT(out, "to_dense", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 560, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "to_dense", "self");
+  LT_ENUM(dtype, -1, 13, "to_dense", "dtype"); a[1].i = dtype;
+  a[2].i = masked_grad;
+  tensor_status status = lt_invoke(&frame, "to_dense");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_to_sparse(const tensor_t *self, tensor_layout layout, const int64_t *blocksize, int64_t blocksize_len, int64_t dense_dim, tensor_t **out) {
+  LT_RESULT(out, "to_sparse", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 561, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "to_sparse", "self");
+  LT_ENUM(layout, -1, 5, "to_sparse", "layout"); a[1].i = layout;
+  LT_SPAN(blocksize, blocksize_len, "to_sparse", "blocksize"); a[2].list.data = blocksize, a[2].list.length = blocksize_len;
+  a[3].i = dense_dim;
+  tensor_status status = lt_invoke(&frame, "to_sparse");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_to_sparse_sparse_dim(const tensor_t *self, int64_t sparse_dim, tensor_t **out) {
+  LT_RESULT(out, "to_sparse.sparse_dim", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 562, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "to_sparse.sparse_dim", "self");
+  a[1].i = sparse_dim;
+  tensor_status status = lt_invoke(&frame, "to_sparse.sparse_dim");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_to_sparse_coo(const tensor_t *self, int64_t dense_dim, tensor_t **out) {
+  LT_RESULT(out, "to_sparse_coo", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 563, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "to_sparse_coo", "self");
+  a[1].i = dense_dim;
+  tensor_status status = lt_invoke(&frame, "to_sparse_coo");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_to_sparse_csr(const tensor_t *self, int64_t dense_dim, tensor_t **out) {
+  LT_RESULT(out, "to_sparse_csr", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 564, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "to_sparse_csr", "self");
+  a[1].i = dense_dim;
+  tensor_status status = lt_invoke(&frame, "to_sparse_csr");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_to_sparse_csc(const tensor_t *self, int64_t dense_dim, tensor_t **out) {
+  LT_RESULT(out, "to_sparse_csc", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 565, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "to_sparse_csc", "self");
+  a[1].i = dense_dim;
+  tensor_status status = lt_invoke(&frame, "to_sparse_csc");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_to_sparse_bsr(const tensor_t *self, const int64_t *blocksize, int64_t blocksize_len, int64_t dense_dim, tensor_t **out) {
+  LT_RESULT(out, "to_sparse_bsr", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 566, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "to_sparse_bsr", "self");
+  LT_SPAN(blocksize, blocksize_len, "to_sparse_bsr", "blocksize"); a[1].list.data = blocksize, a[1].list.length = blocksize_len;
+  a[2].i = dense_dim;
+  tensor_status status = lt_invoke(&frame, "to_sparse_bsr");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_to_sparse_bsc(const tensor_t *self, const int64_t *blocksize, int64_t blocksize_len, int64_t dense_dim, tensor_t **out) {
+  LT_RESULT(out, "to_sparse_bsc", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 567, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "to_sparse_bsc", "self");
+  LT_SPAN(blocksize, blocksize_len, "to_sparse_bsc", "blocksize"); a[1].list.data = blocksize, a[1].list.length = blocksize_len;
+  a[2].i = dense_dim;
+  tensor_status status = lt_invoke(&frame, "to_sparse_bsc");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_coalesce(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "coalesce", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 568, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "coalesce", "self");
+  tensor_status status = lt_invoke(&frame, "coalesce");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_coalesced(const tensor_t *self, bool *out) {
+  LT_RESULT(out, "is_coalesced", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 569, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "is_coalesced", "self");
+  tensor_status status = lt_invoke(&frame, "is_coalesced");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_indices(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "indices", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 570, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "indices", "self");
+  tensor_status status = lt_invoke(&frame, "indices");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_values(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "values", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 571, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "values", "self");
+  tensor_status status = lt_invoke(&frame, "values");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_coo_indices(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "coo_indices", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 572, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "coo_indices", "self");
+  tensor_status status = lt_invoke(&frame, "coo_indices");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_coo_values(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "coo_values", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 573, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "coo_values", "self");
+  tensor_status status = lt_invoke(&frame, "coo_values");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_crow_indices(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "crow_indices", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 574, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "crow_indices", "self");
+  tensor_status status = lt_invoke(&frame, "crow_indices");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_col_indices(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "col_indices", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 575, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "col_indices", "self");
+  tensor_status status = lt_invoke(&frame, "col_indices");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_ccol_indices(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "ccol_indices", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 576, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "ccol_indices", "self");
+  tensor_status status = lt_invoke(&frame, "ccol_indices");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_row_indices(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "row_indices", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 577, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "row_indices", "self");
+  tensor_status status = lt_invoke(&frame, "row_indices");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_dim(const tensor_t *self, int64_t *out) {
+  LT_RESULT(out, "sparse_dim", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 578, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse_dim", "self");
+  tensor_status status = lt_invoke(&frame, "sparse_dim");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_dense_dim(const tensor_t *self, int64_t *out) {
+  LT_RESULT(out, "dense_dim", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 579, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "dense_dim", "self");
+  tensor_status status = lt_invoke(&frame, "dense_dim");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nnz(const tensor_t *self, int64_t *out) {
+  LT_RESULT(out, "nnz", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 580, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "nnz", "self");
+  tensor_status status = lt_invoke(&frame, "nnz");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_mask(const tensor_t *self, const tensor_t *mask, tensor_t **out) {
+  LT_RESULT(out, "sparse_mask", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 581, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse_mask", "self");
+  LT_REQUIRED(a[1], mask, LT_TENSOR, "sparse_mask", "mask");
+  tensor_status status = lt_invoke(&frame, "sparse_mask");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_resize_(tensor_t *self, const int64_t *size, int64_t size_len, int64_t sparse_dim, int64_t dense_dim) {
+  lt_value a[4];
+  lt_frame frame = {.op = 582, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse_resize_", "self");
+  LT_SPAN(size, size_len, "sparse_resize_", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  a[2].i = sparse_dim;
+  a[3].i = dense_dim;
+  tensor_status status = lt_invoke(&frame, "sparse_resize_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_resize_and_clear_(tensor_t *self, const int64_t *size, int64_t size_len, int64_t sparse_dim, int64_t dense_dim) {
+  lt_value a[4];
+  lt_frame frame = {.op = 583, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse_resize_and_clear_", "self");
+  LT_SPAN(size, size_len, "sparse_resize_and_clear_", "size"); a[1].list.data = size, a[1].list.length = size_len;
+  a[2].i = sparse_dim;
+  a[3].i = dense_dim;
+  tensor_status status = lt_invoke(&frame, "sparse_resize_and_clear_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_smm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
+  LT_RESULT(out, "smm", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 584, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "smm", "self");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "smm", "mat2");
+  tensor_status status = lt_invoke(&frame, "smm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_dsmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
+  LT_RESULT(out, "dsmm", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 585, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "dsmm", "self");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "dsmm", "mat2");
+  tensor_status status = lt_invoke(&frame, "dsmm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_dsmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 585, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "dsmm", "self");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "dsmm", "mat2");
+  LT_OUTPUT(frame.out[0], out, "dsmm", "out");
+  tensor_status status = lt_invoke(&frame, "dsmm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "sparse.sum", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 586, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.sum", "self");
+  LT_SPAN(dim, dim_len, "sparse.sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
+  LT_ENUM(dtype, -1, 13, "sparse.sum", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "sparse.sum");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
+  LT_RESULT(out, "sparse.mm", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 587, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.mm", "self");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "sparse.mm", "mat2");
+  tensor_status status = lt_invoke(&frame, "sparse.mm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "sparse.addmm", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 588, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.addmm", "self");
+  LT_REQUIRED(a[1], mat1, LT_TENSOR, "sparse.addmm", "mat1");
+  LT_REQUIRED(a[2], mat2, LT_TENSOR, "sparse.addmm", "mat2");
+  LT_SCALAR(beta, LT_MUST, "sparse.addmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "sparse.addmm", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "sparse.addmm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_sampled_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "sparse.sampled_addmm", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 589, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.sampled_addmm", "self");
+  LT_REQUIRED(a[1], mat1, LT_TENSOR, "sparse.sampled_addmm", "mat1");
+  LT_REQUIRED(a[2], mat2, LT_TENSOR, "sparse.sampled_addmm", "mat2");
+  LT_SCALAR(beta, LT_MUST, "sparse.sampled_addmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "sparse.sampled_addmm", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "sparse.sampled_addmm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "sparse.softmax", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 590, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "sparse.softmax", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "sparse.softmax");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "sparse.log_softmax", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 591, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.log_softmax", "self");
+  a[1].i = dim;
+  LT_ENUM(dtype, -1, 13, "sparse.log_softmax", "dtype"); a[2].i = dtype;
+  tensor_status status = lt_invoke(&frame, "sparse.log_softmax");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_spdiags(const tensor_t *diagonals, const tensor_t *offsets, const int64_t *shape, int64_t shape_len, tensor_layout layout, tensor_t **out) {
+  LT_RESULT(out, "sparse.spdiags", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 592, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], diagonals, LT_TENSOR, "sparse.spdiags", "diagonals");
+  LT_REQUIRED(a[1], offsets, LT_TENSOR, "sparse.spdiags", "offsets");
+  LT_SPAN(shape, shape_len, "sparse.spdiags", "shape"); a[2].list.data = shape, a[2].list.length = shape_len;
+  LT_ENUM(layout, -1, 5, "sparse.spdiags", "layout"); a[3].i = layout;
+  tensor_status status = lt_invoke(&frame, "sparse.spdiags");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_sparse_spsolve(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "sparse.spsolve", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 593, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.spsolve", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "sparse.spsolve", "other");
+  tensor_status status = lt_invoke(&frame, "sparse.spsolve");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 558, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 594, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   tensor_status status = lt_invoke(&frame, "erf");
   if (status == TENSOR_OK) {
@@ -2074,7 +2560,7 @@ TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erf_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 558, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 594, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   tensor_status status = lt_invoke(&frame, "erf");
   return status;
@@ -2082,7 +2568,7 @@ TENSOR_API tensor_status tensor_erf_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 558, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 594, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   LT_OUTPUT(frame.out[0], out, "erf", "out");
   tensor_status status = lt_invoke(&frame, "erf");
@@ -2092,7 +2578,7 @@ TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 559, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 595, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   tensor_status status = lt_invoke(&frame, "erfc");
   if (status == TENSOR_OK) {
@@ -2103,7 +2589,7 @@ TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erfc_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 559, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 595, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   tensor_status status = lt_invoke(&frame, "erfc");
   return status;
@@ -2111,7 +2597,7 @@ TENSOR_API tensor_status tensor_erfc_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 559, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 595, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   LT_OUTPUT(frame.out[0], out, "erfc", "out");
   tensor_status status = lt_invoke(&frame, "erfc");
@@ -2121,7 +2607,7 @@ TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfinv", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 560, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 596, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   tensor_status status = lt_invoke(&frame, "erfinv");
   if (status == TENSOR_OK) {
@@ -2132,7 +2618,7 @@ TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erfinv_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 560, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 596, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   tensor_status status = lt_invoke(&frame, "erfinv");
   return status;
@@ -2140,7 +2626,7 @@ TENSOR_API tensor_status tensor_erfinv_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 560, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 596, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   LT_OUTPUT(frame.out[0], out, "erfinv", "out");
   tensor_status status = lt_invoke(&frame, "erfinv");
@@ -2150,7 +2636,7 @@ TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "lgamma", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 561, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 597, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   tensor_status status = lt_invoke(&frame, "lgamma");
   if (status == TENSOR_OK) {
@@ -2161,7 +2647,7 @@ TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_lgamma_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 561, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 597, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   tensor_status status = lt_invoke(&frame, "lgamma");
   return status;
@@ -2169,7 +2655,7 @@ TENSOR_API tensor_status tensor_lgamma_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 561, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 597, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   LT_OUTPUT(frame.out[0], out, "lgamma", "out");
   tensor_status status = lt_invoke(&frame, "lgamma");
@@ -2179,7 +2665,7 @@ TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "digamma", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 562, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 598, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   tensor_status status = lt_invoke(&frame, "digamma");
   if (status == TENSOR_OK) {
@@ -2190,7 +2676,7 @@ TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_digamma_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 562, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 598, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   tensor_status status = lt_invoke(&frame, "digamma");
   return status;
@@ -2198,7 +2684,7 @@ TENSOR_API tensor_status tensor_digamma_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 562, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 598, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   LT_OUTPUT(frame.out[0], out, "digamma", "out");
   tensor_status status = lt_invoke(&frame, "digamma");
@@ -2208,7 +2694,7 @@ TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "i0", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 563, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 599, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   tensor_status status = lt_invoke(&frame, "i0");
   if (status == TENSOR_OK) {
@@ -2219,7 +2705,7 @@ TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_i0_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 563, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 599, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   tensor_status status = lt_invoke(&frame, "i0");
   return status;
@@ -2227,973 +2713,10 @@ TENSOR_API tensor_status tensor_i0_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 563, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 599, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   LT_OUTPUT(frame.out[0], out, "i0", "out");
   tensor_status status = lt_invoke(&frame, "i0");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "sinc", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 564, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
-  tensor_status status = lt_invoke(&frame, "sinc");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sinc_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 564, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
-  tensor_status status = lt_invoke(&frame, "sinc");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 564, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
-  LT_OUTPUT(frame.out[0], out, "sinc", "out");
-  tensor_status status = lt_invoke(&frame, "sinc");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, tensor_t **out) {
-  LT_RESULT(out, "logit", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 565, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
-  a[1].pointer = (void *)eps;
-  tensor_status status = lt_invoke(&frame, "logit");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps) {
-  lt_value a[2];
-  lt_frame frame = {.op = 565, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
-  a[1].pointer = (void *)eps;
-  tensor_status status = lt_invoke(&frame, "logit");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *eps, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 565, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
-  a[1].pointer = (void *)eps;
-  LT_OUTPUT(frame.out[0], out, "logit", "out");
-  tensor_status status = lt_invoke(&frame, "logit");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "polygamma", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 566, .mode = LT_FUNCTION, .args = a};
-  a[0].i = n;
-  LT_REQUIRED(a[1], self, LT_TENSOR, "polygamma", "self");
-  tensor_status status = lt_invoke(&frame, "polygamma");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 566, .mode = LT_OUT, .args = a};
-  a[0].i = n;
-  LT_REQUIRED(a[1], self, LT_TENSOR, "polygamma", "self");
-  LT_OUTPUT(frame.out[0], out, "polygamma", "out");
-  tensor_status status = lt_invoke(&frame, "polygamma");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor_t **out) {
-  LT_RESULT(out, "mvlgamma", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 567, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
-  a[1].i = p;
-  tensor_status status = lt_invoke(&frame, "mvlgamma");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p) {
-  lt_value a[2];
-  lt_frame frame = {.op = 567, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
-  a[1].i = p;
-  tensor_status status = lt_invoke(&frame, "mvlgamma");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 567, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
-  a[1].i = p;
-  LT_OUTPUT(frame.out[0], out, "mvlgamma", "out");
-  tensor_status status = lt_invoke(&frame, "mvlgamma");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "igamma", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 568, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
-  tensor_status status = lt_invoke(&frame, "igamma");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_igamma_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 568, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
-  tensor_status status = lt_invoke(&frame, "igamma");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 568, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
-  LT_OUTPUT(frame.out[0], out, "igamma", "out");
-  tensor_status status = lt_invoke(&frame, "igamma");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "igammac", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 569, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
-  tensor_status status = lt_invoke(&frame, "igammac");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_igammac_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 569, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
-  tensor_status status = lt_invoke(&frame, "igammac");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 569, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
-  LT_OUTPUT(frame.out[0], out, "igammac", "out");
-  tensor_status status = lt_invoke(&frame, "igammac");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "logaddexp", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 570, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp", "other");
-  tensor_status status = lt_invoke(&frame, "logaddexp");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 570, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp", "other");
-  LT_OUTPUT(frame.out[0], out, "logaddexp", "out");
-  tensor_status status = lt_invoke(&frame, "logaddexp");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logaddexp2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "logaddexp2", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 571, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp2", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp2", "other");
-  tensor_status status = lt_invoke(&frame, "logaddexp2");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 571, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp2", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp2", "other");
-  LT_OUTPUT(frame.out[0], out, "logaddexp2", "out");
-  tensor_status status = lt_invoke(&frame, "logaddexp2");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "xlogy", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 572, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
-  tensor_status status = lt_invoke(&frame, "xlogy");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "xlogy", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 572, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
-  LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "xlogy");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_xlogy_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 572, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
-  tensor_status status = lt_invoke(&frame, "xlogy");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_xlogy_scalar_(tensor_t *self, tensor_scalar other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 572, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
-  LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "xlogy");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 572, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
-  LT_OUTPUT(frame.out[0], out, "xlogy", "out");
-  tensor_status status = lt_invoke(&frame, "xlogy");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 572, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
-  LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
-  frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "xlogy", "out");
-  tensor_status status = lt_invoke(&frame, "xlogy");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "gcd", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 573, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
-  tensor_status status = lt_invoke(&frame, "gcd");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_gcd_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 573, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
-  tensor_status status = lt_invoke(&frame, "gcd");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 573, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
-  LT_OUTPUT(frame.out[0], out, "gcd", "out");
-  tensor_status status = lt_invoke(&frame, "gcd");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "lcm", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 574, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
-  tensor_status status = lt_invoke(&frame, "lcm");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_lcm_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 574, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
-  tensor_status status = lt_invoke(&frame, "lcm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 574, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
-  LT_OUTPUT(frame.out[0], out, "lcm", "out");
-  tensor_status status = lt_invoke(&frame, "lcm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "nextafter", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 575, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
-  tensor_status status = lt_invoke(&frame, "nextafter");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nextafter_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 575, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
-  tensor_status status = lt_invoke(&frame, "nextafter");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 575, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
-  LT_OUTPUT(frame.out[0], out, "nextafter", "out");
-  tensor_status status = lt_invoke(&frame, "nextafter");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *values, tensor_t **out) {
-  LT_RESULT(out, "heaviside", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 576, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
-  LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
-  tensor_status status = lt_invoke(&frame, "heaviside");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_heaviside_(tensor_t *self, const tensor_t *values) {
-  lt_value a[2];
-  lt_frame frame = {.op = 576, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
-  LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
-  tensor_status status = lt_invoke(&frame, "heaviside");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor_t *values, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 576, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
-  LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
-  LT_OUTPUT(frame.out[0], out, "heaviside", "out");
-  tensor_status status = lt_invoke(&frame, "heaviside");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "ldexp", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 577, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
-  tensor_status status = lt_invoke(&frame, "ldexp");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_ldexp_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 577, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
-  tensor_status status = lt_invoke(&frame, "ldexp");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_ldexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 577, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
-  LT_OUTPUT(frame.out[0], out, "ldexp", "out");
-  tensor_status status = lt_invoke(&frame, "ldexp");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa, tensor_t **exponent) {
-  LT_RESULT(mantissa, "frexp", "mantissa");
-  LT_RESULT(exponent, "frexp", "exponent");
-  lt_value a[1];
-  lt_frame frame = {.op = 578, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "frexp", "self");
-  tensor_status status = lt_invoke(&frame, "frexp");
-  if (status == TENSOR_OK) {
-    *mantissa = (tensor_t *)frame.results[0].pointer;
-    *exponent = (tensor_t *)frame.results[1].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_frexp_out(const tensor_t *self, tensor_t *mantissa, tensor_t *exponent) {
-  lt_value a[1];
-  lt_frame frame = {.op = 578, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "frexp", "self");
-  LT_OUTPUT(frame.out[0], mantissa, "frexp", "mantissa");
-  LT_OUTPUT(frame.out[1], exponent, "frexp", "exponent");
-  tensor_status status = lt_invoke(&frame, "frexp");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nan_to_num(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t **out) {
-  LT_RESULT(out, "nan_to_num", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 579, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
-  a[1].pointer = (void *)nan;
-  a[2].pointer = (void *)posinf;
-  a[3].pointer = (void *)neginf;
-  tensor_status status = lt_invoke(&frame, "nan_to_num");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nan_to_num_(tensor_t *self, const double *nan, const double *posinf, const double *neginf) {
-  lt_value a[4];
-  lt_frame frame = {.op = 579, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
-  a[1].pointer = (void *)nan;
-  a[2].pointer = (void *)posinf;
-  a[3].pointer = (void *)neginf;
-  tensor_status status = lt_invoke(&frame, "nan_to_num");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 579, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
-  a[1].pointer = (void *)nan;
-  a[2].pointer = (void *)posinf;
-  a[3].pointer = (void *)neginf;
-  LT_OUTPUT(frame.out[0], out, "nan_to_num", "out");
-  tensor_status status = lt_invoke(&frame, "nan_to_num");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_deg2rad(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "deg2rad", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 580, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
-  tensor_status status = lt_invoke(&frame, "deg2rad");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_deg2rad_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 580, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
-  tensor_status status = lt_invoke(&frame, "deg2rad");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_deg2rad_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 580, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
-  LT_OUTPUT(frame.out[0], out, "deg2rad", "out");
-  tensor_status status = lt_invoke(&frame, "deg2rad");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rad2deg(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "rad2deg", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 581, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
-  tensor_status status = lt_invoke(&frame, "rad2deg");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rad2deg_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 581, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
-  tensor_status status = lt_invoke(&frame, "rad2deg");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 581, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
-  LT_OUTPUT(frame.out[0], out, "rad2deg", "out");
-  tensor_status status = lt_invoke(&frame, "rad2deg");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special.expit", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 582, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.expit", "self");
-  tensor_status status = lt_invoke(&frame, "special.expit");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 582, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.expit", "self");
-  LT_OUTPUT(frame.out[0], out, "special.expit", "out");
-  tensor_status status = lt_invoke(&frame, "special.expit");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special.exp2", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 583, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.exp2", "self");
-  tensor_status status = lt_invoke(&frame, "special.exp2");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 583, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.exp2", "self");
-  LT_OUTPUT(frame.out[0], out, "special.exp2", "out");
-  tensor_status status = lt_invoke(&frame, "special.exp2");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_expm1(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special.expm1", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 584, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.expm1", "self");
-  tensor_status status = lt_invoke(&frame, "special.expm1");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 584, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.expm1", "self");
-  LT_OUTPUT(frame.out[0], out, "special.expm1", "out");
-  tensor_status status = lt_invoke(&frame, "special.expm1");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_log1p(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special.log1p", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 585, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.log1p", "self");
-  tensor_status status = lt_invoke(&frame, "special.log1p");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 585, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.log1p", "self");
-  LT_OUTPUT(frame.out[0], out, "special.log1p", "out");
-  tensor_status status = lt_invoke(&frame, "special.log1p");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_erf(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special.erf", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 586, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erf", "self");
-  tensor_status status = lt_invoke(&frame, "special.erf");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 586, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erf", "self");
-  LT_OUTPUT(frame.out[0], out, "special.erf", "out");
-  tensor_status status = lt_invoke(&frame, "special.erf");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special.erfc", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 587, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfc", "self");
-  tensor_status status = lt_invoke(&frame, "special.erfc");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 587, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfc", "self");
-  LT_OUTPUT(frame.out[0], out, "special.erfc", "out");
-  tensor_status status = lt_invoke(&frame, "special.erfc");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_erfinv(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special.erfinv", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 588, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfinv", "self");
-  tensor_status status = lt_invoke(&frame, "special.erfinv");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 588, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfinv", "self");
-  LT_OUTPUT(frame.out[0], out, "special.erfinv", "out");
-  tensor_status status = lt_invoke(&frame, "special.erfinv");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_gammaln(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special.gammaln", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 589, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammaln", "self");
-  tensor_status status = lt_invoke(&frame, "special.gammaln");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 589, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammaln", "self");
-  LT_OUTPUT(frame.out[0], out, "special.gammaln", "out");
-  tensor_status status = lt_invoke(&frame, "special.gammaln");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_digamma(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special.digamma", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 590, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.digamma", "self");
-  tensor_status status = lt_invoke(&frame, "special.digamma");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 590, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.digamma", "self");
-  LT_OUTPUT(frame.out[0], out, "special.digamma", "out");
-  tensor_status status = lt_invoke(&frame, "special.digamma");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special.psi", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 591, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.psi", "self");
-  tensor_status status = lt_invoke(&frame, "special.psi");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 591, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.psi", "self");
-  LT_OUTPUT(frame.out[0], out, "special.psi", "out");
-  tensor_status status = lt_invoke(&frame, "special.psi");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special.i0", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 592, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.i0", "self");
-  tensor_status status = lt_invoke(&frame, "special.i0");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 592, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.i0", "self");
-  LT_OUTPUT(frame.out[0], out, "special.i0", "out");
-  tensor_status status = lt_invoke(&frame, "special.i0");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_sinc(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special.sinc", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 593, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.sinc", "self");
-  tensor_status status = lt_invoke(&frame, "special.sinc");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 593, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.sinc", "self");
-  LT_OUTPUT(frame.out[0], out, "special.sinc", "out");
-  tensor_status status = lt_invoke(&frame, "special.sinc");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
-  LT_RESULT(out, "special.round", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 594, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.round", "self");
-  a[1].i = decimals;
-  tensor_status status = lt_invoke(&frame, "special.round");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t decimals, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 594, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.round", "self");
-  a[1].i = decimals;
-  LT_OUTPUT(frame.out[0], out, "special.round", "out");
-  tensor_status status = lt_invoke(&frame, "special.round");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double *eps, tensor_t **out) {
-  LT_RESULT(out, "special.logit", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 595, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.logit", "self");
-  a[1].pointer = (void *)eps;
-  tensor_status status = lt_invoke(&frame, "special.logit");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const double *eps, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 595, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.logit", "self");
-  a[1].pointer = (void *)eps;
-  LT_OUTPUT(frame.out[0], out, "special.logit", "out");
-  tensor_status status = lt_invoke(&frame, "special.logit");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "special.polygamma", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 596, .mode = LT_FUNCTION, .args = a};
-  a[0].i = n;
-  LT_REQUIRED(a[1], self, LT_TENSOR, "special.polygamma", "self");
-  tensor_status status = lt_invoke(&frame, "special.polygamma");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 596, .mode = LT_OUT, .args = a};
-  a[0].i = n;
-  LT_REQUIRED(a[1], self, LT_TENSOR, "special.polygamma", "self");
-  LT_OUTPUT(frame.out[0], out, "special.polygamma", "out");
-  tensor_status status = lt_invoke(&frame, "special.polygamma");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64_t p, tensor_t **out) {
-  LT_RESULT(out, "special.multigammaln", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 597, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.multigammaln", "self");
-  a[1].i = p;
-  tensor_status status = lt_invoke(&frame, "special.multigammaln");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, int64_t p, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 597, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.multigammaln", "self");
-  a[1].i = p;
-  LT_OUTPUT(frame.out[0], out, "special.multigammaln", "out");
-  tensor_status status = lt_invoke(&frame, "special.multigammaln");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_gammainc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "special.gammainc", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 598, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammainc", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special.gammainc", "other");
-  tensor_status status = lt_invoke(&frame, "special.gammainc");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 598, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammainc", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special.gammainc", "other");
-  LT_OUTPUT(frame.out[0], out, "special.gammainc", "out");
-  tensor_status status = lt_invoke(&frame, "special.gammainc");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "special.gammaincc", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 599, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammaincc", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special.gammaincc", "other");
-  tensor_status status = lt_invoke(&frame, "special.gammaincc");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 599, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammaincc", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "special.gammaincc", "other");
-  LT_OUTPUT(frame.out[0], out, "special.gammaincc", "out");
-  tensor_status status = lt_invoke(&frame, "special.gammaincc");
   return status;
 }
 
