@@ -114,6 +114,7 @@ var formulas = aten.Backend{
 	FftFftfreq:                         recordFftFftfreq,
 	FftRfftfreq:                        recordFftRfftfreq,
 	SignalPad:                          recordSignalPad,
+	Stft:                               recordStft,
 	Sqrt:                               recordSqrt,
 	Rsqrt:                              recordRsqrt,
 	Exp:                                recordExp,
@@ -170,7 +171,10 @@ var formulas = aten.Backend{
 	Combinations:                       recordCombinations,
 	BlockDiag:                          recordBlockDiag,
 	Repeat:                             recordRepeat,
+	RepeatInterleaveSelf:               recordRepeatInterleaveSelf,
+	Roll:                               recordRoll,
 	Flip:                               recordFlip,
+	Rot90:                              recordRot90,
 	Tril:                               recordTril,
 	Triu:                               recordTriu,
 	Diag:                               recordDiag,
@@ -187,20 +191,25 @@ var formulas = aten.Backend{
 	ChainMatmul:                        recordChainMatmul,
 	LinalgMatrixPower:                  recordLinalgMatrixPower,
 	LinalgMatrixExp:                    recordLinalgMatrixExp,
+	LinalgVander:                       recordLinalgVander,
 	LinalgTensorinv:                    recordLinalgTensorinv,
 	LinalgTensorsolve:                  recordLinalgTensorsolve,
 	LinalgCholeskyEx:                   recordLinalgCholeskyEx,
 	LinalgCholesky:                     recordLinalgCholesky,
 	Cholesky:                           recordCholesky,
 	LinalgLuFactorEx:                   recordLinalgLuFactorEx,
+	LinalgLu:                           recordLinalgLu,
+	LuUnpack:                           recordLuUnpack,
 	LinalgLdlFactorEx:                  recordLinalgLdlFactorEx,
 	Geqrf:                              recordGeqrf,
 	LinalgQr:                           recordLinalgQr,
 	LinalgHouseholderProduct:           recordLinalgHouseholderProduct,
 	Ormqr:                              recordOrmqr,
 	LinalgMatrixSqrth:                  recordLinalgMatrixSqrth,
+	LinalgPolar:                        recordLinalgPolar,
 	LinalgDet:                          recordLinalgDet,
 	LinalgSlogdet:                      recordLinalgSlogdet,
+	Logdet:                             recordLogdet,
 	LinalgVectorNorm:                   recordLinalgVectorNorm,
 	LinalgMatrixNorm:                   recordLinalgMatrixNorm,
 	LinalgMatrixNormStrOrd:             recordLinalgMatrixNormStrOrd,
@@ -223,6 +232,7 @@ var formulas = aten.Backend{
 	LinalgInvEx:                        recordLinalgInvEx,
 	LinalgInv:                          recordLinalgInv,
 	LinalgSolveTriangular:              recordLinalgSolveTriangular,
+	TriangularSolve:                    recordTriangularSolve,
 	LinalgLuSolve:                      recordLinalgLuSolve,
 	LuSolve:                            recordLuSolve,
 	CholeskySolve:                      recordCholeskySolve,
@@ -404,7 +414,14 @@ var formulas = aten.Backend{
 	SpecialShiftedChebyshevPolynomialV: recordSpecialShiftedChebyshevPolynomialV,
 	SpecialShiftedChebyshevPolynomialW: recordSpecialShiftedChebyshevPolynomialW,
 	Diff:                               recordDiff,
+	Trapezoid:                          recordTrapezoid,
+	TrapezoidX:                         recordTrapezoidX,
+	CumulativeTrapezoid:                recordCumulativeTrapezoid,
+	CumulativeTrapezoidX:               recordCumulativeTrapezoidX,
+	Cov:                                recordCov,
 	Cross:                              recordCross,
+	Trace:                              recordTrace,
+	Dist:                               recordDist,
 	Bincount:                           recordBincount,
 	Histc:                              recordHistc,
 	Histogram:                          recordHistogram,
@@ -688,9 +705,12 @@ func recordFloatPower(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *t
 	}, out, self, exponent); err != nil {
 		return
 	}
-	return compose(c, "float_power", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
+	since := numbers.Load()
+	result, err = compose(c, "float_power", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.keep(s.c.Pow(nil, s.wide(self, exponent), s.wide(exponent, self)))
 	})
+	named(since, either(self.IsWrappedNumber(), "PowBackward2", either(exponent.IsWrappedNumber(), "PowBackward0", "PowBackward1")), result)
+	return
 }
 
 func recordNeg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -1048,7 +1068,7 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 }
 
 func recordReal(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "real", "RealBackward0", nil, self)
+	r, err := begin(c, "real", "SelectBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -1061,7 +1081,7 @@ func recordReal(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err err
 }
 
 func recordImag(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "imag", "ImagBackward0", nil, self)
+	r, err := begin(c, "imag", "SelectBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -1114,7 +1134,7 @@ func recordConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err err
 }
 
 func recordConjPhysical(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "conj_physical", "ConjPhysicalBackward0", out, self)
+	r, err := begin(c, "conj_physical", either(out == self, "ConjPhysicalBackward1", "ConjPhysicalBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -1226,7 +1246,7 @@ func recordCopy(c aten.Ctx, self, src *tensor.Tensor, x2 bool) (err error) {
 }
 
 func recordFill(c aten.Ctx, out, self, value *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "fill", "FillBackward0", out, self, value)
+	r, err := begin(c, "fill", either(out == self, either(value.IsWrappedNumber(), "FillBackward2", "FillBackward3"), either(value.IsWrappedNumber(), "FillBackward0", "FillBackward1")), out, self, value)
 	if err != nil {
 		return
 	}
@@ -1305,7 +1325,7 @@ func recordSetStorageGeometry(c aten.Ctx, self *tensor.Tensor, source *storage.S
 }
 
 func recordFillDiagonal(c aten.Ctx, self *tensor.Tensor, value dtype.Scalar, wrap bool) (err error) {
-	r, err := begin(c, "fill_diagonal_", "FillDiagonalBackward0", self, self)
+	r, err := begin(c, "fill_diagonal_", "CopySlices", self, self)
 	if err != nil {
 		return
 	}
@@ -1678,6 +1698,13 @@ func recordSignalPad(c aten.Ctx, self *tensor.Tensor, before, after int64, mode 
 			return s.after(1, s.signalPadGradient(s.hand(s.take(0)), s.saved(self_), before, after, mode))
 		}
 	}
+	return
+}
+
+func recordStft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().Stft(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
+	named(since, either((int64(self.Dim()) == 1), "SqueezeBackward4", "TransposeBackward1"), result)
 	return
 }
 
@@ -2652,7 +2679,10 @@ func recordCombinations(c aten.Ctx, self *tensor.Tensor, r int64, withReplacemen
 	}, self); err != nil {
 		return
 	}
-	return compose(c, "combinations", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.combined(self, r, withReplacement) })
+	since := numbers.Load()
+	result, err = compose(c, "combinations", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.combined(self, r, withReplacement) })
+	named(since, "IndexBackward0", result)
+	return
 }
 
 func recordBlockDiag(c aten.Ctx, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -2686,6 +2716,20 @@ func recordRepeat(c aten.Ctx, self *tensor.Tensor, repeats []int64) (result *ten
 	return
 }
 
+func recordRepeatInterleaveSelf(c aten.Ctx, self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().RepeatInterleaveSelf(c, self, repeats, dim, outputSize)
+	named(since, "ViewBackward0", result)
+	return
+}
+
+func recordRoll(c aten.Ctx, self *tensor.Tensor, shifts, dims []int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().Roll(c, self, shifts, dims)
+	named(since, "RollBackward0", result)
+	return
+}
+
 func recordFlip(c aten.Ctx, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "flip", "FlipBackward0", nil, self)
 	if err != nil {
@@ -2696,6 +2740,13 @@ func recordFlip(c aten.Ctx, self *tensor.Tensor, dims []int64) (result *tensor.T
 		dims = copied(dims)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.keep(s.c.Flip(s.hand(s.take(0)), dims))) }
 	}
+	return
+}
+
+func recordRot90(c aten.Ctx, self *tensor.Tensor, k int64, dims []int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().Rot90(c, self, k, dims)
+	named(since, "Rot90Backward0", result)
 	return
 }
 
@@ -2738,11 +2789,14 @@ func recordDiag(c aten.Ctx, out, self *tensor.Tensor, offset int64) (result *ten
 	}, out, self); err != nil {
 		return
 	}
-	return compose(c, "diag", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
+	since := numbers.Load()
+	result, err = compose(c, "diag", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.cond((int64(self.Dim()) == 1), func() *tensor.Tensor { return s.keep(s.c.DiagEmbed(self, offset, -2, -1)) }, func() *tensor.Tensor {
 			return s.after(1, s.keep(s.c.Clone(s.hand(s.keep(s.c.Diagonal(self, offset, 0, 1))), shape.NoFormat)))
 		})
 	})
+	named(since, either((int64(self.Dim()) == 1), "DiagEmbedBackward0", "DiagonalBackward0_copy"), result)
+	return
 }
 
 func recordDiagEmbed(c aten.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
@@ -2865,9 +2919,12 @@ func recordConstantPadNd(c aten.Ctx, self *tensor.Tensor, pad []int64, value dty
 }
 
 func recordLinalgCross(c aten.Ctx, out, self, other *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.cross", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "linalg.cross", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgCross(c, made, self, other, dim)
 	})
+	named(since, "LinalgCrossBackward0", result)
+	return
 }
 
 func recordLinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
@@ -2877,9 +2934,12 @@ func recordLinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (result
 }
 
 func recordLinalgMultiDot(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.multi_dot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "linalg.multi_dot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgMultiDot(c, made, tensors)
 	})
+	named(since, "ViewBackward0", result)
+	return
 }
 
 func recordChainMatmul(c aten.Ctx, out *tensor.Tensor, matrices []*tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -2913,16 +2973,29 @@ func recordLinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tens
 	return
 }
 
+func recordLinalgVander(c aten.Ctx, x *tensor.Tensor, n ops.Int) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().LinalgVander(c, x, n)
+	named(since, "CatBackward0", result)
+	return
+}
+
 func recordLinalgTensorinv(c aten.Ctx, out, self *tensor.Tensor, ind int64) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.tensorinv", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "linalg.tensorinv", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgTensorinv(c, made, self, ind)
 	})
+	named(since, "ReshapeAliasBackward0", result)
+	return
 }
 
 func recordLinalgTensorsolve(c aten.Ctx, out, self, other *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.tensorsolve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "linalg.tensorsolve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgTensorsolve(c, made, self, other, dims)
 	})
+	named(since, "ViewBackward0", result)
+	return
 }
 
 func recordLinalgCholeskyEx(c aten.Ctx, outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (LResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
@@ -2976,6 +3049,20 @@ func recordLinalgLuFactorEx(c aten.Ctx, outLU, outPivots, outInfo, a *tensor.Ten
 	return
 }
 
+func recordLinalgLu(c aten.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (PResult *tensor.Tensor, LResult *tensor.Tensor, UResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	PResult, LResult, UResult, err = aten.Composed().LinalgLu(c, outP, outL, outU, a, pivot)
+	named(since, "LinalgLuBackward0", PResult, LResult, UResult)
+	return
+}
+
+func recordLuUnpack(c aten.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (PResult *tensor.Tensor, LResult *tensor.Tensor, UResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	PResult, LResult, UResult, err = aten.Composed().LuUnpack(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
+	named(since, "LuUnpackBackward0", PResult, LResult, UResult)
+	return
+}
+
 func recordLinalgLdlFactorEx(c aten.Ctx, outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (LDResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.ldl_factor_ex", "NotImplemented", outLD, self)
 	if err != nil {
@@ -2987,7 +3074,7 @@ func recordLinalgLdlFactorEx(c aten.Ctx, outLD, outPivots, outInfo, self *tensor
 }
 
 func recordGeqrf(c aten.Ctx, outA, outTau, self *tensor.Tensor) (aResult *tensor.Tensor, tauResult *tensor.Tensor, err error) {
-	r, err := begin(c, "geqrf", "NotImplemented", outA, self)
+	r, err := begin(c, "geqrf", "GeqrfBackward0", outA, self)
 	if err != nil {
 		return
 	}
@@ -3025,7 +3112,10 @@ func recordLinalgHouseholderProduct(c aten.Ctx, out, input, tau *tensor.Tensor) 
 	}, out, input, tau); err != nil {
 		return
 	}
-	return compose(c, "linalg.householder_product", out, input, func(s *steps, input *tensor.Tensor) *tensor.Tensor { return s.householderOf(input, tau) })
+	since := numbers.Load()
+	result, err = compose(c, "linalg.householder_product", out, input, func(s *steps, input *tensor.Tensor) *tensor.Tensor { return s.householderOf(input, tau) })
+	named(since, "LinalgHouseholderProductBackward0", result)
+	return
 }
 
 func recordOrmqr(c aten.Ctx, out, self, tau, other *tensor.Tensor, left, transpose bool) (result *tensor.Tensor, err error) {
@@ -3037,15 +3127,28 @@ func recordOrmqr(c aten.Ctx, out, self, tau, other *tensor.Tensor, left, transpo
 	}, out, self, tau, other); err != nil {
 		return
 	}
-	return compose(c, "ormqr", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
+	since := numbers.Load()
+	result, err = compose(c, "ormqr", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.reflectedOf(self, tau, other, left, transpose)
 	})
+	named(since, "OrmqrBackward0", result)
+	return
 }
 
 func recordLinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.matrix_sqrth", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "linalg.matrix_sqrth", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgMatrixSqrth(c, made, self)
 	})
+	named(since, "LinalgMatrixSqrthBackward0", result)
+	return
+}
+
+func recordLinalgPolar(c aten.Ctx, outU, outH, a *tensor.Tensor) (UResult *tensor.Tensor, HResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	UResult, HResult, err = aten.Composed().LinalgPolar(c, outU, outH, a)
+	named(since, "LinalgPolarBackward0", UResult, HResult)
+	return
 }
 
 func recordLinalgDet(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -3093,6 +3196,13 @@ func recordLinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (signRes
 		}
 		r.publish()
 	}
+	return
+}
+
+func recordLogdet(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().Logdet(c, self)
+	named(since, either(self.DType().IsComplex(), "", "WhereBackward0"), result)
 	return
 }
 
@@ -3158,9 +3268,12 @@ func recordNuclearNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdi
 }
 
 func recordLinalgCond(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.cond", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "linalg.cond", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgCond(c, made, self, p)
 	})
+	named(since, either(p.IsNone(), "SqueezeBackward1", ""), result)
+	return
 }
 
 func recordLinalgCondPStr(c aten.Ctx, out, self *tensor.Tensor, p string) (result *tensor.Tensor, err error) {
@@ -3390,16 +3503,29 @@ func recordLinalgSolveTriangular(c aten.Ctx, out, self, b *tensor.Tensor, upper,
 	return
 }
 
+func recordTriangularSolve(c aten.Ctx, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (solutionResult *tensor.Tensor, clonedCoefficientResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	solutionResult, clonedCoefficientResult, err = aten.Composed().TriangularSolve(c, outSolution, outA, self, a, upper, transpose, unitriangular)
+	named(since, "TriangularSolveBackward0", solutionResult, clonedCoefficientResult)
+	return
+}
+
 func recordLinalgLuSolve(c aten.Ctx, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.lu_solve", out, lu, func(made, lu *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "linalg.lu_solve", out, lu, func(made, lu *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgLuSolve(c, made, lu, pivots, b, left, adjoint)
 	})
+	named(since, "LinalgLuSolveBackward0", result)
+	return
 }
 
 func recordLuSolve(c aten.Ctx, out, self, lu, pivots *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "lu_solve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "lu_solve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LuSolve(c, made, self, lu, pivots)
 	})
+	named(since, "LinalgLuSolveBackward0", result)
+	return
 }
 
 func recordCholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
@@ -3869,9 +3995,12 @@ func recordVdot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 }
 
 func recordInner(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "inner", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "inner", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Inner(c, made, self, other)
 	})
+	named(since, either((int64(self.Dim()) > 1) && (int64(other.Dim()) > 1), "ViewBackward0", ""), result)
+	return
 }
 
 func recordOuter(c aten.Ctx, out, self, vec2 *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -4035,21 +4164,30 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 }
 
 func recordTensordot(c aten.Ctx, out, self, other *tensor.Tensor, dims int64) (result *tensor.Tensor, err error) {
-	return into(c, "tensordot", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "tensordot", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Tensordot(c, made, self, other, dims)
 	})
+	named(since, "ViewBackward0", result)
+	return
 }
 
 func recordTensordotDims(c aten.Ctx, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (result *tensor.Tensor, err error) {
-	return into(c, "tensordot", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "tensordot", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().TensordotDims(c, made, self, other, dimsSelf, dimsOther)
 	})
+	named(since, "ViewBackward0", result)
+	return
 }
 
 func recordKron(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "kron", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "kron", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Kron(c, made, self, other)
 	})
+	named(since, "UnsafeViewBackward0", result)
+	return
 }
 
 func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (result *tensor.Tensor, err error) {
@@ -5462,7 +5600,7 @@ func recordBucketize(c aten.Ctx, out, self, boundaries *tensor.Tensor, outInt32,
 }
 
 func recordUnique(c aten.Ctx, self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
-	r, err := begin(c, "unique", "NotImplemented", nil, self)
+	r, err := begin(c, "unique", either(dim == ops.NoInt, "Unique2Backward0", "UniqueDimBackward0"), nil, self)
 	if err != nil {
 		return
 	}
@@ -5472,7 +5610,7 @@ func recordUnique(c aten.Ctx, self *tensor.Tensor, x1, returnInverse, returnCoun
 }
 
 func recordUniqueConsecutive(c aten.Ctx, self *tensor.Tensor, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
-	r, err := begin(c, "unique_consecutive", "NotImplemented", nil, self)
+	r, err := begin(c, "unique_consecutive", "UniqueConsecutiveBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -5652,7 +5790,7 @@ func recordLogit(c aten.Ctx, out, self *tensor.Tensor, eps *float64) (result *te
 }
 
 func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "polygamma", "PolygammaBackward0", out, self)
+	r, err := begin(c, "polygamma", either(out == self, "PolygammaBackward1", "PolygammaBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -5969,7 +6107,7 @@ func recordRad2deg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 }
 
 func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.i0e", "I0eBackward0", out, self)
+	r, err := begin(c, "special.i0e", "SpecialI0EBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -5993,7 +6131,7 @@ func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 }
 
 func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.i1", "I1Backward0", out, self)
+	r, err := begin(c, "special.i1", "SpecialI1Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6017,7 +6155,7 @@ func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 }
 
 func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.i1e", "I1eBackward0", out, self)
+	r, err := begin(c, "special.i1e", "SpecialI1EBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6066,7 +6204,7 @@ func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *
 }
 
 func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.zeta", "ZetaBackward0", out, self, other)
+	r, err := begin(c, "special.zeta", either(self.IsWrappedNumber(), "SpecialZetaBackward1", either(other.IsWrappedNumber(), "SpecialZetaBackward2", "SpecialZetaBackward0")), out, self, other)
 	if err != nil {
 		return
 	}
@@ -6091,7 +6229,7 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 }
 
 func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.entr", "EntrBackward0", out, self)
+	r, err := begin(c, "special.entr", "SpecialEntrBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6111,7 +6249,7 @@ func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 }
 
 func recordSpecialErfcx(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.erfcx", "ErfcxBackward0", out, self)
+	r, err := begin(c, "special.erfcx", "SpecialErfcxBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6135,7 +6273,7 @@ func recordSpecialErfcx(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 }
 
 func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.ndtr", "NdtrBackward0", out, self)
+	r, err := begin(c, "special.ndtr", "MulBackward1", out, self)
 	if err != nil {
 		return
 	}
@@ -6155,7 +6293,7 @@ func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 }
 
 func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.log_ndtr", "LogNdtrBackward0", out, self)
+	r, err := begin(c, "special.log_ndtr", "SpecialLogNdtrBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6175,7 +6313,7 @@ func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.
 }
 
 func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.ndtri", "NdtriBackward0", out, self)
+	r, err := begin(c, "special.ndtri", "SpecialNdtriBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6194,7 +6332,7 @@ func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 }
 
 func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.bessel_j0", "BesselJ0Backward0", out, self)
+	r, err := begin(c, "special.bessel_j0", "SpecialBesselJ0Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6214,7 +6352,7 @@ func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 }
 
 func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.bessel_j1", "BesselJ1Backward0", out, self)
+	r, err := begin(c, "special.bessel_j1", "SpecialBesselJ1Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6238,7 +6376,7 @@ func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 }
 
 func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.bessel_y0", "BesselY0Backward0", out, self)
+	r, err := begin(c, "special.bessel_y0", "SpecialBesselY0Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6258,7 +6396,7 @@ func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 }
 
 func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.bessel_y1", "BesselY1Backward0", out, self)
+	r, err := begin(c, "special.bessel_y1", "SpecialBesselY1Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6282,7 +6420,7 @@ func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 }
 
 func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.modified_bessel_k0", "ModifiedBesselK0Backward0", out, self)
+	r, err := begin(c, "special.modified_bessel_k0", "SpecialModifiedBesselK0Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6302,7 +6440,7 @@ func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result
 }
 
 func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.modified_bessel_k1", "ModifiedBesselK1Backward0", out, self)
+	r, err := begin(c, "special.modified_bessel_k1", "SpecialModifiedBesselK1Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6326,7 +6464,7 @@ func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result
 }
 
 func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.scaled_modified_bessel_k0", "ScaledModifiedBesselK0Backward0", out, self)
+	r, err := begin(c, "special.scaled_modified_bessel_k0", "SpecialScaledModifiedBesselK0Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6350,7 +6488,7 @@ func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (
 }
 
 func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.scaled_modified_bessel_k1", "ScaledModifiedBesselK1Backward0", out, self)
+	r, err := begin(c, "special.scaled_modified_bessel_k1", "SpecialScaledModifiedBesselK1Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6374,7 +6512,7 @@ func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (
 }
 
 func recordSpecialSphericalBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.spherical_bessel_j0", "SphericalBesselJ0Backward0", out, self)
+	r, err := overwrites(c, "special.spherical_bessel_j0", "SpecialSphericalBesselJ0Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6384,7 +6522,7 @@ func recordSpecialSphericalBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (resul
 }
 
 func recordSpecialAiryAi(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.airy_ai", "AiryAiBackward0", out, self)
+	r, err := overwrites(c, "special.airy_ai", "SpecialAiryAiBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6394,7 +6532,7 @@ func recordSpecialAiryAi(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.T
 }
 
 func recordSpecialChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.chebyshev_polynomial_t", "ChebyshevPolynomialTBackward0", out, x)
+	r, err := overwrites(c, "special.chebyshev_polynomial_t", "SpecialChebyshevPolynomialTBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6404,7 +6542,7 @@ func recordSpecialChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (re
 }
 
 func recordSpecialChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.chebyshev_polynomial_u", "ChebyshevPolynomialUBackward0", out, x)
+	r, err := overwrites(c, "special.chebyshev_polynomial_u", "SpecialChebyshevPolynomialUBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6414,7 +6552,7 @@ func recordSpecialChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (re
 }
 
 func recordSpecialChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.chebyshev_polynomial_v", "ChebyshevPolynomialVBackward0", out, x)
+	r, err := overwrites(c, "special.chebyshev_polynomial_v", "SpecialChebyshevPolynomialVBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6424,7 +6562,7 @@ func recordSpecialChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (re
 }
 
 func recordSpecialChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.chebyshev_polynomial_w", "ChebyshevPolynomialWBackward0", out, x)
+	r, err := overwrites(c, "special.chebyshev_polynomial_w", "SpecialChebyshevPolynomialWBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6434,7 +6572,7 @@ func recordSpecialChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (re
 }
 
 func recordSpecialHermitePolynomialH(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.hermite_polynomial_h", "HermitePolynomialHBackward0", out, x)
+	r, err := overwrites(c, "special.hermite_polynomial_h", "SpecialHermitePolynomialHBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6444,7 +6582,7 @@ func recordSpecialHermitePolynomialH(c aten.Ctx, out, x, n *tensor.Tensor) (resu
 }
 
 func recordSpecialHermitePolynomialHe(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.hermite_polynomial_he", "HermitePolynomialHeBackward0", out, x)
+	r, err := overwrites(c, "special.hermite_polynomial_he", "SpecialHermitePolynomialHeBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6454,7 +6592,7 @@ func recordSpecialHermitePolynomialHe(c aten.Ctx, out, x, n *tensor.Tensor) (res
 }
 
 func recordSpecialLaguerrePolynomialL(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.laguerre_polynomial_l", "LaguerrePolynomialLBackward0", out, x)
+	r, err := overwrites(c, "special.laguerre_polynomial_l", "SpecialLaguerrePolynomialLBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6464,7 +6602,7 @@ func recordSpecialLaguerrePolynomialL(c aten.Ctx, out, x, n *tensor.Tensor) (res
 }
 
 func recordSpecialLegendrePolynomialP(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.legendre_polynomial_p", "LegendrePolynomialPBackward0", out, x)
+	r, err := overwrites(c, "special.legendre_polynomial_p", "SpecialLegendrePolynomialPBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6474,7 +6612,7 @@ func recordSpecialLegendrePolynomialP(c aten.Ctx, out, x, n *tensor.Tensor) (res
 }
 
 func recordSpecialShiftedChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_t", "ShiftedChebyshevPolynomialTBackward0", out, x)
+	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_t", "SpecialShiftedChebyshevPolynomialTBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6484,7 +6622,7 @@ func recordSpecialShiftedChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tens
 }
 
 func recordSpecialShiftedChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_u", "ShiftedChebyshevPolynomialUBackward0", out, x)
+	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_u", "SpecialShiftedChebyshevPolynomialUBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6494,7 +6632,7 @@ func recordSpecialShiftedChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tens
 }
 
 func recordSpecialShiftedChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_v", "ShiftedChebyshevPolynomialVBackward0", out, x)
+	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_v", "SpecialShiftedChebyshevPolynomialVBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6504,7 +6642,7 @@ func recordSpecialShiftedChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tens
 }
 
 func recordSpecialShiftedChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_w", "ShiftedChebyshevPolynomialWBackward0", out, x)
+	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_w", "SpecialShiftedChebyshevPolynomialWBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6519,10 +6657,62 @@ func recordDiff(c aten.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, app
 	})
 }
 
+func recordTrapezoid(c aten.Ctx, y *tensor.Tensor, dx dtype.Scalar, dim int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().Trapezoid(c, y, dx, dim)
+	named(since, "MulBackward1", result)
+	return
+}
+
+func recordTrapezoidX(c aten.Ctx, y, x *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().TrapezoidX(c, y, x, dim)
+	named(since, "DivBackward1", result)
+	return
+}
+
+func recordCumulativeTrapezoid(c aten.Ctx, y *tensor.Tensor, dx dtype.Scalar, dim int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().CumulativeTrapezoid(c, y, dx, dim)
+	named(since, "CumsumBackward0", result)
+	return
+}
+
+func recordCumulativeTrapezoidX(c aten.Ctx, y, x *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().CumulativeTrapezoidX(c, y, x, dim)
+	named(since, "DivBackward1", result)
+	return
+}
+
+func recordCov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().Cov(c, self, correction, fweights, aweights)
+	named(since, "SqueezeBackward0", result)
+	return
+}
+
 func recordCross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (result *tensor.Tensor, err error) {
-	return into(c, "cross", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "cross", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Cross(c, made, self, other, dim)
 	})
+	named(since, "LinalgCrossBackward0", result)
+	return
+}
+
+func recordTrace(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().Trace(c, self)
+	named(since, "TraceBackward0", result)
+	return
+}
+
+func recordDist(c aten.Ctx, self, other *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().Dist(c, self, other, p)
+	named(since, "DistBackward0", result)
+	return
 }
 
 func recordBincount(c aten.Ctx, self, weights *tensor.Tensor, minlength int64) (result *tensor.Tensor, err error) {
@@ -6586,21 +6776,30 @@ func recordHistogramddEdges(c aten.Ctx, self *tensor.Tensor, bins []*tensor.Tens
 }
 
 func recordQuantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
-	return into(c, "quantile", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "quantile", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Quantile(c, made, self, q, dim, keepdim, interpolation)
 	})
+	named(since, "SqueezeBackward4", result)
+	return
 }
 
 func recordNanquantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
-	return into(c, "nanquantile", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "nanquantile", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Nanquantile(c, made, self, q, dim, keepdim, interpolation)
 	})
+	named(since, "SqueezeBackward4", result)
+	return
 }
 
 func recordRenorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (result *tensor.Tensor, err error) {
-	return into(c, "renorm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "renorm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Renorm(c, made, self, p, dim, maxnorm)
 	})
+	named(since, "RenormBackward0", result)
+	return
 }
 
 func recordView(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
@@ -6700,7 +6899,7 @@ func recordRavel(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err er
 }
 
 func recordTransposeMatrix(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "t", "TBackward0", out, self)
+	r, err := begin(c, "t", either(out == self, "TBackward1", "TBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -6718,7 +6917,7 @@ func recordTransposeMatrix(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 }
 
 func recordTranspose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "transpose", "TransposeBackward0", out, self)
+	r, err := begin(c, "transpose", either(out == self, "TransposeBackward1", "TransposeBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -6766,7 +6965,7 @@ func recordMovedim(c aten.Ctx, self *tensor.Tensor, source, destination int64) (
 }
 
 func recordMovedimList(c aten.Ctx, self *tensor.Tensor, source, destination []int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "movedim", "MovedimBackward0", nil, self)
+	r, err := begin(c, "movedim", "PermuteBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -6866,7 +7065,7 @@ func recordBroadcastTo(c aten.Ctx, self *tensor.Tensor, size []int64) (result *t
 }
 
 func recordSqueeze(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "squeeze", "SqueezeBackward0", out, self)
+	r, err := begin(c, "squeeze", either(out == self, "SqueezeBackward3", "SqueezeBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -6883,7 +7082,7 @@ func recordSqueeze(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 }
 
 func recordSqueezeDim(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "squeeze", "SqueezeBackward1", out, self)
+	r, err := begin(c, "squeeze", either(out == self, "SqueezeBackward4", "SqueezeBackward1"), out, self)
 	if err != nil {
 		return
 	}
@@ -6902,7 +7101,7 @@ func recordSqueezeDim(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *
 }
 
 func recordSqueezeDims(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "squeeze", "SqueezeBackward2", out, self)
+	r, err := begin(c, "squeeze", either(out == self, "SqueezeBackward5", "SqueezeBackward2"), out, self)
 	if err != nil {
 		return
 	}
@@ -6922,7 +7121,7 @@ func recordSqueezeDims(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (resu
 }
 
 func recordUnsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "unsqueeze", "UnsqueezeBackward0", out, self)
+	r, err := begin(c, "unsqueeze", either(out == self, "UnsqueezeBackward1", "UnsqueezeBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -6983,7 +7182,7 @@ func recordSlice(c aten.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int,
 }
 
 func recordAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "as_strided", "AsStridedBackward0", out, self)
+	r, err := begin(c, "as_strided", either(out == self, "AsStridedBackward1", "AsStridedBackward0"), out, self)
 	if err != nil {
 		return
 	}

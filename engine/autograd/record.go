@@ -293,7 +293,21 @@ func into(c aten.Ctx, op string, out, self *tensor.Tensor, run func(out, self *t
 	if wanted(made) && !inPlace {
 		return nil, writes(op, "one of the arguments")
 	}
-	return out, c.Copy(out, made, false)
+	since := numbers.Load()
+	err = c.Copy(out, made, false)
+	if v := variableOf(made); v != nil && v.node != nil && (variableOf(out).view == nil) {
+		named(since, v.node.name, out)
+	}
+	return out, err
+}
+
+// named names the calls that made the results of a composition, those recorded since a number was given out, as the whole.
+func named(since uint64, name string, results ...*tensor.Tensor) {
+	for _, t := range results {
+		if v := variableOf(t); name != "" && v != nil && v.node != nil && v.node.number > since {
+			v.node.name = name
+		}
+	}
 }
 
 // compose records the operators that op is composed of.

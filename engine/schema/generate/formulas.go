@@ -41,6 +41,7 @@ type compiler struct {
 	uses     map[string]bool   // operands and results that the formula in hand reads elements of
 	captured map[string]string // what is read before the call, by variable
 	flows    map[int]bool      // results whose gradients formulas read
+	naming   bool              // the formula in hand is the name of a call
 	once     bool              // the formula in hand reads the gradients of results once, so that they are free after that
 }
 
@@ -162,6 +163,10 @@ func (k *compiler) name(name string) expression {
 		return plain("int64(i)", "int64")
 	case "grads":
 		return plain("s.given", tensorsType)
+	case "inplace":
+		if k.naming && k.out() != "nil" {
+			return plain(k.out()+" == "+k.self0(), "bool")
+		}
 	}
 	for at, r := range k.op.Returns {
 		switch {
