@@ -59,7 +59,7 @@ func (s *scope) lowrank(a *tensor.Tensor, q, niter int64) (u, values, v *tensor.
 		wide = s.adjoint(wide)
 	}
 	turned := s.adjoint(wide)
-	basis := s.basis(s.matmul(wide, s.randn(a, wide.DType(), min(rows, columns), q)))
+	basis := s.basis(s.matmul(wide, s.randn(a, d.Compute(), min(rows, columns), q)))
 	for range niter {
 		basis = s.basis(s.matmul(turned, basis))
 		basis = s.basis(s.matmul(wide, basis))
@@ -161,7 +161,7 @@ func Lobpcg(c aten.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.
 	}
 	start := x
 	if x == nil {
-		start = s.randn(a, w.a.DType(), shape.Append(shape.Batch(a.Sizes()), rows, w.count)...)
+		start = s.randn(a, d.Compute(), shape.Append(shape.Batch(a.Sizes()), rows, w.count)...)
 	}
 	values, vectors := w.iterate(s.wideEnough(start), wanted, rounds, limit)
 	r, err := s.finished(nil, make([]*tensor.Tensor, 2), s.cast(s.copied(s.firsts(values, -1, wanted)), d.ToReal()), s.cast(s.copied(s.firsts(vectors, -1, wanted)), d))
