@@ -129,6 +129,7 @@ func init() {
 		StdMeanDim:                     StdMeanDim,
 		VarMean:                        VarMean,
 		VarMeanDim:                     VarMeanDim,
+		NormName:                       NormName,
 		SignalWindowsBartlett:          SignalWindowsBartlett,
 		SignalWindowsBlackman:          SignalWindowsBlackman,
 		SignalWindowsCosine:            SignalWindowsCosine,
