@@ -48,15 +48,7 @@ func (s *scope) joined(a, b *tensor.Tensor, scaled func(zero, v *tensor.Tensor) 
 	if f.layout != tensor.COO || x.coalesced && y.coalesced {
 		sum = s.coalesced(sum)
 	}
-	return s.from(s.inBlocks(sum, f), f)
-}
-
-// inBlocks are the blocks of a form that entries lie in: the entries themselves for forms without.
-func (s *scope) inBlocks(x coordinates, f form) coordinates {
-	if inBlocks(f.layout) {
-		return s.gatherBlocks(x, f)
-	}
-	return x
+	return s.from(sum, f)
 }
 
 // alike are the coordinates of two tensors of the same sizes, with as many dense dimensions, and their common dtype.
@@ -116,9 +108,9 @@ func (s *scope) common(a, b *tensor.Tensor) *tensor.Tensor {
 	}
 	f := formOf(a)
 	places := x.sizes[:x.sparse()]
-	in, of := s.found2(s.keys(s.wide(x.indices), places), s.keys(s.wide(y.indices), places))
+	in, of := s.found2(s.keys(x.indices, places), s.keys(y.indices, places))
 	made := coordinates{s.take(x.indices, 1, in), s.mul(s.take(x.values, 0, in), s.take(y.values, 0, of)), x.sizes, true}
-	return s.from(s.inBlocks(made, f), f)
+	return s.from(made, f)
 }
 
 // found2 are the positions of equal entries in two vectors that rise.
@@ -151,7 +143,7 @@ func (s *scope) masked(a, b *tensor.Tensor) *tensor.Tensor {
 	at := s.elements(other, x)
 	f := formOf(t)
 	x.values = s.mul(x.values, at)
-	return s.from(s.inBlocks(x, f), f)
+	return s.from(x, f)
 }
 
 // elements are those of a dense tensor that broadcasts to the sizes of x at the places of x's entries.

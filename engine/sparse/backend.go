@@ -52,7 +52,7 @@ func backend() aten.Backend {
 
 	b.Sum, b.Mean, b.Norm = total, mean, norm
 	b.Transpose, b.Permute, b.TransposeMatrix = transpose, permute, turnMatrix
-	b.Unsqueeze, b.Select, b.Narrow = unsqueeze, selected, narrow
+	b.Unsqueeze, b.Select, b.Narrow, b.Slice = unsqueeze, selected, narrow, slice
 	b.IndexSelect, b.Cat, b.Stack = indexSelect, cat, stack
 	b.Item = func(c aten.Ctx, self *tensor.Tensor) (dtype.Scalar, error) {
 		s := within(c, "item")

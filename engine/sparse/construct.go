@@ -277,7 +277,10 @@ func (s *scope) checkIndices(compressed, plain *tensor.Tensor, size []int64, f f
 		s.failf("%s must begin with 0, but got %d", first, max(hi, -lo))
 	}
 	if lo, hi := least(end), most(end); s.Err == nil && (lo != nnz || hi != nnz) {
-		s.failf("%s must end with the number of entries, %d, but got %d", first, nnz, lo+hi-nnz)
+		if lo == nnz {
+			lo = hi
+		}
+		s.failf("%s must end with the number of entries, %d, but got %d", first, nnz, lo)
 	}
 	if s.Err == nil && n > 0 {
 		counts := s.sub(s.part(compressed, last, 1, n), s.part(compressed, last, 0, n))

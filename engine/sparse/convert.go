@@ -25,7 +25,7 @@ func (s *scope) dense(t *tensor.Tensor) *tensor.Tensor {
 		return nil
 	}
 	places := x.sizes[:x.sparse()]
-	all := s.gather(shape.Product(places), s.keys(s.wide(x.indices), places), x.values)
+	all := s.gather(shape.Product(places), s.keys(x.indices, places), x.values)
 	return s.reshape(all, slices.Clone(x.sizes)...)
 }
 
@@ -82,8 +82,7 @@ func (s *scope) as(t *tensor.Tensor, f form) *tensor.Tensor {
 	case f.layout == tensor.COO:
 		return s.tensor(s.withDense(s.coordinatesOf(t), f.dense))
 	case inBlocks(f.layout) && formOf(t).dense == f.dense:
-		x := s.coordinatesOf(t)
-		return s.compressed(s.gatherBlocks(x, f), t.Sizes(), f)
+		return s.from(s.coordinatesOf(t), f)
 	case inBlocks(f.layout):
 		return s.as(s.dense(t), f)
 	}
@@ -100,8 +99,13 @@ func (s *scope) withDense(x coordinates, dense int) coordinates {
 
 // from is the tensor of a form that has the entries of x.
 func (s *scope) from(x coordinates, f form) *tensor.Tensor {
-	if f.layout == tensor.COO {
+	switch {
+	case s.Err != nil:
+		return nil
+	case f.layout == tensor.COO:
 		return s.tensor(x)
+	case inBlocks(f.layout):
+		return s.compressed(s.gatherBlocks(x, f), x.sizes, f)
 	}
 	return s.compressed(x, x.sizes, f)
 }

@@ -89,6 +89,9 @@ func (s *scope) keys(indices *tensor.Tensor, sizes []int64) *tensor.Tensor {
 		s.failf("the sizes %v of the sparse dimensions have more places than a 64-bit integer counts", sizes)
 		return nil
 	}
+	if indices = s.inside(indices, sizes); s.Err != nil {
+		return nil
+	}
 	if len(sizes) == 0 {
 		return s.step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, indices, []int64{0}, false, indices.DType()) })
 	}
@@ -97,6 +100,21 @@ func (s *scope) keys(indices *tensor.Tensor, sizes []int64) *tensor.Tensor {
 		key = s.add(s.times(key, sizes[d]), s.at(indices, 0, int64(d)))
 	}
 	return key
+}
+
+// inside are indices as int64, which a program may have changed since they were checked.
+func (s *scope) inside(indices *tensor.Tensor, sizes []int64) *tensor.Tensor {
+	indices = s.wide(indices)
+	if s.Err != nil {
+		return nil
+	}
+	low, high := s.bounds(indices)
+	for d := range low {
+		if s.Err == nil && (low[d] < 0 || high[d] >= sizes[d]) {
+			s.failf("the indices of dimension %d go from %d to %d, beyond its size %d: they were changed after the tensor was made", d, low[d], high[d], sizes[d])
+		}
+	}
+	return indices
 }
 
 func nonzero(sizes []int64) []int64 {

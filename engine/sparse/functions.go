@@ -27,7 +27,7 @@ func SparseMask(c aten.Ctx, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err == nil {
 		f = formOf(mask)
 	}
-	return s.Give(s.from(s.inBlocks(x, f), f))
+	return s.Give(s.from(x, f))
 }
 
 // SparseSum adds up along dimensions.
@@ -77,7 +77,7 @@ func SparseSampledAddmm(c aten.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha
 		x.values = s.step(func() (*tensor.Tensor, error) { return c.Add(nil, kept, products, alpha) })
 	}
 	f := formOf(self)
-	return s.Give(s.from(s.inBlocks(x, f), f))
+	return s.Give(s.from(x, f))
 }
 
 // SparseSpdiags is a matrix with the rows of diagonals on the diagonals that offsets name: element j of a row lies in column j.
@@ -271,16 +271,9 @@ func indexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.T
 		case ops.IndexInt:
 			t = s.at(was, at, item.Start)
 		case ops.IndexSlice:
-			if item.Step != 1 && ops.Int(item.Step) != ops.NoInt {
-				s.failf("a step of %d is not for sparse tensors; index_select() takes positions, to_dense() converts", item.Step)
-				break
-			}
-			if s.Err == nil {
-				start, length := bounded(ops.Int(item.Start).Or(0), ops.Int(item.Stop).Or(was.Sizes()[at]), was.Sizes()[at])
-				if start != 0 || length != was.Sizes()[at] {
-					t = s.part(was, at, start, length)
-				}
-			}
+			t = s.step(func() (*tensor.Tensor, error) {
+				return slice(c, was, at, ops.Int(item.Start), ops.Int(item.Stop), ops.Int(item.Step).Or(1))
+			})
 			d++
 		case ops.IndexNewAxis:
 			t = s.unsqueeze(was, at)
@@ -311,18 +304,6 @@ func consumed(items []ops.IndexItem) (n int) {
 		}
 	}
 	return n
-}
-
-// bounded is a slice within a dimension.
-func bounded(start, stop, size int64) (from, length int64) {
-	clip := func(v int64) int64 {
-		if v < 0 {
-			v += size
-		}
-		return max(0, min(v, size))
-	}
-	from = clip(start)
-	return from, max(0, clip(stop)-from)
 }
 
 // copied gives self the entries of src, in its own layout.

@@ -80,7 +80,7 @@ func (s *scope) sparseProduct(a, b *tensor.Tensor) *tensor.Tensor {
 	if a.Layout() == tensor.COO && b.Layout() == tensor.COO {
 		f.layout = tensor.COO
 	}
-	left, right := s.wide(x.indices), s.wide(y.indices)
+	left, right := s.inside(x.indices, x.sizes), s.inside(y.indices, y.sizes)
 	from, to := s.matches(s.at(left, 0, 1), s.at(right, 0, 0))
 	made := coordinates{
 		indices: s.stack(s.take(s.at(left, 0, 0), 0, from), s.take(s.at(right, 0, 1), 0, to)),

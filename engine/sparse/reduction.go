@@ -174,7 +174,7 @@ func softmax(c aten.Ctx, op string, self *tensor.Tensor, dim int64, as dtype.DTy
 	if d >= x.sparse() {
 		v := x.values
 		x.values = s.step(func() (*tensor.Tensor, error) { return dense(c, nil, v, int64(d-x.sparse()+1), dtype.None) })
-		return s.Give(s.from(s.inBlocks(x, f), f))
+		return s.Give(s.from(x, f))
 	}
 	if x.values.DType().Category() != dtype.Floating {
 		s.failf("is of floats, but the tensor has dtype %v", x.values.DType())
@@ -196,5 +196,5 @@ func softmax(c aten.Ctx, op string, self *tensor.Tensor, dim int64, as dtype.DTy
 		total := s.take(sums, 0, of)
 		x.values = s.step(func() (*tensor.Tensor, error) { return c.Div(nil, powers, total, "") })
 	}
-	return s.Give(s.from(s.inBlocks(x, f), f))
+	return s.Give(s.from(x, f))
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -219,7 +220,32 @@ func narrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (*tensor.
 		of := s.reshape(s.Unary(s.c.Nonzero, within), -1)
 		y.indices, y.values = s.shifted(s.take(x.indices, 1, of), d, -start), s.take(x.values, 0, of)
 	}
-	return s.Give(s.from(s.inBlocks(y, f), f))
+	return s.Give(s.from(y, f))
+}
+
+// slice is the positions of a dimension from start to end.
+func slice(c aten.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (*tensor.Tensor, error) {
+	d, err := shape.WrapDim("slice", dim, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	if step != 1 {
+		return nil, status.Runtimef("slice: a step of %d is not for sparse tensors; index_select() takes positions, to_dense() converts", step)
+	}
+	from, length := bounded(start.Or(0), end.Or(self.Sizes()[d]), self.Sizes()[d])
+	return narrow(c, self, int64(d), from, length)
+}
+
+// bounded is a slice within a dimension.
+func bounded(start, stop, size int64) (from, length int64) {
+	clip := func(v int64) int64 {
+		if v < 0 {
+			v += size
+		}
+		return max(0, min(v, size))
+	}
+	from = clip(start)
+	return from, max(0, clip(stop)-from)
 }
 
 // shifted are indices with by added to row d.
@@ -280,7 +306,7 @@ func indexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.
 			y = s.coalesced(y)
 		}
 	}
-	return s.result(out, s.from(s.inBlocks(y, f), f))
+	return s.result(out, s.from(y, f))
 }
 
 // cat joins tensors along a dimension, in the form of the first.
@@ -335,7 +361,7 @@ func cat(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*ten
 		start += t.Sizes()[d]
 	}
 	made.indices, made.values = s.cat(1, indices...), s.cat(0, values...)
-	return s.result(out, s.from(s.inBlocks(made, f), f))
+	return s.result(out, s.from(made, f))
 }
 
 // stack joins tensors of the same sizes along a new dimension.
