@@ -245,6 +245,7 @@ var formulas = aten.Backend{
 	LinalgEigvals:                      recordLinalgEigvals,
 	LinalgSvd:                          recordLinalgSvd,
 	LinalgSvdvals:                      recordLinalgSvdvals,
+	Lobpcg:                             recordLobpcg,
 	LogicalAnd:                         recordLogicalAnd,
 	LogicalOr:                          recordLogicalOr,
 	LogicalXor:                         recordLogicalXor,
@@ -3714,6 +3715,31 @@ func recordLinalgSvdvals(c aten.Ctx, out, a *tensor.Tensor, driver string) (resu
 		return
 	}
 	return compose(c, "linalg.svdvals", out, a, func(s *steps, a *tensor.Tensor) *tensor.Tensor { return s.svdvalsOf(a) })
+}
+
+func recordLobpcg(c aten.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
+	r, err := begin(c, "lobpcg", "LobpcgBackward0", nil, a)
+	if err != nil {
+		return
+	}
+	a_ := r.save(a, r.wants(0))
+	b_ := r.save(b, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	eigenvaluesResult, eigenvectorsResult, err = r.c.Lobpcg(a, k, b, x, n, iK, niter, tol, largest, method)
+	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
+		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0, r.wants(0))
+		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1, r.wants(0))
+		if err = r.undo(eigenvaluesResult, eigenvectorsResult); err != nil {
+			return nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.lobpcgGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(a_), s.saved(b_), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
+		}
+	}
+	return
 }
 
 func recordLogicalAnd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {

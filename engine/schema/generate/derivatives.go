@@ -37,7 +37,7 @@ func generateDerivatives(out *output, ops []*schema.Operator, all []*function, i
 	var functions, table strings.Builder
 	for _, o := range ops {
 		f := byGo[o.GoName()]
-		if o.AliasOf != "" || f == nil || f.any || f.constant && len(f.written) == 0 || f.table == "recorded" || f.keys() == "" {
+		if o.AliasOf != "" || f == nil || f.any || f.constant && len(f.written) == 0 || f.table == "recorded" || f.table == "parted" || keysOf(f.params) == "" {
 			continue
 		}
 		k := &compiler{op: o, f: f, ops: byName, defaults: defaults, helpers: helpers, captured: map[string]string{}, flows: map[int]bool{}}
@@ -56,13 +56,7 @@ func generateDerivatives(out *output, ops []*schema.Operator, all []*function, i
 	}
 	text := "\n// formulas are the operators on tensors with gradients.\nvar formulas = aten.Backend{\n" + table.String() + "}\n" + functions.String()
 	out.write(autogradDir+"/gen_formulas.go", headerOf("autograd", text, imports))
-	var registered strings.Builder
-	for _, f := range all {
-		if f.table == "recorded" {
-			fmt.Fprintf(&registered, "\t\t%s: %s,\n", f.name, f.name)
-		}
-	}
-	out.write(autogradDir+"/gen_register.go", goBanner+"package autograd\n\nimport \""+module+"engine/aten\"\n\nfunc init() {\n\taten.Record(aten.Backend{\n"+registered.String()+"\t})\n}\n")
+	out.write(autogradDir+"/gen_register.go", registered(all, "autograd", "recorded", "Record"))
 	return nil
 }
 
