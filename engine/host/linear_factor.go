@@ -1,6 +1,7 @@
 package host
 
 import (
+	"math/cmplx"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/blas"
@@ -77,9 +78,9 @@ func (w *matrixWork) invert() {
 func (w *matrixWork) invertSmall() {
 	n, size := w.n, w.d.Size()
 	bytes := n * n * size
-	w.each(2*n*n*n, []int64{8 * n, bytes}, func(memory []unsafe.Pointer) worker {
+	w.each(2*n*n*n, []int64{8 * n, 16, bytes}, func(memory []unsafe.Pointer) worker {
 		factor := w.call("getrf", blas.Int(n), blas.Int(n), blas.At(nil), blas.Int(n), blas.At(memory[0]), blas.Int(0))
-		solve := w.call("getrs", blas.Letter('N'), blas.Int(n), blas.Int(n), blas.At(nil), blas.Int(n), blas.At(memory[0]), blas.At(memory[1]), blas.Int(n), blas.Int(0))
+		back := w.substitution(memory)
 		return func(i int64) {
 			a := w.address(w.A, i)
 			factor.Set(2, blas.At(a))
@@ -87,13 +88,12 @@ func (w *matrixWork) invertSmall() {
 			if w.say(i, factor.Info()); factor.Info() != 0 {
 				return
 			}
-			solution := unsafe.Slice((*byte)(memory[1]), bytes)
+			solution := unsafe.Slice((*byte)(memory[2]), bytes)
 			clear(solution)
 			for k := range n {
-				tensor.Put(unsafe.Add(memory[1], k*(n+1)*size), w.d, dtype.IntScalar(1))
+				tensor.Put(unsafe.Add(memory[2], k*(n+1)*size), w.d, dtype.IntScalar(1))
 			}
-			solve.Set(3, blas.At(a))
-			solve.Run()
+			back(blas.At(a), blas.At(memory[2]), n)
 			copy(unsafe.Slice((*byte)(a), bytes), solution)
 		}
 	})
@@ -106,9 +106,20 @@ func (w *matrixWork) factorCholesky() {
 		return func(i int64) {
 			factor.Set(2, w.of(w.A, i))
 			factor.Run()
-			w.say(i, factor.Info())
+			w.say(i, w.notPositive(i, factor.Info()))
 		}
 	})
+}
+
+// notPositive is the order of the first leading minor of a matrix that is not positive, of which OpenBLAS, that said info, does not see NaN.
+func (w *matrixWork) notPositive(i, info int64) int64 {
+	at, step := w.address(w.A, i), (w.n+1)*w.d.Size()
+	for k := range w.n {
+		if k+1 == info || cmplx.IsNaN(tensor.Get(unsafe.Add(at, k*step), w.d).Complex()) {
+			return k + 1
+		}
+	}
+	return 0
 }
 
 // householder calls a routine that has A, Values and then memory from a place of its arguments on.
