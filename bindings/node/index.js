@@ -12,7 +12,7 @@ const { scope } = require('./lib/scope.js');
 const { internal, ...gradients } = require('./lib/grad.js');
 const { version } = require('./package.json');
 
-const { install, accountedBytes, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
+const { install, Node, accountedBytes, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
 for (const name of internal) delete operators[name];
 
 module.exports = { ...operators, ...constants, ...files, ...random, ...gradients, tensor, asTensor, float, slice, scope, version };
