@@ -231,6 +231,29 @@ func Einsum(c aten.Ctx, text string, operands []*tensor.Tensor) (*tensor.Tensor,
 	return s.result(nil, s.spread(s.product(l, factors), l.kept))
 }
 
+// pairs lists the factors to multiply next, by number; a product has the next number.
+func pairs(l *layout, factors []factor) [][2]int {
+	p := &plan{sizes: make([]float64, l.total), uses: make([]int, l.total)}
+	for at := range l.total {
+		p.sizes[at] = 1
+		if at < l.kept {
+			p.uses[at]++
+		}
+	}
+	for _, f := range factors {
+		at := []int{}
+		for d, position := range f.at {
+			if n := f.t.Sizes()[d]; n != 1 {
+				at = append(at, position)
+				p.sizes[position] = float64(n)
+				p.uses[position]++
+			}
+		}
+		p.factors = append(p.factors, at)
+	}
+	return p.greedy()
+}
+
 // product multiplies factors, pair by pair, and sums on the way over the positions that the result lacks.
 func (s *scope) product(l *layout, factors []factor) factor {
 	uses := make([]int, l.total) // of every position, and 1 of those that the result has

@@ -47,29 +47,6 @@ type plan struct {
 	order   [][2]int
 }
 
-// pairs lists the factors to multiply next, by number; a product has the next number.
-func pairs(l *layout, factors []factor) [][2]int {
-	p := &plan{sizes: make([]float64, l.total), uses: make([]int, l.total)}
-	for at := range l.total {
-		p.sizes[at] = 1
-		if at < l.kept {
-			p.uses[at]++
-		}
-	}
-	for _, f := range factors {
-		at := []int{}
-		for d, position := range f.at {
-			if n := f.t.Sizes()[d]; n != 1 {
-				at = append(at, position)
-				p.sizes[position] = float64(n)
-				p.uses[position]++
-			}
-		}
-		p.factors = append(p.factors, at)
-	}
-	return p.greedy()
-}
-
 func (p *plan) greedy() [][2]int {
 	same := map[string]int{}
 	for i := 0; i < len(p.factors); i++ { // grows

@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/blas"
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -39,62 +38,6 @@ func (w *matrixWork) factorLU() {
 			factor.Run()
 			w.say(i, factor.Info())
 			w.givePivots(i, memory[0])
-		}
-	})
-}
-
-// smallInverse is the number of rows up to which solving with the identity beats LAPACK's inversion.
-const smallInverse = 32
-
-func (w *matrixWork) invert() {
-	if w.n <= smallInverse {
-		w.invertSmall()
-		return
-	}
-	n := blas.Int(w.n)
-	arguments := []blas.Argument{n, blas.At(nil), n, blas.At(nil), blas.At(nil), blas.Int(0), blas.Int(0)}
-	room := w.room("getri", arguments, 4)
-	w.each(2*w.n*w.n*w.n, []int64{8 * w.n, room}, func(memory []unsafe.Pointer) worker {
-		factor := w.call("getrf", n, n, blas.At(nil), n, blas.At(memory[0]), blas.Int(0))
-		invert := w.call("getri", arguments...)
-		invert.Set(3, blas.At(memory[0]))
-		invert.Set(4, blas.At(memory[1]))
-		invert.Set(5, blas.Int(room/w.d.Size()))
-		return func(i int64) {
-			factor.Set(2, w.of(w.A, i))
-			factor.Run()
-			info := factor.Info()
-			if info == 0 {
-				invert.Set(1, w.of(w.A, i))
-				invert.Run()
-				info = invert.Info()
-			}
-			w.say(i, info)
-		}
-	})
-}
-
-// invertSmall solves with the identity, beside the factors, and copies the solution over them.
-func (w *matrixWork) invertSmall() {
-	n, size := w.n, w.d.Size()
-	bytes := n * n * size
-	w.each(2*n*n*n, []int64{8 * n, 16, bytes}, func(memory []unsafe.Pointer) worker {
-		factor := w.call("getrf", blas.Int(n), blas.Int(n), blas.At(nil), blas.Int(n), blas.At(memory[0]), blas.Int(0))
-		back := w.substitution(memory)
-		return func(i int64) {
-			a := w.address(w.A, i)
-			factor.Set(2, blas.At(a))
-			factor.Run()
-			if w.say(i, factor.Info()); factor.Info() != 0 {
-				return
-			}
-			solution := unsafe.Slice((*byte)(memory[2]), bytes)
-			clear(solution)
-			for k := range n {
-				tensor.Put(unsafe.Add(memory[2], k*(n+1)*size), w.d, dtype.IntScalar(1))
-			}
-			back(blas.At(a), blas.At(memory[2]), n)
-			copy(unsafe.Slice((*byte)(a), bytes), solution)
 		}
 	})
 }

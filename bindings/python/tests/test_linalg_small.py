@@ -50,7 +50,7 @@ def test_square(dtype, n):
             torch.linalg.cholesky(s),
             torch.linalg.cholesky(s, upper=True),
             *torch.linalg.lu_factor(x),
-            torch.linalg.det(x / 8 if n > 16 else x),
+            torch.linalg.det(x) if n <= 16 else x,
             *torch.linalg.qr(x),
         ]
         if first is None:
