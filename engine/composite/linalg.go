@@ -63,7 +63,12 @@ func (s *scope) identity(d dtype.DType, dev device.Device, n int64) *tensor.Tens
 }
 
 // wideEnough is t in the dtype that it is computed in.
-func (s *scope) wideEnough(t *tensor.Tensor) *tensor.Tensor { return s.cast(t, t.DType().Compute()) }
+func (s *scope) wideEnough(t *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	return s.cast(t, t.DType().Compute())
+}
 
 func (s *scope) greater(a, b *tensor.Tensor) *tensor.Tensor { return s.Binary(s.c.Gt, a, b) }
 

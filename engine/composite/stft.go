@@ -72,7 +72,7 @@ func Stft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.
 		}
 		return c.FftR2c(frames, []int64{-1}, half, scale)
 	})
-	spectra = s.Step(func() (*tensor.Tensor, error) { return c.Transpose(nil, spectra, -2, -1) })
+	spectra = s.turned(spectra)
 	if returnComplex == ops.False {
 		spectra = s.view(c.ViewAsReal, spectra)
 	}
@@ -156,7 +156,7 @@ func Istft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops
 	}
 	s := within(c, op)
 	defer s.Close()
-	spectra := s.Step(func() (*tensor.Tensor, error) { return c.Transpose(nil, self, -2, -1) })
+	spectra := s.turned(self)
 	scale := 1 / float64(nFft)
 	if normalized {
 		scale = math.Sqrt(scale)
