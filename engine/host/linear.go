@@ -38,6 +38,8 @@ func linear(op string, l launch.Linear) error {
 	}
 	w.m, w.n = shape.Matrix(l.A.Sizes())
 	w.batch = shape.Product(shape.Batch(l.A.Sizes()))
-	tasks[l.Task](w)
+	if !w.small() {
+		tasks[l.Task](w)
+	}
 	return w.Err
 }

@@ -1,10 +1,10 @@
 package host
 
 import (
+	"math/cmplx"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/blas"
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -42,63 +42,6 @@ func (w *matrixWork) factorLU() {
 	})
 }
 
-// smallInverse is the number of rows up to which solving with the identity beats LAPACK's inversion.
-const smallInverse = 32
-
-func (w *matrixWork) invert() {
-	if w.n <= smallInverse {
-		w.invertSmall()
-		return
-	}
-	n := blas.Int(w.n)
-	arguments := []blas.Argument{n, blas.At(nil), n, blas.At(nil), blas.At(nil), blas.Int(0), blas.Int(0)}
-	room := w.room("getri", arguments, 4)
-	w.each(2*w.n*w.n*w.n, []int64{8 * w.n, room}, func(memory []unsafe.Pointer) worker {
-		factor := w.call("getrf", n, n, blas.At(nil), n, blas.At(memory[0]), blas.Int(0))
-		invert := w.call("getri", arguments...)
-		invert.Set(3, blas.At(memory[0]))
-		invert.Set(4, blas.At(memory[1]))
-		invert.Set(5, blas.Int(room/w.d.Size()))
-		return func(i int64) {
-			factor.Set(2, w.of(w.A, i))
-			factor.Run()
-			info := factor.Info()
-			if info == 0 {
-				invert.Set(1, w.of(w.A, i))
-				invert.Run()
-				info = invert.Info()
-			}
-			w.say(i, info)
-		}
-	})
-}
-
-// invertSmall solves with the identity, beside the factors, and copies the solution over them.
-func (w *matrixWork) invertSmall() {
-	n, size := w.n, w.d.Size()
-	bytes := n * n * size
-	w.each(2*n*n*n, []int64{8 * n, bytes}, func(memory []unsafe.Pointer) worker {
-		factor := w.call("getrf", blas.Int(n), blas.Int(n), blas.At(nil), blas.Int(n), blas.At(memory[0]), blas.Int(0))
-		solve := w.call("getrs", blas.Letter('N'), blas.Int(n), blas.Int(n), blas.At(nil), blas.Int(n), blas.At(memory[0]), blas.At(memory[1]), blas.Int(n), blas.Int(0))
-		return func(i int64) {
-			a := w.address(w.A, i)
-			factor.Set(2, blas.At(a))
-			factor.Run()
-			if w.say(i, factor.Info()); factor.Info() != 0 {
-				return
-			}
-			solution := unsafe.Slice((*byte)(memory[1]), bytes)
-			clear(solution)
-			for k := range n {
-				tensor.Put(unsafe.Add(memory[1], k*(n+1)*size), w.d, dtype.IntScalar(1))
-			}
-			solve.Set(3, blas.At(a))
-			solve.Run()
-			copy(unsafe.Slice((*byte)(a), bytes), solution)
-		}
-	})
-}
-
 func (w *matrixWork) factorCholesky() {
 	n := blas.Int(w.n)
 	w.each(w.n*w.n*w.n/3, nil, func([]unsafe.Pointer) worker {
@@ -106,9 +49,20 @@ func (w *matrixWork) factorCholesky() {
 		return func(i int64) {
 			factor.Set(2, w.of(w.A, i))
 			factor.Run()
-			w.say(i, factor.Info())
+			w.say(i, w.notPositive(i, factor.Info()))
 		}
 	})
+}
+
+// notPositive is the order of the first leading minor of a matrix that is not positive, of which OpenBLAS, that said info, does not see NaN.
+func (w *matrixWork) notPositive(i, info int64) int64 {
+	at, step := w.address(w.A, i), (w.n+1)*w.d.Size()
+	for k := range w.n {
+		if k+1 == info || cmplx.IsNaN(tensor.Get(unsafe.Add(at, k*step), w.d).Complex()) {
+			return k + 1
+		}
+	}
+	return 0
 }
 
 // householder calls a routine that has A, Values and then memory from a place of its arguments on.

@@ -10,26 +10,104 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
+// solve factors, unless that is done, and solves with the factors for some columns at a time, which threads share. How many these are
+// does not depend on the threads, since results may.
 func (w *matrixWork) solve() {
+	if !w.Factored {
+		w.factorLU()
+	}
+	const most = 128
 	_, right := shape.Matrix(w.B.Sizes())
+	parts := (right + most - 1) / most
+	columnBytes := w.n * w.d.Size()
+	w.inParts(parts, w.n*w.n*2*min(right, most), []int64{8 * w.n, 16}, func(memory []unsafe.Pointer) worker {
+		back := w.substitution(memory)
+		return func(k int64) {
+			i, first := k/parts, k%parts*most
+			if w.failed(i) {
+				return
+			}
+			w.takePivots(i, memory[0])
+			back(w.of(w.A, i), blas.At(unsafe.Add(w.address(w.B, i), first*columnBytes)), min(right-first, most))
+		}
+	})
+}
+
+// substitution solves with the factors in A, by products of triangles: LAPACK's routine for all of it takes several times as long.
+// memory has room for pivots, which are to be there when it is called, and for a number.
+func (w *matrixWork) substitution(memory []unsafe.Pointer) func(a, b blas.Argument, columns int64) {
+	tensor.Put(memory[1], w.d, dtype.IntScalar(1))
 	n := blas.Int(w.n)
-	w.each(w.n*w.n*(w.n+2*right), []int64{8 * w.n}, func(memory []unsafe.Pointer) worker {
+	exchange := w.call("laswp", blas.Int(0), blas.At(nil), n, blas.Int(1), n, blas.At(memory[0]), blas.Int(1))
+	triangle := func(upper bool, diagonal byte) *blas.Call {
+		return w.call("trsm", blas.Letter('L'), uplo(upper), blas.Letter('N'), blas.Letter(diagonal), n, blas.Int(0), blas.At(memory[1]), blas.At(nil), n, blas.At(nil), n)
+	}
+	lower, upper := triangle(false, 'U'), triangle(true, 'N')
+	return func(a, b blas.Argument, columns int64) {
+		exchange.Set(0, blas.Int(columns))
+		exchange.Set(1, b)
+		exchange.Run()
+		for _, c := range []*blas.Call{lower, upper} {
+			c.Set(5, blas.Int(columns))
+			c.Set(7, a)
+			c.Set(9, b)
+			c.Run()
+		}
+	}
+}
+
+// smallInverse is the number of rows up to which solving with the identity beats LAPACK's inversion.
+const smallInverse = 32
+
+func (w *matrixWork) invert() {
+	if w.n <= smallInverse {
+		w.invertSmall()
+		return
+	}
+	n := blas.Int(w.n)
+	arguments := []blas.Argument{n, blas.At(nil), n, blas.At(nil), blas.At(nil), blas.Int(0), blas.Int(0)}
+	room := w.room("getri", arguments, 4)
+	w.each(2*w.n*w.n*w.n, []int64{8 * w.n, room}, func(memory []unsafe.Pointer) worker {
 		factor := w.call("getrf", n, n, blas.At(nil), n, blas.At(memory[0]), blas.Int(0))
-		solve := w.call("getrs", w.turned(), n, blas.Int(right), blas.At(nil), n, blas.At(memory[0]), blas.At(nil), n, blas.Int(0))
+		invert := w.call("getri", arguments...)
+		invert.Set(3, blas.At(memory[0]))
+		invert.Set(4, blas.At(memory[1]))
+		invert.Set(5, blas.Int(room/w.d.Size()))
 		return func(i int64) {
-			a := w.of(w.A, i)
-			if w.Factored {
-				w.takePivots(i, memory[0])
-			} else {
-				factor.Set(2, a)
-				factor.Run()
-				w.say(i, factor.Info())
+			factor.Set(2, w.of(w.A, i))
+			factor.Run()
+			info := factor.Info()
+			if info == 0 {
+				invert.Set(1, w.of(w.A, i))
+				invert.Run()
+				info = invert.Info()
 			}
-			if w.Factored || factor.Info() == 0 {
-				solve.Set(3, a)
-				solve.Set(6, w.of(w.B, i))
-				solve.Run()
+			w.say(i, info)
+		}
+	})
+}
+
+// invertSmall solves with the identity, beside the factors, and copies the solution over them.
+func (w *matrixWork) invertSmall() {
+	n, size := w.n, w.d.Size()
+	bytes := n * n * size
+	w.each(2*n*n*n, []int64{8 * n, 16, bytes}, func(memory []unsafe.Pointer) worker {
+		factor := w.call("getrf", blas.Int(n), blas.Int(n), blas.At(nil), blas.Int(n), blas.At(memory[0]), blas.Int(0))
+		back := w.substitution(memory)
+		return func(i int64) {
+			a := w.address(w.A, i)
+			factor.Set(2, blas.At(a))
+			factor.Run()
+			if w.say(i, factor.Info()); factor.Info() != 0 {
+				return
 			}
+			solution := unsafe.Slice((*byte)(memory[2]), bytes)
+			clear(solution)
+			for k := range n {
+				tensor.Put(unsafe.Add(memory[2], k*(n+1)*size), w.d, dtype.IntScalar(1))
+			}
+			back(blas.At(a), blas.At(memory[2]), n)
+			copy(unsafe.Slice((*byte)(a), bytes), solution)
 		}
 	})
 }

@@ -26,7 +26,12 @@ type worker func(i int64)
 // each does the task on every matrix. A worker is made for each thread, out of memory of its own: pieces of so many bytes each. Nothing
 // is written before there is enough for all. work is the number of operations for one matrix.
 func (w *matrixWork) each(work int64, bytes []int64, made func(memory []unsafe.Pointer) worker) {
-	workers := make(chan worker, min(int64(parallel.Threads()), w.batch))
+	w.inParts(1, work, bytes, made)
+}
+
+// inParts is each for tasks with so many parts for every matrix.
+func (w *matrixWork) inParts(parts, work int64, bytes []int64, made func(memory []unsafe.Pointer) worker) {
+	workers := make(chan worker, min(int64(parallel.Threads()), w.batch*parts))
 	for range cap(workers) {
 		memory := make([]unsafe.Pointer, len(bytes))
 		for i, n := range bytes {
@@ -39,7 +44,7 @@ func (w *matrixWork) each(work int64, bytes []int64, made func(memory []unsafe.P
 		}
 		workers <- made(memory)
 	}
-	parallel.For(w.batch, max(Grain/max(work, 1), 1), func(begin, end int64) {
+	parallel.For(w.batch*parts, max(Grain/max(work, 1), 1), func(begin, end int64) {
 		do := <-workers
 		defer func() { workers <- do }()
 		for i := begin; i < end; i++ {
@@ -70,6 +75,11 @@ func (w *matrixWork) say(i, info int64) {
 	if w.Info != nil {
 		*(*int32)(unsafe.Add(w.Info.Data(), 4*i)) = int32(info)
 	}
+}
+
+// failed tells whether something was noted about matrix i.
+func (w *matrixWork) failed(i int64) bool {
+	return w.Info != nil && *(*int32)(unsafe.Add(w.Info.Data(), 4*i)) != 0
 }
 
 // rooms asks a routine how many bytes it wants: calls it with lengths of -1 behind the arrays at these places of its arguments,
