@@ -16,7 +16,7 @@ export LIBTENSOR_OPENBLAS ?= $(CURDIR)/$(OPENBLAS)
 # first: go keeps the headers of the exports, without which it compiles a package anew, only when it builds a shared library.
 export GOFLAGS ?= -trimpath -buildmode=pie
 
-.PHONY: help demo digits fits test test-go test-c test-python test-node test-docs test-digits fits test-install laws soak sanitize bench lint generate install clean tools setup lib
+.PHONY: help demo digits fits test test-go test-c test-python test-node test-docs test-digits test-install laws soak sanitize bench lint generate install clean tools setup lib
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
