@@ -16,7 +16,7 @@ export LIBTENSOR_OPENBLAS ?= $(CURDIR)/$(OPENBLAS)
 # first: go keeps the headers of the exports, without which it compiles a package anew, only when it builds a shared library.
 export GOFLAGS ?= -trimpath -buildmode=pie
 
-.PHONY: help demo digits test test-go test-c test-python test-node test-docs test-digits test-install laws soak sanitize bench lint generate install clean tools setup lib
+.PHONY: help demo digits fits test test-go test-c test-python test-node test-docs test-digits test-install laws soak sanitize bench lint generate install clean tools setup lib
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -83,6 +83,10 @@ bindings/node/node_modules/.package-lock.json: bindings/node/package-lock.json
 
 generate: ## Write all generated files from the operator entries and the kernel sources
 	@go run ./engine/schema/generate
+
+fits: $(VENV)/ready ## Write the tables of special functions anew, engine/kernel/src/gen_fits.h (needs mpmath, which it installs; minutes)
+	@$(PYTHON) -m pip install -q mpmath
+	@$(PYTHON) engine/kernel/accuracy/fits.py
 
 install: $(LIB) ## Install header, library, CMake package and pkg-config file below PREFIX
 	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/lib/cmake/tensor

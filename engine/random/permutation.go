@@ -7,8 +7,8 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// Permutation is a permutation of 0 ... N-1, of an integer or floating-point dtype. A dtype that does not hold N exactly is a Runtime
-// error.
+// Permutation is a permutation of 0 ... N-1, of an integer or floating-point dtype. A dtype that does not hold N-1 and all below is a
+// Runtime error.
 type Permutation struct{ N int64 }
 
 // Check implements Distribution.
@@ -18,9 +18,9 @@ func (p Permutation) Check(d, _ dtype.DType) error {
 	}
 	_, most := dtype.IntRange(d)
 	if d.IsFloatingPoint() {
-		most = 1<<digits(d) + 1
+		most = 1 << digits(d)
 	}
-	if p.N > most {
+	if p.N-1 > most {
 		return status.Runtimef("randperm: n=%d is too large for %s, which holds integers up to %d", p.N, d, most)
 	}
 	return nil

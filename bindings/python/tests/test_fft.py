@@ -78,6 +78,58 @@ def test_results_lie_in_memory_as_pytorchs_do():
     assert torch.fft.fft(x.to("meta"), dim=0).stride() == (1, 35, 5)
 
 
+ALL = ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"]
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("n", [1, 2, 3, 16, 67, 131, 300])
+def test_lengths_cut_off_and_fill_up(kind, n):
+    transform = getattr(torch.fft, kind)
+    x = numbers(3, 131, dtype=torch.float64 if kind in ("rfft", "ihfft") else torch.complex128)
+    taken = n // 2 + 1 if kind in ("irfft", "hfft") else n
+    padded = torch.zeros(3, taken, dtype=x.dtype)
+    padded[:, : min(taken, 131)] = x[:, :taken]
+    want = transform(padded, n=n) if kind in ("irfft", "hfft") else transform(padded)
+    assert torch.equal(transform(x, n=n), want)
+    assert torch.equal(transform(x.t(), n=n, dim=0), want.t())
+    with pytest.raises(RuntimeError, match=r"Invalid number of data points \(0\)"):
+        transform(x, n=0)
+    with pytest.raises(RuntimeError, match="Invalid number of data points"):
+        transform(x[:, :0])
+    assert transform(x[:0], n=n).shape == (0, want.shape[1])
+
+
+@pytest.mark.parametrize("kind", ["fft2", "ifftn", "rfft2", "irfftn", "hfft2", "ihfftn"])
+@pytest.mark.parametrize("dim", [(0, 1), (2, 0), (1,)])
+def test_operands_and_outputs_lie_anywhere(kind, dim):
+    transform = getattr(torch.fft, kind)
+    x = numbers(6, 17, 8, dtype=torch.float32 if kind in ("rfft2", "ihfftn") else torch.complex64)
+    want = transform(x, dim=dim)
+    room = torch.zeros(7, 17, 24, dtype=x.dtype)
+    room[1:, :, ::3] = x
+    for view in (room[1:, :, ::3], x.permute(2, 0, 1).contiguous().permute(1, 2, 0), x.conj().conj()):
+        assert torch.allclose(transform(view, dim=dim), want, rtol=1e-5, atol=1e-5)
+    wide = torch.full((want.shape[2], 2 * want.shape[1], want.shape[0]), 7, dtype=want.dtype)
+    out = wide[:, 1::2].permute(2, 1, 0)
+    assert transform(x, dim=dim, out=out) is out and torch.equal(out, want)
+    assert (wide[:, ::2] == 7).all()
+    grown = torch.empty(0, dtype=torch.complex128 if want.is_complex() else torch.float64)
+    assert torch.equal(transform(x, dim=dim, out=grown), want.to(grown.dtype))
+    one = x[:1].expand(6, 17, 8)
+    assert torch.allclose(transform(one, dim=dim), transform(one.contiguous(), dim=dim), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("n", [1_000_003, 1_299_709, 2 * 499_979])
+def test_large_primes(n):
+    x = torch.zeros(n, dtype=torch.complex128)
+    x[5] = 1
+    k = torch.tensor([0, 1, n // 3, n // 2, n - 1])
+    angles = -2 * math.pi * ((5 * k) % n).double() / n
+    got = torch.fft.fft(x)[k]
+    assert torch.allclose(got, torch.complex(angles.cos(), angles.sin()), rtol=0, atol=1e-13)
+    assert (torch.fft.ifft(torch.fft.fft(x)) - x).abs().max() < 1e-14
+
+
 def test_norms_sizes_and_dims():
     x = torch.tensor([1.0, 2, 3, 4])
     assert torch.fft.fft(x, norm="forward")[0] == 2.5 and torch.fft.fft(x, norm="ortho")[0] == 5

@@ -159,6 +159,14 @@ def test_states_that_are_set_meanwhile_leave_whole_draws(engine):
     assert not wrong
 
 
+@pytest.mark.parametrize(("name", "most"), [("uint8", 256), ("int8", 128), ("int16", 32768), ("float16", 2049), ("bfloat16", 257)])
+def test_permutations_reach_the_largest_number_of_a_dtype(name, most):
+    dtype = getattr(torch, name)
+    assert torch.randperm(most, dtype=dtype).long().sort().values.tolist() == list(range(most))
+    with pytest.raises(RuntimeError, match=f"n={most + 1} is too large for {name}, which holds integers up to {most - 1}"):
+        torch.randperm(most + 1, dtype=dtype)
+
+
 def test_forks_restore_the_default_generator():
     torch.manual_seed(3)
     want = torch.rand(2)

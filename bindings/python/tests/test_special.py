@@ -86,12 +86,31 @@ VALUES = {
         (1e300, -8.178819121159085e-301),
     ],
     "airy_ai": [
+        (-9.22337203685478e18, -1.0232187621578543e-05),
+        (-1e15, -7.183314472912152e-05),
+        (-1e12, -0.00042921836070697696),
+        (-34359738368.0, -0.000420727833090615),
         (-2.338107410459767, 2.743319340666283e-17),
         (-50.0, -0.1618814236123209),
         (0.5, 0.23169360648083348),
         (9.9, 1.5181958141049102e-10),
         (10.0, 1.1047532552898686e-10),
         (100.0, 2.6344821520881846e-291),
+    ],
+    "gammaln": [
+        (1e-300, 690.7755278982137),
+        (0.716591590850088, 0.24101037643471976),
+        (1.0000000000009095, -5.249745890076018e-13),
+        (1.5, -0.12078223763524522),
+        (1.9999999999999716, -1.2016253523894931e-14),
+        (9.99, 12.779315214350193),
+        (10.63, 14.240856023076157),
+        (1e300, 6.897755278982137e302),
+        (-1e-200, 460.51701859880916),
+        (-0.5, 1.2655121234846454),
+        (-10.3, -14.457515440024208),
+        (-13.999999999941883, -1.622659434617541),
+        (-100000.25, -1051300.6088285744),
     ],
 }
 
@@ -118,6 +137,7 @@ LIMITS = {
     "scaled_modified_bessel_k1": "0.0 nan inf nan",
     "spherical_bessel_j0": "0.0 0.0 1.0 nan",
     "airy_ai": "0.0 0.0 0.3550280538878172 nan",
+    "gammaln": "inf inf inf nan",
 }
 
 
@@ -145,6 +165,19 @@ def test_limits(name):
     assert function(torch.tensor([1, 0])).dtype == function(torch.tensor([True])).dtype == torch.float32
     with pytest.raises((RuntimeError, NotImplementedError), match="complex64"):
         function(torch.tensor([1j]))
+
+
+def test_logarithms_of_gamma_at_poles_and_ends():
+    ends = torch.tensor([-1.0, -2.0, -(2.0**60), -0.0, 1.0, 2.0, 2.5e305, 2.6e305, 1e308], dtype=torch.float64)
+    assert torch.lgamma(ends).tolist() == [math.inf] * 4 + [0, 0, 1.7555118602376452e308, math.inf, math.inf]
+    lanes = torch.tensor([3.0, -1.5, math.nan, 0.25, -3.0, 1e-310, 20.0, -1e17] * 5, dtype=torch.float64)
+    alone = torch.cat([torch.lgamma(x) for x in lanes.split(1)])
+    assert str(torch.lgamma(lanes).tolist()) == str(alone.tolist())
+
+
+def test_the_phase_of_airy_is_not_made_up():
+    x = torch.tensor([-(2.0**64), -(2.0**65), -1e300], dtype=torch.float64)
+    assert str(torch.special.airy_ai(x).tolist()[1:]) == "[nan, nan]" and abs(torch.special.airy_ai(x)[0]) < 1e-5
 
 
 def test_ndtri_inverts_ndtr():
