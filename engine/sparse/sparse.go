@@ -154,11 +154,6 @@ func (s *scope) sum(t *tensor.Tensor, dims ...int64) *tensor.Tensor {
 	return s.step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, t, dims, false, dtype.None) })
 }
 
-// repeat repeats each entry of a vector as often as the other says.
-func (s *scope) repeat(t, times *tensor.Tensor) *tensor.Tensor {
-	return s.take(t, 0, s.step(func() (*tensor.Tensor, error) { return s.c.RepeatInterleave(times, ops.NoInt) }))
-}
-
 // quotient and remainder are of integers that are not negative.
 func (s *scope) quotient(t *tensor.Tensor, by int64) *tensor.Tensor {
 	if by == 1 {
@@ -182,7 +177,7 @@ func (s *scope) sorted(t *tensor.Tensor) (inOrder, places *tensor.Tensor) {
 	return inOrder, places
 }
 
-// values are the elements of a vector of integers, each as the other steps left it; unknown on meta.
+// integer is the only element of t; unknown on meta, and after an error.
 func (s *scope) integer(t *tensor.Tensor) (v int64, known bool) {
 	if s.Err != nil || !launch.Known(t) {
 		return 0, false
