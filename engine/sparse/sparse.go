@@ -109,13 +109,17 @@ func (s *scope) take(t *tensor.Tensor, dim int64, index *tensor.Tensor) *tensor.
 	return s.step(func() (*tensor.Tensor, error) { return s.c.IndexSelect(nil, t, dim, index) })
 }
 
-// gather adds the entries of source up in n places, where index says.
+// gather adds the entries of source up in n places, where index says: those of 16-bit floats in wider ones.
 func (s *scope) gather(n int64, index, source *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
+	d := source.DType()
+	if source = s.cast(source, d.Compute()); s.Err != nil {
+		return nil
+	}
 	to := s.zeros(source, append([]int64{n}, source.Sizes()[1:]...)...)
-	return s.step(func() (*tensor.Tensor, error) { return s.c.IndexAdd(nil, to, 0, index, source, dtype.IntScalar(1)) })
+	return s.cast(s.step(func() (*tensor.Tensor, error) { return s.c.IndexAdd(nil, to, 0, index, source, dtype.IntScalar(1)) }), d)
 }
 
 func (s *scope) reshape(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
