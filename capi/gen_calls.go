@@ -1298,6 +1298,18 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // linalg.svdvals
 	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.SvdLowrank(f.tensor(0), f.intOptional(1), f.intOptional(2), f.tensorOptional(3))
+		return f.setTensors(err, r0, r1, r2)
+	}, // svd_lowrank
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.PcaLowrank(f.tensor(0), f.intOptional(1), f.bool(2), f.int(3))
+		return f.setTensors(err, r0, r1, r2)
+	}, // pca_lowrank
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.Lobpcg(f.tensor(0), f.intOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.intOptional(4), f.tensorOptional(5), f.intOptional(6), f.floatOptional(7), f.boolOptional(8), f.strOptional(9))
+		return f.setTensors(err, r0, r1)
+	}, // lobpcg
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.LogicalAnd(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // logical_and
@@ -1571,7 +1583,7 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { return c.ManualSeed(f.int(0)) },                                   // manual_seed
 	func(c aten.Ctx, f frame) error { r0, err := c.DefaultGenerator(); return f.setGenerator(err, r0) }, // default_generator
 	func(c aten.Ctx, f frame) error {
-		r0, err := c.GeneratorNew(f.device(0))
+		r0, err := c.GeneratorNew(f.device(0), f.str(1))
 		return f.setGenerator(err, r0)
 	}, // generator_new
 	func(c aten.Ctx, f frame) error { return c.GeneratorManualSeed(f.generator(0), f.int(1)) },               // generator_manual_seed
@@ -1580,6 +1592,19 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.GeneratorInitialSeed(f.generator(0))
 		return f.setInt(err, r0)
 	}, // generator_initial_seed
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.GeneratorEngine(f.generator(0))
+		return f.setStr(err, r0)
+	}, // generator_engine
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.GeneratorClone(f.generator(0))
+		return f.setGenerator(err, r0)
+	}, // generator_clone
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.GeneratorGetOffset(f.generator(0))
+		return f.setInt(err, r0)
+	}, // generator_get_offset
+	func(c aten.Ctx, f frame) error { return c.GeneratorSetOffset(f.generator(0), f.int(1)) }, // generator_set_offset
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.GeneratorGetState(f.generator(0))
 		return f.setTensors(err, r0)

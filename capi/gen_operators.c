@@ -1710,6 +1710,12 @@ static intptr_t packed_ge_out(lt_value *a) { return tensor_ge_out(a[0].pointer, 
 
 static intptr_t packed_ge_scalar_out(lt_value *a) { return tensor_ge_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
 
+static intptr_t packed_generator_clone(lt_value *a) { return tensor_generator_clone(a[0].pointer, (tensor_generator_t **)&a[0].pointer); }
+
+static intptr_t packed_generator_engine(lt_value *a) { return tensor_generator_engine(a[0].pointer, (char **)&a[0].text); }
+
+static intptr_t packed_generator_get_offset(lt_value *a) { return tensor_generator_get_offset(a[0].pointer, (int64_t *)&a[0].i); }
+
 static intptr_t packed_generator_get_state(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_generator_get_state(a[0].pointer, &made);
@@ -1720,9 +1726,11 @@ static intptr_t packed_generator_initial_seed(lt_value *a) { return tensor_gener
 
 static intptr_t packed_generator_manual_seed(lt_value *a) { return tensor_generator_manual_seed(a[0].pointer, a[1].i); }
 
-static intptr_t packed_generator_new(lt_value *a) { return tensor_generator_new(a[0].device, (tensor_generator_t **)&a[0].pointer); }
+static intptr_t packed_generator_new(lt_value *a) { return tensor_generator_new(a[0].device, a[1].text, (tensor_generator_t **)&a[0].pointer); }
 
 static intptr_t packed_generator_seed(lt_value *a) { return tensor_generator_seed(a[0].pointer, (int64_t *)&a[0].i); }
+
+static intptr_t packed_generator_set_offset(lt_value *a) { return tensor_generator_set_offset(a[0].pointer, a[1].i); }
 
 static intptr_t packed_generator_set_state(lt_value *a) { return tensor_generator_set_state(a[0].pointer, a[1].pointer); }
 
@@ -2739,6 +2747,8 @@ static intptr_t packed_load_bytes(lt_value *a) { return tensor_load_bytes(a[0].p
 
 static intptr_t packed_load_dict(lt_value *a) { return tensor_load_dict(a[0].text, a[1].text, a[2].i, (char ***)&a[0].list.data, &a[0].list.length, (tensor_t ***)&a[1].list.data, &a[1].list.length); }
 
+static intptr_t packed_lobpcg(lt_value *a) { return tensor_lobpcg(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].i, a[5].pointer, a[6].i, a[7].pointer, a[8].i, a[9].text, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 static intptr_t packed_log(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_log(a[0].pointer, &made);
@@ -3542,6 +3552,8 @@ static intptr_t packed_outer_out(lt_value *a) { return tensor_outer_out(a[0].poi
 static intptr_t packed_output_nr(lt_value *a) { return tensor_output_nr(a[0].pointer, (int64_t *)&a[0].i); }
 
 static intptr_t packed_parse_device(lt_value *a) { return tensor_parse_device(a[0].text, (tensor_device *)&a[0].device); }
+
+static intptr_t packed_pca_lowrank(lt_value *a) { return tensor_pca_lowrank(a[0].pointer, a[1].i, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
 
 static intptr_t packed_permute(lt_value *a) {
   tensor_t *made;
@@ -5163,6 +5175,8 @@ static intptr_t packed_svd(lt_value *a) { return tensor_svd(a[0].pointer, a[1].i
 
 static intptr_t packed_svd_out(lt_value *a) { return tensor_svd_out(a[0].pointer, a[1].i, a[2].i, a[3].pointer, a[4].pointer, a[5].pointer); }
 
+static intptr_t packed_svd_lowrank(lt_value *a) { return tensor_svd_lowrank(a[0].pointer, a[1].i, a[2].i, a[3].pointer, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+
 static intptr_t packed_swapaxes(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_swapaxes(a[0].pointer, a[1].i, a[2].i, &made);
@@ -6764,6 +6778,18 @@ static const lt_parameter of_ge[] = {
     {"other", 'O', 0, {0}},
 };
 
+static const lt_parameter of_generator_clone[] = {
+    {"input", 'G', 0, {0}},
+};
+
+static const lt_parameter of_generator_engine[] = {
+    {"input", 'G', 0, {0}},
+};
+
+static const lt_parameter of_generator_get_offset[] = {
+    {"input", 'G', 0, {0}},
+};
+
 static const lt_parameter of_generator_get_state[] = {
     {"input", 'G', 0, {0}},
 };
@@ -6779,10 +6805,16 @@ static const lt_parameter of_generator_manual_seed[] = {
 
 static const lt_parameter of_generator_new[] = {
     {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"engine", 'U', LT_BY_NAME | LT_DEFAULT, {.text = "mt19937"}},
 };
 
 static const lt_parameter of_generator_seed[] = {
     {"input", 'G', 0, {0}},
+};
+
+static const lt_parameter of_generator_set_offset[] = {
+    {"input", 'G', 0, {0}},
+    {"offset", 'I', 0, {0}},
 };
 
 static const lt_parameter of_generator_set_state[] = {
@@ -7562,6 +7594,19 @@ static const lt_parameter of_load_dict[] = {
     {"mmap", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
 };
 
+static const lt_parameter of_lobpcg[] = {
+    {"A", 'T', 0, {0}},
+    {"k", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"B", 't', LT_DEFAULT, {0}},
+    {"X", 't', LT_DEFAULT, {0}},
+    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"iK", 't', LT_DEFAULT, {0}},
+    {"niter", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"tol", 'f', LT_DEFAULT, {0}},
+    {"largest", 'b', LT_DEFAULT, {.i = -1}},
+    {"method", 'u', LT_DEFAULT, {0}},
+};
+
 static const lt_parameter of_log[] = {
     {"input", 'T', 0, {0}},
 };
@@ -8192,6 +8237,13 @@ static const lt_parameter of_output_nr[] = {
 
 static const lt_parameter of_parse_device[] = {
     {"text", 'U', 0, {0}},
+};
+
+static const lt_parameter of_pca_lowrank[] = {
+    {"A", 'T', 0, {0}},
+    {"q", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"center", 'B', LT_DEFAULT, {.i = true}},
+    {"niter", 'I', LT_DEFAULT, {.i = 2}},
 };
 
 static const lt_parameter of_permute[] = {
@@ -9517,6 +9569,13 @@ static const lt_parameter of_svd[] = {
     {"compute_uv", 'B', LT_DEFAULT, {.i = true}},
 };
 
+static const lt_parameter of_svd_lowrank[] = {
+    {"A", 'T', 0, {0}},
+    {"q", 'i', LT_DEFAULT, {.i = 6}},
+    {"niter", 'i', LT_DEFAULT, {.i = 2}},
+    {"M", 't', LT_DEFAULT, {0}},
+};
+
 static const lt_parameter of_swapaxes[] = {
     {"input", 'T', 0, {0}},
     {"axis0", 'I', 0, {0}},
@@ -10151,11 +10210,15 @@ lt_operator lt_operators[] = {
     {"gather", {{packed_gather, NULL}, {NULL, NULL}, {packed_gather_out, NULL}}, of_gather, 4, "T", "(Tensor input, int dim, Tensor index, *, bool sparse_grad=False)", -1, 0},
     {"gcd", {{packed_gcd, NULL}, {packed_gcd_, NULL}, {packed_gcd_out, NULL}}, of_gcd, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"ge", {{packed_ge, packed_ge_scalar}, {packed_ge_, packed_ge_scalar_}, {packed_ge_out, packed_ge_scalar_out}}, of_ge, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
+    {"generator_clone", {{packed_generator_clone, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_clone, 1, "G", "(Generator input)", -1, 0},
+    {"generator_engine", {{packed_generator_engine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_engine, 1, "U", "(Generator input)", -1, 0},
+    {"generator_get_offset", {{packed_generator_get_offset, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_get_offset, 1, "I", "(Generator input)", -1, 0},
     {"generator_get_state", {{packed_generator_get_state, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_get_state, 1, "T", "(Generator input)", -1, 0},
     {"generator_initial_seed", {{packed_generator_initial_seed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_initial_seed, 1, "I", "(Generator input)", -1, 0},
     {"generator_manual_seed", {{packed_generator_manual_seed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_manual_seed, 2, "", "(Generator input, int seed)", -1, 0},
-    {"generator_new", {{packed_generator_new, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_new, 1, "G", "(*, device device=None)", -1, 0},
+    {"generator_new", {{packed_generator_new, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_new, 2, "G", "(*, device device=None, str engine=\"mt19937\")", -1, 0},
     {"generator_seed", {{packed_generator_seed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_seed, 1, "I", "(Generator input)", -1, 0},
+    {"generator_set_offset", {{packed_generator_set_offset, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_set_offset, 2, "", "(Generator input, int offset)", -1, 0},
     {"generator_set_state", {{packed_generator_set_state, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_set_state, 2, "", "(Generator input, Tensor state)", -1, 0},
     {"geometric_", {{packed_geometric_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_geometric_, 3, "", "(Tensor input, float p, *, Generator generator=None)", 0, 0},
     {"geqrf", {{packed_geqrf, NULL}, {NULL, NULL}, {packed_geqrf_out, NULL}}, of_geqrf, 1, "TT", "(Tensor input)", -1, 0},
@@ -10300,6 +10363,7 @@ lt_operator lt_operators[] = {
     {"load", {{packed_load, NULL}, {NULL, NULL}, {NULL, NULL}}, of_load, 3, "UA", "(str path, *, str map_location=None, bool mmap=False)", -1, 0},
     {"load_bytes", {{packed_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}, of_load_bytes, 2, "UA", "(Tensor data, *, str map_location=None)", -1, 0},
     {"load_dict", {{packed_load_dict, NULL}, {NULL, NULL}, {NULL, NULL}}, of_load_dict, 3, "KA", "(str path, *, str map_location=None, bool mmap=False)", -1, 0},
+    {"lobpcg", {{packed_lobpcg, NULL}, {NULL, NULL}, {NULL, NULL}}, of_lobpcg, 10, "TT", "(Tensor A, int k=None, Tensor B=None, Tensor X=None, int n=None, Tensor iK=None, int niter=None, float tol=None, bool largest=None, str method=None)", -1, 0},
     {"log", {{packed_log, NULL}, {packed_log_, NULL}, {packed_log_out, NULL}}, of_log, 1, "T", "(Tensor input)", -1, 0},
     {"log10", {{packed_log10, NULL}, {packed_log10_, NULL}, {packed_log10_out, NULL}}, of_log10, 1, "T", "(Tensor input)", -1, 0},
     {"log1p", {{packed_log1p, NULL}, {packed_log1p_, NULL}, {packed_log1p_out, NULL}}, of_log1p, 1, "T", "(Tensor input)", -1, 0},
@@ -10415,6 +10479,7 @@ lt_operator lt_operators[] = {
     {"outer", {{packed_outer, NULL}, {NULL, NULL}, {packed_outer_out, NULL}}, of_outer, 2, "T", "(Tensor input, Tensor vec2)", -1, 0},
     {"output_nr", {{packed_output_nr, NULL}, {NULL, NULL}, {NULL, NULL}}, of_output_nr, 1, "I", "(Tensor input)", -1, 0},
     {"parse_device", {{packed_parse_device, NULL}, {NULL, NULL}, {NULL, NULL}}, of_parse_device, 1, "C", "(str text)", -1, 0},
+    {"pca_lowrank", {{packed_pca_lowrank, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pca_lowrank, 4, "TTT", "(Tensor A, int q=None, bool center=True, int niter=2)", -1, 0},
     {"permute", {{packed_permute, NULL}, {NULL, NULL}, {NULL, NULL}}, of_permute, 2, "T", "(Tensor input, sequence of int dims)", -1, LT_BRIEF},
     {"pin_memory", {{packed_pin_memory, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pin_memory, 1, "T", "(Tensor input)", -1, 0},
     {"pinverse", {{packed_pinverse, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pinverse, 2, "T", "(Tensor input, float rcond=1e-15)", -1, 0},
@@ -10654,6 +10719,7 @@ lt_operator lt_operators[] = {
     {"sum", {{packed_sum, NULL}, {NULL, NULL}, {packed_sum_out, NULL}}, of_sum, 4, "T", "(Tensor input, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, 0},
     {"sum_to_size", {{packed_sum_to_size, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sum_to_size, 2, "T", "(Tensor input, sequence of int size)", -1, 0},
     {"svd", {{packed_svd, NULL}, {NULL, NULL}, {packed_svd_out, NULL}}, of_svd, 3, "TTT", "(Tensor input, bool some=True, bool compute_uv=True)", -1, 0},
+    {"svd_lowrank", {{packed_svd_lowrank, NULL}, {NULL, NULL}, {NULL, NULL}}, of_svd_lowrank, 4, "TTT", "(Tensor A, int q=6, int niter=2, Tensor M=None)", -1, 0},
     {"swapaxes", {{packed_swapaxes, NULL}, {packed_swapaxes_, NULL}, {NULL, NULL}}, of_swapaxes, 3, "T", "(Tensor input, int axis0, int axis1)", -1, LT_BRIEF},
     {"swapdims", {{packed_swapdims, NULL}, {packed_swapdims_, NULL}, {NULL, NULL}}, of_swapdims, 3, "T", "(Tensor input, int dim0, int dim1)", -1, LT_BRIEF},
     {"t.matrix", {{packed_t_matrix, NULL}, {packed_t_matrix_, NULL}, {NULL, NULL}}, of_t_matrix, 1, "T", "(Tensor input)", -1, LT_BRIEF},
@@ -10728,4 +10794,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 786;
+const int lt_operator_count = 793;

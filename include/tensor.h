@@ -657,9 +657,18 @@ TENSOR_API tensor_status tensor_manual_seed(int64_t seed);
 // The generator that random functions use when they are given none (new reference).
 TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out);
 
-// Makes a generator with PyTorch's initial seed.
+// Makes a generator with PyTorch's initial seed. `engine` is its algorithm:
+//
+// mt19937 draws PyTorch's streams, one number after the other. The default generator is one.
+//
+// philox makes each number from the seed, the generator's offset and the index of the element alone, by Philox4x32-10 (Salmon, Moraes,
+// Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011): the same numbers on any number of threads, whatever the strides
+// of the tensor, and on any processor. The words of element i, row-major, begin at offset + i w, where w is 1, or 2 for numbers that
+// are drawn in float64 and integers of a range from 2^28 on; 4 words are a block of the counter. A call takes a multiple of 32 words.
+// Words of 24 or 53 bits become uniform numbers, and these the others as with mt19937, but that normals are always made in blocks of
+// 16. Each element of poisson has a block, and further ones of its own; multinomial and randperm draw words one after the other.
 // Absent: device tensor_device_default().
-TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_generator_t **out);
+TENSOR_API tensor_status tensor_generator_new(tensor_device device, const char *engine, tensor_generator_t **out);
 
 // Restarts the generator from `seed`; negative seeds count as their two's complement.
 TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed);
@@ -670,10 +679,22 @@ TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t
 // The seed that the generator last started from.
 TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out);
 
-// The generator's state as a uint8 tensor, in PyTorch's layout.
+// The name of the generator's algorithm: mt19937 or philox.
+TENSOR_API tensor_status tensor_generator_engine(tensor_generator_t *self, char **out);
+
+// Another generator of the same algorithm and in the same state (new reference).
+TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor_generator_t **out);
+
+// The number of 32-bit words before those that a philox generator draws next. A generator of mt19937 has none, which is an error.
+TENSOR_API tensor_status tensor_generator_get_offset(tensor_generator_t *self, int64_t *out);
+
+// Lets a philox generator continue from an offset, a multiple of 4 of [0, 2^62].
+TENSOR_API tensor_status tensor_generator_set_offset(tensor_generator_t *self, int64_t offset);
+
+// The generator's state as a uint8 tensor, in PyTorch's layout: 5056 bytes of mt19937; 16 bytes of philox, the seed and the offset.
 TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out);
 
-// Continues from a state of generator_get_state.
+// Continues from a state of generator_get_state, of a generator of the same algorithm.
 TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state);
 
 // ---------------------------------------------------------------------------------------------------- copies and casts
@@ -2812,6 +2833,25 @@ TENSOR_API tensor_status tensor_svd_out(const tensor_t *self, bool some, bool co
 // Absent: driver NULL.
 TENSOR_API tensor_status tensor_linalg_svdvals(const tensor_t *A, const char *driver, tensor_t **out);
 TENSOR_API tensor_status tensor_linalg_svdvals_out(const tensor_t *A, const char *driver, tensor_t *out);
+
+// Nearly the `q` largest singular values S (..., q) of matrices A (..., m, n), or of A - `M`, and their vectors U (..., m, q) and V (..., n, q): A = U diag(S) V^H where the rank is not above `q`. They are
+// those of A on a subspace that `niter` powers of A A^H make of `q` random vectors, for large matrices whose rank is small (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness, 2011).
+// `M` is broadcast. Where `q` is larger than m or n there are as many values as that. `niter` is at most 10,000.
+// Absent: q TENSOR_NONE, niter TENSOR_NONE, M NULL.
+TENSOR_API tensor_status tensor_svd_lowrank(const tensor_t *A, int64_t q, int64_t niter, const tensor_t *M, tensor_t **U, tensor_t **S, tensor_t **V);
+
+// As `svd_lowrank`, of matrices without the means of their columns where `center` is set: the columns of V are the principal directions of m samples of n numbers, the squares of S / sqrt(m - 1) the
+// variances along them. `q` is at most the least of m and n; 6 or that unless given.
+// Absent: q TENSOR_NONE.
+TENSOR_API tensor_status tensor_pca_lowrank(const tensor_t *A, int64_t q, bool center, int64_t niter, tensor_t **U, tensor_t **S, tensor_t **V);
+
+// The `k` largest eigenvalues of Hermitian matrices A (..., m, m), in falling order (..., k), or with `largest` false the smallest in rising order, and their vectors in columns (..., m, k), of norm 1; with
+// `B`, Hermitian and positive-definite, those of A x = l B x, with x^H B x = 1. `X` (..., m, n) are vectors to begin with, otherwise `n` random ones; `k` is n, or 1, unless given, and m at least 3 n.
+// `iK` (..., m, m) is close to the inverse of A, or of what has its small eigenvalues. It ends when the norms of the residuals of the first `k` are `tol` (the root of the dtype's epsilon unless given) times the norm
+// of A + l B, or after `niter` rounds (1,000 unless given, at most 10,000). Both names of `method` are the same: a basis that is orthonormal (A. V. Knyazev, Toward the optimal preconditioned eigensolver, 2001). For
+// some eigenvalues of large matrices; `linalg.eigh` has all.
+// Absent: k TENSOR_NONE, B NULL, X NULL, n TENSOR_NONE, iK NULL, niter TENSOR_NONE, tol NULL, largest -1, method NULL.
+TENSOR_API tensor_status tensor_lobpcg(const tensor_t *A, int64_t k, const tensor_t *B, const tensor_t *X, int64_t n, const tensor_t *iK, int64_t niter, const double *tol, int32_t largest, const char *method, tensor_t **eigenvalues, tensor_t **eigenvectors);
 
 // -------------------------------------------------------------------------------------------------- Fourier transforms
 

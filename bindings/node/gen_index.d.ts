@@ -3081,11 +3081,27 @@ export class Generator extends Handle {
    */
   initialSeed(): Int;
   /**
-   * The generator's state as a uint8 tensor, in PyTorch's layout.
+   * The name of the generator's algorithm: mt19937 or philox.
+   */
+  engine(): string;
+  /**
+   * Another generator of the same algorithm and in the same state.
+   */
+  clone(): Generator;
+  /**
+   * The number of 32-bit words before those that a philox generator draws next. A generator of mt19937 has none, which is an error.
+   */
+  getOffset(): Int;
+  /**
+   * Lets a philox generator continue from an offset, a multiple of 4 of [0, 2^62].
+   */
+  setOffset(offset: Int): void;
+  /**
+   * The generator's state as a uint8 tensor, in PyTorch's layout: 5056 bytes of mt19937; 16 bytes of philox, the seed and the offset.
    */
   getState(): Tensor;
   /**
-   * Continues from a state of generator_get_state.
+   * Continues from a state of generator_get_state, of a generator of the same algorithm.
    */
   setState(state: Tensor): void;
 }
@@ -4999,6 +5015,61 @@ export function svdAsync(input: Tensor, options?: { some?: boolean; computeUv?: 
 export function svdAsync(input: Tensor, some: boolean, options?: { computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
 export function svdAsync(input: Tensor, some: boolean, computeUv: boolean, options?: { out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
 /**
+ * Nearly the `q` largest singular values S (..., q) of matrices A (..., m, n), or of A - `M`, and their vectors U (..., m, q) and V (..., n, q): A = U diag(S) V^H where the rank is not above `q`. They are
+ * those of A on a subspace that `niter` powers of A A^H make of `q` random vectors, for large matrices whose rank is small (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness, 2011).
+ * `M` is broadcast. Where `q` is larger than m or n there are as many values as that. `niter` is at most 10,000.
+ */
+export function svdLowrank(A: Tensor, options?: { q?: Int | null; niter?: Int | null; M?: Tensor | null }): { U: Tensor; S: Tensor; V: Tensor };
+export function svdLowrank(A: Tensor, q: Int | null, options?: { niter?: Int | null; M?: Tensor | null }): { U: Tensor; S: Tensor; V: Tensor };
+export function svdLowrank(A: Tensor, q: Int | null, niter: Int | null, options?: { M?: Tensor | null }): { U: Tensor; S: Tensor; V: Tensor };
+export function svdLowrank(A: Tensor, q: Int | null, niter: Int | null, M: Tensor | null): { U: Tensor; S: Tensor; V: Tensor };
+/** svdLowrank, off the event loop. */
+export function svdLowrankAsync(A: Tensor, options?: { q?: Int | null; niter?: Int | null; M?: Tensor | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
+export function svdLowrankAsync(A: Tensor, q: Int | null, options?: { niter?: Int | null; M?: Tensor | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
+export function svdLowrankAsync(A: Tensor, q: Int | null, niter: Int | null, options?: { M?: Tensor | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
+export function svdLowrankAsync(A: Tensor, q: Int | null, niter: Int | null, M: Tensor | null, options?: { signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
+/**
+ * As `svd_lowrank`, of matrices without the means of their columns where `center` is set: the columns of V are the principal directions of m samples of n numbers, the squares of S / sqrt(m - 1) the
+ * variances along them. `q` is at most the least of m and n; 6 or that unless given.
+ */
+export function pcaLowrank(A: Tensor, options?: { q?: Int | null; center?: boolean; niter?: Int }): { U: Tensor; S: Tensor; V: Tensor };
+export function pcaLowrank(A: Tensor, q: Int | null, options?: { center?: boolean; niter?: Int }): { U: Tensor; S: Tensor; V: Tensor };
+export function pcaLowrank(A: Tensor, q: Int | null, center: boolean, options?: { niter?: Int }): { U: Tensor; S: Tensor; V: Tensor };
+export function pcaLowrank(A: Tensor, q: Int | null, center: boolean, niter: Int): { U: Tensor; S: Tensor; V: Tensor };
+/** pcaLowrank, off the event loop. */
+export function pcaLowrankAsync(A: Tensor, options?: { q?: Int | null; center?: boolean; niter?: Int; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
+export function pcaLowrankAsync(A: Tensor, q: Int | null, options?: { center?: boolean; niter?: Int; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
+export function pcaLowrankAsync(A: Tensor, q: Int | null, center: boolean, options?: { niter?: Int; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
+export function pcaLowrankAsync(A: Tensor, q: Int | null, center: boolean, niter: Int, options?: { signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
+/**
+ * The `k` largest eigenvalues of Hermitian matrices A (..., m, m), in falling order (..., k), or with `largest` false the smallest in rising order, and their vectors in columns (..., m, k), of norm 1; with
+ * `B`, Hermitian and positive-definite, those of A x = l B x, with x^H B x = 1. `X` (..., m, n) are vectors to begin with, otherwise `n` random ones; `k` is n, or 1, unless given, and m at least 3 n.
+ * `iK` (..., m, m) is close to the inverse of A, or of what has its small eigenvalues. It ends when the norms of the residuals of the first `k` are `tol` (the root of the dtype's epsilon unless given) times the norm
+ * of A + l B, or after `niter` rounds (1,000 unless given, at most 10,000). Both names of `method` are the same: a basis that is orthonormal (A. V. Knyazev, Toward the optimal preconditioned eigensolver, 2001). For
+ * some eigenvalues of large matrices; `linalg.eigh` has all.
+ */
+export function lobpcg(A: Tensor, options?: { k?: Int | null; B?: Tensor | null; X?: Tensor | null; n?: Int | null; iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+export function lobpcg(A: Tensor, k: Int | null, options?: { B?: Tensor | null; X?: Tensor | null; n?: Int | null; iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+export function lobpcg(A: Tensor, k: Int | null, B: Tensor | null, options?: { X?: Tensor | null; n?: Int | null; iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+export function lobpcg(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, options?: { n?: Int | null; iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+export function lobpcg(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, options?: { iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+export function lobpcg(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, options?: { niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+export function lobpcg(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, niter: Int | null, options?: { tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+export function lobpcg(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, niter: Int | null, tol: number | null, options?: { largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+export function lobpcg(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, niter: Int | null, tol: number | null, largest: boolean | null, options?: { method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+export function lobpcg(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, niter: Int | null, tol: number | null, largest: boolean | null, method: 'basic' | 'ortho' | null): { eigenvalues: Tensor; eigenvectors: Tensor };
+/** lobpcg, off the event loop. */
+export function lobpcgAsync(A: Tensor, options?: { k?: Int | null; B?: Tensor | null; X?: Tensor | null; n?: Int | null; iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+export function lobpcgAsync(A: Tensor, k: Int | null, options?: { B?: Tensor | null; X?: Tensor | null; n?: Int | null; iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+export function lobpcgAsync(A: Tensor, k: Int | null, B: Tensor | null, options?: { X?: Tensor | null; n?: Int | null; iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+export function lobpcgAsync(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, options?: { n?: Int | null; iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+export function lobpcgAsync(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, options?: { iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+export function lobpcgAsync(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, options?: { niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+export function lobpcgAsync(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, niter: Int | null, options?: { tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+export function lobpcgAsync(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, niter: Int | null, tol: number | null, options?: { largest?: boolean | null; method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+export function lobpcgAsync(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, niter: Int | null, tol: number | null, largest: boolean | null, options?: { method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+export function lobpcgAsync(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, niter: Int | null, tol: number | null, largest: boolean | null, method: 'basic' | 'ortho' | null, options?: { signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+/**
  * Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
  */
 export function logicalAnd(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
@@ -5484,9 +5555,18 @@ export function manualSeed(seed: Int): void;
  */
 export function defaultGenerator(): Generator;
 /**
- * Makes a generator with PyTorch's initial seed.
+ * Makes a generator with PyTorch's initial seed. `engine` is its algorithm:
+ *
+ * mt19937 draws PyTorch's streams, one number after the other. The default generator is one.
+ *
+ * philox makes each number from the seed, the generator's offset and the index of the element alone, by Philox4x32-10 (Salmon, Moraes,
+ * Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011): the same numbers on any number of threads, whatever the strides
+ * of the tensor, and on any processor. The words of element i, row-major, begin at offset + i w, where w is 1, or 2 for numbers that
+ * are drawn in float64 and integers of a range from 2^28 on; 4 words are a block of the counter. A call takes a multiple of 32 words.
+ * Words of 24 or 53 bits become uniform numbers, and these the others as with mt19937, but that normals are always made in blocks of
+ * 16. Each element of poisson has a block, and further ones of its own; multinomial and randperm draw words one after the other.
  */
-export function generatorNew(options?: { device?: Device | null }): Generator;
+export function generatorNew(options?: { device?: Device | null; engine?: 'mt19937' | 'philox' }): Generator;
 /**
  * Adds up the elements over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Integers and bool give int64 unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are

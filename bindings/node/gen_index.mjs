@@ -442,6 +442,8 @@ const lt_loadBytes = lt.loadBytes;
 const lt_loadBytesAsync = lt.loadBytesAsync;
 const lt_loadDict = lt.loadDict;
 const lt_loadDictAsync = lt.loadDictAsync;
+const lt_lobpcg = lt.lobpcg;
+const lt_lobpcgAsync = lt.lobpcgAsync;
 const lt_log = lt.log;
 const lt_log10 = lt.log10;
 const lt_log10Async = lt.log10Async;
@@ -594,6 +596,8 @@ const lt_ormqrAsync = lt.ormqrAsync;
 const lt_outer = lt.outer;
 const lt_outerAsync = lt.outerAsync;
 const lt_parseDevice = lt.parseDevice;
+const lt_pcaLowrank = lt.pcaLowrank;
+const lt_pcaLowrankAsync = lt.pcaLowrankAsync;
 const lt_permute = lt.permute;
 const lt_permuteAsync = lt.permuteAsync;
 const lt_pinverse = lt.pinverse;
@@ -780,6 +784,8 @@ const lt_sum = lt.sum;
 const lt_sumAsync = lt.sumAsync;
 const lt_svd = lt.svd;
 const lt_svdAsync = lt.svdAsync;
+const lt_svdLowrank = lt.svdLowrank;
+const lt_svdLowrankAsync = lt.svdLowrankAsync;
 const lt_swapaxes = lt.swapaxes;
 const lt_swapaxesAsync = lt.swapaxesAsync;
 const lt_swapdims = lt.swapdims;
@@ -1315,6 +1321,8 @@ export {
   lt_loadBytesAsync as loadBytesAsync,
   lt_loadDict as loadDict,
   lt_loadDictAsync as loadDictAsync,
+  lt_lobpcg as lobpcg,
+  lt_lobpcgAsync as lobpcgAsync,
   lt_log as log,
   lt_log10 as log10,
   lt_log10Async as log10Async,
@@ -1467,6 +1475,8 @@ export {
   lt_outer as outer,
   lt_outerAsync as outerAsync,
   lt_parseDevice as parseDevice,
+  lt_pcaLowrank as pcaLowrank,
+  lt_pcaLowrankAsync as pcaLowrankAsync,
   lt_permute as permute,
   lt_permuteAsync as permuteAsync,
   lt_pinverse as pinverse,
@@ -1653,6 +1663,8 @@ export {
   lt_sumAsync as sumAsync,
   lt_svd as svd,
   lt_svdAsync as svdAsync,
+  lt_svdLowrank as svdLowrank,
+  lt_svdLowrankAsync as svdLowrankAsync,
   lt_swapaxes as swapaxes,
   lt_swapaxesAsync as swapaxesAsync,
   lt_swapdims as swapdims,

@@ -4233,6 +4233,36 @@ func (c Ctx) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Ten
 	return
 }
 
+// SvdLowrank is the operator svd_lowrank.
+func (c Ctx) SvdLowrank(a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(a) | keys(m)); key != 0 {
+		if does := backend(key).SvdLowrank; does != nil {
+			return does(c, a, q, niter, m)
+		}
+	}
+	return composed.SvdLowrank(c, a, q, niter, m)
+}
+
+// PcaLowrank is the operator pca_lowrank.
+func (c Ctx) PcaLowrank(a *tensor.Tensor, q ops.Int, center bool, niter int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(a)); key != 0 {
+		if does := backend(key).PcaLowrank; does != nil {
+			return does(c, a, q, center, niter)
+		}
+	}
+	return composed.PcaLowrank(c, a, q, center, niter)
+}
+
+// Lobpcg is the operator lobpcg.
+func (c Ctx) Lobpcg(a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(a) | keys(b) | keys(x) | keys(iK)); key != 0 {
+		if does := backend(key).Lobpcg; does != nil {
+			return does(c, a, k, b, x, n, iK, niter, tol, largest, method)
+		}
+	}
+	return composed.Lobpcg(c, a, k, b, x, n, iK, niter, tol, largest, method)
+}
+
 // LogicalAnd is the operator logical_and.
 func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
@@ -5129,8 +5159,8 @@ func (c Ctx) DefaultGenerator() (*random.Generator, error) {
 }
 
 // GeneratorNew is the operator generator_new.
-func (c Ctx) GeneratorNew(dev device.Device) (*random.Generator, error) {
-	return ops.GeneratorNew(dev)
+func (c Ctx) GeneratorNew(dev device.Device, engine string) (*random.Generator, error) {
+	return ops.GeneratorNew(dev, engine)
 }
 
 // GeneratorManualSeed is the operator generator_manual_seed.
@@ -5146,6 +5176,26 @@ func (c Ctx) GeneratorSeed(self *random.Generator) (int64, error) {
 // GeneratorInitialSeed is the operator generator_initial_seed.
 func (c Ctx) GeneratorInitialSeed(self *random.Generator) (int64, error) {
 	return ops.GeneratorInitialSeed(self)
+}
+
+// GeneratorEngine is the operator generator_engine.
+func (c Ctx) GeneratorEngine(self *random.Generator) (string, error) {
+	return ops.GeneratorEngine(self)
+}
+
+// GeneratorClone is the operator generator_clone.
+func (c Ctx) GeneratorClone(self *random.Generator) (*random.Generator, error) {
+	return ops.GeneratorClone(self)
+}
+
+// GeneratorGetOffset is the operator generator_get_offset.
+func (c Ctx) GeneratorGetOffset(self *random.Generator) (int64, error) {
+	return ops.GeneratorGetOffset(self)
+}
+
+// GeneratorSetOffset is the operator generator_set_offset.
+func (c Ctx) GeneratorSetOffset(self *random.Generator, offset int64) error {
+	return ops.GeneratorSetOffset(self, offset)
 }
 
 // GeneratorGetState is the operator generator_get_state.

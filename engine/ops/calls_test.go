@@ -311,7 +311,7 @@ func (p profile) argument(t *testing.T, a schema.Arg, want reflect.Type) (v refl
 		v.Set(reflect.ValueOf([]ops.IndexItem{{Kind: ops.IndexTensor, Tensor: p.tensor(t, "index")}}))
 	case *random.Generator:
 		if !a.Type.Optional {
-			v.Set(reflect.ValueOf(random.New(1)))
+			v.Set(reflect.ValueOf(random.New(random.MT19937, 1)))
 		}
 	case *float64, []float64, []dtype.Scalar: // none
 	default:

@@ -5002,6 +5002,59 @@ static const lt_operator overloads_linalg_svdvals[] = {
     {"linalg.svdvals", arguments_linalg_svdvals, results_linalg_svdvals, 2, 1, 1, -1, {{call_linalg_svdvals, NULL}, {NULL, NULL}, {call_linalg_svdvals_out, NULL}}},
 };
 
+static tensor_status call_svd_lowrank(const lt_value *a, lt_value *r) { return tensor_svd_lowrank(a[0].tensor, a[1].i, a[2].i, a[3].tensor, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
+static const lt_argument arguments_svd_lowrank[] = {
+    {"A", LT_TENSOR, 0, {0}},
+    {"q", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = 6}},
+    {"niter", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = 2}},
+    {"M", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_svd_lowrank[] = {
+    {"U", LT_TENSOR, 0, {0}},
+    {"S", LT_TENSOR, 0, {0}},
+    {"V", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_svd_lowrank[] = {
+    {"svdLowrank", arguments_svd_lowrank, results_svd_lowrank, 4, 4, 3, -1, {{call_svd_lowrank, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_pca_lowrank(const lt_value *a, lt_value *r) { return tensor_pca_lowrank(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
+static const lt_argument arguments_pca_lowrank[] = {
+    {"A", LT_TENSOR, 0, {0}},
+    {"q", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"center", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"niter", LT_INT, LT_HAS_DEFAULT, {.i = 2}},
+};
+static const lt_argument results_pca_lowrank[] = {
+    {"U", LT_TENSOR, 0, {0}},
+    {"S", LT_TENSOR, 0, {0}},
+    {"V", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_pca_lowrank[] = {
+    {"pcaLowrank", arguments_pca_lowrank, results_pca_lowrank, 4, 4, 3, -1, {{call_pca_lowrank, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_lobpcg(const lt_value *a, lt_value *r) { return tensor_lobpcg(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].i, a[5].tensor, a[6].i, a[7].number, (int32_t)a[8].i, a[9].text, &r[0].tensor, &r[1].tensor); }
+static const lt_argument arguments_lobpcg[] = {
+    {"A", LT_TENSOR, 0, {0}},
+    {"k", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"B", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"X", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"iK", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"niter", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"tol", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"largest", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+    {"method", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+};
+static const lt_argument results_lobpcg[] = {
+    {"eigenvalues", LT_TENSOR, 0, {0}},
+    {"eigenvectors", LT_TENSOR, 0, {0}},
+};
+static const lt_operator overloads_lobpcg[] = {
+    {"lobpcg", arguments_lobpcg, results_lobpcg, 10, 10, 2, -1, {{call_lobpcg, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_logical_and(const lt_value *a, lt_value *r) { return tensor_logical_and(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_logical_and_(const lt_value *a, lt_value *r) { (void)r; return tensor_logical_and_(a[0].tensor, a[1].tensor); }
 static tensor_status call_logical_and_out(const lt_value *a, lt_value *r) { return tensor_logical_and_out(a[0].tensor, a[1].tensor, r[0].tensor); }
@@ -5989,15 +6042,16 @@ static const lt_operator overloads_default_generator[] = {
     {"defaultGenerator", NULL, results_default_generator, 0, 0, 1, -1, {{call_default_generator, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_generator_new(const lt_value *a, lt_value *r) { return tensor_generator_new(a[0].device, &r[0].generator); }
+static tensor_status call_generator_new(const lt_value *a, lt_value *r) { return tensor_generator_new(a[0].device, a[1].text, &r[0].generator); }
 static const lt_argument arguments_generator_new[] = {
     {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"engine", LT_STR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.text = "mt19937"}},
 };
 static const lt_argument results_generator_new[] = {
     {"out", LT_GENERATOR, 0, {0}},
 };
 static const lt_operator overloads_generator_new[] = {
-    {"generatorNew", arguments_generator_new, results_generator_new, 1, 0, 1, -1, {{call_generator_new, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"generatorNew", arguments_generator_new, results_generator_new, 2, 0, 1, -1, {{call_generator_new, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_generator_manual_seed(const lt_value *a, lt_value *r) { (void)r; return tensor_generator_manual_seed(a[0].generator, a[1].i); }
@@ -6029,6 +6083,48 @@ static const lt_argument results_generator_initial_seed[] = {
 };
 static const lt_operator overloads_generator_initial_seed[] = {
     {"generatorInitialSeed", arguments_generator_initial_seed, results_generator_initial_seed, 1, 1, 1, -1, {{call_generator_initial_seed, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_generator_engine(const lt_value *a, lt_value *r) { return tensor_generator_engine(a[0].generator, &r[0].string); }
+static const lt_argument arguments_generator_engine[] = {
+    {"input", LT_GENERATOR, 0, {0}},
+};
+static const lt_argument results_generator_engine[] = {
+    {"out", LT_STR, 0, {0}},
+};
+static const lt_operator overloads_generator_engine[] = {
+    {"generatorEngine", arguments_generator_engine, results_generator_engine, 1, 1, 1, -1, {{call_generator_engine, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_generator_clone(const lt_value *a, lt_value *r) { return tensor_generator_clone(a[0].generator, &r[0].generator); }
+static const lt_argument arguments_generator_clone[] = {
+    {"input", LT_GENERATOR, 0, {0}},
+};
+static const lt_argument results_generator_clone[] = {
+    {"out", LT_GENERATOR, 0, {0}},
+};
+static const lt_operator overloads_generator_clone[] = {
+    {"generatorClone", arguments_generator_clone, results_generator_clone, 1, 1, 1, -1, {{call_generator_clone, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_generator_get_offset(const lt_value *a, lt_value *r) { return tensor_generator_get_offset(a[0].generator, &r[0].i); }
+static const lt_argument arguments_generator_get_offset[] = {
+    {"input", LT_GENERATOR, 0, {0}},
+};
+static const lt_argument results_generator_get_offset[] = {
+    {"out", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_generator_get_offset[] = {
+    {"generatorGetOffset", arguments_generator_get_offset, results_generator_get_offset, 1, 1, 1, -1, {{call_generator_get_offset, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_generator_set_offset(const lt_value *a, lt_value *r) { (void)r; return tensor_generator_set_offset(a[0].generator, a[1].i); }
+static const lt_argument arguments_generator_set_offset[] = {
+    {"input", LT_GENERATOR, 0, {0}},
+    {"offset", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_generator_set_offset[] = {
+    {"generatorSetOffset", arguments_generator_set_offset, NULL, 2, 2, 0, -1, {{call_generator_set_offset, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_generator_get_state(const lt_value *a, lt_value *r) { return tensor_generator_get_state(a[0].generator, &r[0].tensor); }
@@ -10426,6 +10522,9 @@ const lt_entry lt_entries[] = {
     {"linalg.svd", overloads_linalg_svd, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"svd", overloads_svd, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"linalg.svdvals", overloads_linalg_svdvals, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"svdLowrank", overloads_svd_lowrank, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"pcaLowrank", overloads_pca_lowrank, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"lobpcg", overloads_lobpcg, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"logicalAnd", overloads_logical_and, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"logicalOr", overloads_logical_or, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"logicalXor", overloads_logical_xor, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
@@ -10501,6 +10600,10 @@ const lt_entry lt_entries[] = {
     {"manualSeed", overloads_generator_manual_seed, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"seed", overloads_generator_seed, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"initialSeed", overloads_generator_initial_seed, 1, LT_AS_METHOD | LT_AS_GENERATOR},
+    {"engine", overloads_generator_engine, 1, LT_AS_METHOD | LT_AS_GENERATOR},
+    {"clone", overloads_generator_clone, 1, LT_AS_METHOD | LT_AS_GENERATOR},
+    {"getOffset", overloads_generator_get_offset, 1, LT_AS_METHOD | LT_AS_GENERATOR},
+    {"setOffset", overloads_generator_set_offset, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"getState", overloads_generator_get_state, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"setState", overloads_generator_set_state, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"sum", overloads_sum, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
