@@ -28,6 +28,7 @@ type loader struct {
 	tensors  []*tensor.Tensor
 	numbers  map[any]int // tensors by the value that they were made of
 	text     text
+	sparse   []*tensor.Tensor // whose parts are to be checked
 }
 
 // loading is a storage of the file.
@@ -127,6 +128,12 @@ func load(op string, source *file.Source, mapLocation string, mmap bool, build f
 	}
 	if err = build(l, root); err == nil {
 		err = l.read()
+	}
+	for _, t := range l.sparse {
+		if err == nil {
+			err = tensor.CheckParts(op, t)
+		}
+		t.Release()
 	}
 	for _, s := range l.storages {
 		s.storage.Release()
@@ -319,6 +326,8 @@ func (l *loader) tensor(value any) (int, error) {
 		t, err = l.rebuild(c)
 	case rebuildMeta:
 		t, err = l.meta(c)
+	case rebuildSparse:
+		t, err = l.parted(c)
 	default:
 		return -1, nil
 	}
@@ -461,6 +470,54 @@ func (l *loader) meta(c *pickle.Call) (*tensor.Tensor, error) {
 	}
 	t, err := tensor.EmptyStrided(l.op, size, stride, d, device.Device{Type: device.Meta, Index: -1})
 	return wanting(t, err, args, 3)
+}
+
+// parted makes the sparse tensor of (layout, (indices, values, size, [is_coalesced])), or (layout, (compressed, plain, values, size)).
+// What its parts hold is checked once their bytes are there.
+func (l *loader) parted(c *pickle.Call) (*tensor.Tensor, error) {
+	args := c.Args.Items
+	if len(args) != 2 {
+		return nil, l.bad("a sparse tensor", c.Args)
+	}
+	named, _ := args[0].(*pickle.Call)
+	given, _ := args[1].(*pickle.Tuple)
+	if named == nil || named.Func != getLayout || given == nil {
+		return nil, l.bad("a sparse tensor", c.Args)
+	}
+	name, _ := only(named.Args.Items).(string)
+	kind := tensor.Layout(slices.Index(layouts, strings.TrimPrefix(name, "torch.")))
+	count := 2
+	if kind > tensor.COO {
+		count = 3
+	}
+	if kind < tensor.COO || len(given.Items) < count+1 {
+		return nil, l.bad("a sparse tensor", given)
+	}
+	var parts []*tensor.Tensor
+	for _, value := range given.Items[:count] {
+		i, err := l.tensor(value)
+		if err != nil {
+			return nil, err
+		}
+		if i < 0 || l.tensors[i].Parts() != nil {
+			return nil, l.bad("a sparse tensor's part", value)
+		}
+		parts = append(parts, l.tensors[i])
+	}
+	size, err := l.ints(given.Items[count])
+	if err != nil {
+		return nil, err
+	}
+	p := tensor.Parts{Indices: parts[:count-1], Values: parts[count-1]}
+	if kind == tensor.COO && len(given.Items) > 3 {
+		p.Coalesced, _ = given.Items[3].(bool)
+	}
+	t, err := tensor.Assemble(l.op, kind, size, p)
+	if err != nil {
+		return nil, err
+	}
+	l.sparse = append(l.sparse, t.Alias())
+	return t, nil
 }
 
 // whole gives the number of the tensor over all of a storage, and whether the storage is typed.

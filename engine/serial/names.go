@@ -29,6 +29,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/serial/pickle"
 	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 func utils(name string) pickle.Global { return pickle.Global{Module: "torch._utils", Name: name} }
@@ -39,6 +40,7 @@ var (
 	rebuildTensorV2  = utils("_rebuild_tensor_v2")
 	rebuildTensorV3  = utils("_rebuild_tensor_v3")
 	rebuildMeta      = utils("_rebuild_meta_tensor_no_storage")
+	rebuildSparse    = utils("_rebuild_sparse_tensor")
 	rebuildParameter = utils("_rebuild_parameter")
 	rebuildStateful  = utils("_rebuild_parameter_with_state")
 	rebuildFromType  = pickle.Global{Module: "torch._tensor", Name: "_rebuild_from_type_v2"} // of a tensor with attributes
@@ -82,7 +84,12 @@ var classDTypes = func() map[pickle.Global]dtype.DType {
 }()
 
 // layouts are those of tensor_layout, in its order.
-var layouts = []string{"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"}
+var layouts = func() (names []string) {
+	for l := tensor.Strided; l <= tensor.BSC; l++ {
+		names = append(names, l.String())
+	}
+	return names
+}()
 
 func dtypeName(d dtype.DType) pickle.Global { return pickle.Global{Module: "torch", Name: d.String()} }
 
@@ -96,11 +103,11 @@ func dtypeOf(value any) (dtype.DType, bool) {
 	return d, ok && d.String() == g.Name
 }
 
-// tensorMakers are the functions that make a tensor of a storage or of nothing.
-var tensorMakers = []pickle.Global{rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta}
+// tensorMakers are the functions that make a tensor of a storage, of nothing or of other tensors.
+var tensorMakers = []pickle.Global{rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta, rebuildSparse}
 
 var functions = []pickle.Global{
-	rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta, rebuildParameter, rebuildStateful, rebuildFromType, tensorClass, orderedDict, counter,
+	rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta, rebuildSparse, rebuildParameter, rebuildStateful, rebuildFromType, tensorClass, orderedDict, counter,
 	torchSize, torchDevice, getLayout, codecsEncode, builtinComplex, builtinSet, builtinBytes, builtinBytearray,
 }
 
@@ -132,7 +139,6 @@ var otherDType = regexp.MustCompile(`^(q?u?int|b?float|bits|complex)[0-9]`)
 
 // otherTensors are makers of tensors of PyTorch alone.
 var otherTensors = map[pickle.Global]string{
-	utils("_rebuild_sparse_tensor"):                 "a sparse tensor",
 	utils("_rebuild_nested_tensor"):                 "a nested tensor",
 	utils("_rebuild_qtensor"):                       "a quantized tensor",
 	utils("_rebuild_wrapper_subclass"):              "a tensor of a subclass",

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -96,30 +97,10 @@ func SaveDict(op string, names []string, tensors []*tensor.Tensor, compact bool)
 func (s *saver) survey(root any, compact bool) error {
 	s.kept = map[*storage.Storage]*kept{}
 	for i, t := range s.tensors {
-		switch {
-		case t.IsMeta():
-			continue
-		case t.Layout() != tensor.Strided:
-			return status.NotImplementedf("%s: tensor %d has layout %s; only strided tensors can be saved", s.op, i, layouts[t.Layout()])
-		case t.Device().Type != device.CPU:
-			return status.NotImplementedf("%s: tensor %d is on device %v; copy it to the CPU to save it", s.op, i, t.Device())
-		}
-		k := s.kept[t.Storage()]
-		if k == nil {
-			k = &kept{storage: t.Storage(), key: strconv.Itoa(len(s.order)), from: math.MaxInt64, dtype: t.DType()}
-			s.kept[t.Storage()] = k
-			s.order = append(s.order, k)
-		}
-		if _, typed := storageClasses[t.DType()]; !typed || t.DType() != k.dtype {
-			k.dtype = dtype.None
-		}
-		if t.Numel() > 0 {
-			_, last, err := shape.Span(s.op, t.Sizes(), t.Strides(), t.Offset())
-			if err != nil {
+		for _, part := range strided(t) {
+			if err := s.keep(i, part); err != nil {
 				return err
 			}
-			k.from = min(k.from, t.Offset()*t.DType().Size()&^(dtype.Complex128.Size()-1))
-			k.to = max(k.to, (last+1)*t.DType().Size())
 		}
 	}
 	s.markStorages(root)
@@ -128,6 +109,42 @@ func (s *saver) survey(root any, compact bool) error {
 			k.from, k.to = 0, k.storage.Nbytes()
 		}
 		k.from = min(k.from, k.to)
+	}
+	return nil
+}
+
+// strided are the tensors that a tensor is saved as: itself, or the parts of a sparse one.
+func strided(t *tensor.Tensor) []*tensor.Tensor {
+	if p := t.Parts(); p != nil {
+		return append(slices.Clone(p.Indices), p.Values)
+	}
+	return []*tensor.Tensor{t}
+}
+
+// keep notes what is to be saved of the storage of tensor i, or of a part of it.
+func (s *saver) keep(i int, t *tensor.Tensor) error {
+	switch {
+	case t.IsMeta():
+		return nil
+	case t.Device().Type != device.CPU:
+		return status.NotImplementedf("%s: tensor %d is on device %v; copy it to the CPU to save it", s.op, i, t.Device())
+	}
+	k := s.kept[t.Storage()]
+	if k == nil {
+		k = &kept{storage: t.Storage(), key: strconv.Itoa(len(s.order)), from: math.MaxInt64, dtype: t.DType()}
+		s.kept[t.Storage()] = k
+		s.order = append(s.order, k)
+	}
+	if _, typed := storageClasses[t.DType()]; !typed || t.DType() != k.dtype {
+		k.dtype = dtype.None
+	}
+	if t.Numel() > 0 {
+		_, last, err := shape.Span(s.op, t.Sizes(), t.Strides(), t.Offset())
+		if err != nil {
+			return err
+		}
+		k.from = min(k.from, t.Offset()*t.DType().Size()&^(dtype.Complex128.Size()-1))
+		k.to = max(k.to, (last+1)*t.DType().Size())
 	}
 	return nil
 }
@@ -197,18 +214,34 @@ func (s *saver) tensor(i int64) (any, error) {
 	if v, ok := s.made[int(i)]; ok {
 		return v, nil
 	}
-	d, size, stride := t.DType(), ints(t.Sizes()), ints(t.Strides())
 	var v any
-	switch k := s.kept[t.Storage()]; {
-	case t.IsMeta():
-		v = call(rebuildMeta, dtypeName(d), size, stride, t.GradientWanted())
-	case k.dtype == dtype.None:
-		v = call(rebuildTensorV3, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict), dtypeName(d))
-	default:
-		v = call(rebuildTensorV2, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict))
+	if p := t.Parts(); p == nil {
+		v = s.plain(t)
+	} else {
+		parts := tuple()
+		for _, part := range strided(t) {
+			parts.Items = append(parts.Items, s.plain(part))
+		}
+		if parts.Items = append(parts.Items, call(torchSize, ints(t.Sizes()))); t.Layout() == tensor.COO {
+			parts.Items = append(parts.Items, p.Coalesced)
+		}
+		v = call(rebuildSparse, call(getLayout, "torch."+t.Layout().String()), parts)
 	}
 	s.made[int(i)] = v
 	return v, nil
+}
+
+// plain is the value of a strided tensor.
+func (s *saver) plain(t *tensor.Tensor) any {
+	d, size, stride := t.DType(), ints(t.Sizes()), ints(t.Strides())
+	switch k := s.kept[t.Storage()]; {
+	case t.IsMeta():
+		return call(rebuildMeta, dtypeName(d), size, stride, t.GradientWanted())
+	case k.dtype == dtype.None:
+		return call(rebuildTensorV3, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict), dtypeName(d))
+	default:
+		return call(rebuildTensorV2, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict))
+	}
 }
 
 // offset of a tensor in what is saved of its storage.

@@ -12,7 +12,7 @@ import (
 // isNumber tells whether an operand is one value for all entries.
 func isNumber(t *tensor.Tensor) bool { return !isSparse(t) && t.Dim() == 0 }
 
-// sum of two: a + alpha*b, or a - alpha*b.
+// plus is a + alpha*b, or a - alpha*b.
 func plus(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, dtype.Scalar) (*tensor.Tensor, error) {
 	return func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
 		s := within(c, op)
@@ -108,13 +108,13 @@ func (s *scope) common(a, b *tensor.Tensor) *tensor.Tensor {
 	}
 	f := formOf(a)
 	places := x.sizes[:x.sparse()]
-	in, of := s.found2(s.keys(x.indices, places), s.keys(y.indices, places))
+	in, of := s.meeting(s.keys(x.indices, places), s.keys(y.indices, places))
 	made := coordinates{s.take(x.indices, 1, in), s.mul(s.take(x.values, 0, in), s.take(y.values, 0, of)), x.sizes, true}
 	return s.from(made, f)
 }
 
-// found2 are the positions of equal entries in two vectors that rise.
-func (s *scope) found2(a, b *tensor.Tensor) (in, of *tensor.Tensor) {
+// meeting are the positions of equal entries in two vectors that rise.
+func (s *scope) meeting(a, b *tensor.Tensor) (in, of *tensor.Tensor) {
 	if s.Err != nil || b.Numel() == 0 {
 		none := s.arange(0, a.Device())
 		return none, none
@@ -159,20 +159,17 @@ func (s *scope) elements(t *tensor.Tensor, x coordinates) *tensor.Tensor {
 			sizes[i] = t.Sizes()[i-pad]
 		}
 	}
-	sparse := x.sparse()
-	key := s.zeros(s.at0(x.indices), x.count())
+	sparse, indices := x.sparse(), s.wide(x.indices)
+	key := s.zeros(indices, x.count())
 	for d := range sparse { // dimensions that broadcast have one place
 		key = s.times(key, sizes[d])
 		if sizes[d] != 1 {
-			key = s.add(key, s.at(s.wide(x.indices), 0, int64(d)))
+			key = s.add(key, s.at(indices, 0, int64(d)))
 		}
 	}
 	flat := s.reshape(t, append([]int64{shape.Product(sizes[:sparse])}, sizes[sparse:]...)...)
 	return s.take(flat, 0, key)
 }
-
-// at0 is t as int64, for what is made like it.
-func (s *scope) at0(t *tensor.Tensor) *tensor.Tensor { return s.wide(t) }
 
 // div divides the entries by a number.
 func div(c aten.Ctx, out, a, b *tensor.Tensor, rounding string) (*tensor.Tensor, error) {

@@ -9,6 +9,7 @@ import (
 )
 
 func init() {
+	tensor.CheckParts = check
 	b := backend()
 	for l := tensor.COO; l <= tensor.BSC; l++ {
 		aten.Register(l.Keys(), &aten.Kind{Name: l.String(), Instead: "to_dense() converts", Backend: b})
@@ -34,6 +35,7 @@ func backend() aten.Backend {
 		return c.EmptyLike(v, d, tensor.NoLayout, dev, f)
 	})
 	b.Copy = copied
+	b.Save, b.SaveBytes, b.SaveDict = save, saveBytes, saveDict
 	b.IsContiguous = isContiguous
 	b.Equal = equal
 	b.IndexGet = indexGet

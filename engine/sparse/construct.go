@@ -9,6 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -329,4 +330,25 @@ func (s *scope) empty(l tensor.Layout, sizes []int64, d dtype.DType, dev device.
 	}
 	batch := slices.Clone(sizes[:b])
 	return s.assemble(l, sizes, make(int64s, append(slices.Clone(batch), major+1)...), make(int64s, append(slices.Clone(batch), 0)...), make(d, append(slices.Clone(batch), 0)...))
+}
+
+// check refuses a tensor that was assembled of parts that do not fit.
+func check(op string, t *tensor.Tensor) error {
+	var made *tensor.Tensor
+	var err error
+	p := t.Parts()
+	if t.Layout() == tensor.COO {
+		flag := ops.NoBool
+		if p.Coalesced {
+			flag = ops.True
+		}
+		made, err = SparseCooTensor(aten.Ctx{}, p.Indices[0], p.Values, t.Sizes(), dtype.None, device.None, flag)
+	} else {
+		made, err = SparseCompressedTensor(aten.Ctx{}, p.Indices[0], p.Indices[1], p.Values, t.Sizes(), dtype.None, t.Layout(), device.None)
+	}
+	if err != nil {
+		return status.In(op, err)
+	}
+	made.Release()
+	return nil
 }

@@ -70,6 +70,7 @@ func SparseSampledAddmm(c aten.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha
 	if s.Err != nil {
 		return nil, s.Err
 	}
+	beta, alpha = in(self.DType(), beta), in(self.DType(), alpha)
 	if isZero(beta) {
 		x.values = s.mul(products, s.Number(alpha))
 	} else {
@@ -259,7 +260,7 @@ func indexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.T
 		s.failf("a sparse tensor is no index")
 		return nil, s.Err
 	}
-	t, d := self, int64(0)
+	t, d, vectors := self, int64(0), 0
 	left := len(items)
 	for _, item := range items {
 		left--
@@ -283,14 +284,14 @@ func indexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.T
 				d = int64(was.Dim() - consumed(items[len(items)-left:]))
 			}
 		case ops.IndexTensor:
-			if item.Tensor.Dim() != 1 || !item.Tensor.DType().IsIntegral() || isSparse(item.Tensor) {
-				s.failf("a sparse tensor is indexed by numbers, slices and vectors of integers; to_dense() converts")
+			if vectors++; vectors > 1 || item.Tensor.Dim() != 1 || !item.Tensor.DType().IsIntegral() || isSparse(item.Tensor) {
+				s.failf("a sparse tensor is indexed by numbers, slices and one vector of integers; to_dense() converts")
 				break
 			}
 			t = s.take(was, at, item.Tensor)
 			d++
 		default:
-			s.failf("a sparse tensor is indexed by numbers, slices and vectors of integers; to_dense() converts")
+			s.failf("a sparse tensor is indexed by numbers, slices and one vector of integers; to_dense() converts")
 		}
 	}
 	return s.Give(t)

@@ -189,6 +189,7 @@ func (s *scope) sumWith(out, self, product *tensor.Tensor, beta, alpha dtype.Sca
 		s.failf("the added tensor of sizes %v does not broadcast to the sizes %v of the product", self.Sizes(), product.Sizes())
 		return nil, s.Err
 	}
+	beta, alpha = in(product.DType(), beta), in(product.DType(), alpha)
 	if isZero(beta) {
 		if isSparse(self) == isSparse(product) {
 			return s.result(out, s.mul(product, s.Number(alpha)))
@@ -199,6 +200,14 @@ func (s *scope) sumWith(out, self, product *tensor.Tensor, beta, alpha dtype.Sca
 		self = s.mul(self, s.Number(beta))
 	}
 	return s.Last(func() (*tensor.Tensor, error) { return s.c.Add(out, self, product, alpha) })
+}
+
+// in is a scalar as matrices of a dtype are scaled by it: without its fraction where they are of integers.
+func in(d dtype.DType, v dtype.Scalar) dtype.Scalar {
+	if d.IsIntegral() && v.Kind == dtype.KindFloat {
+		return dtype.IntScalar(int64(v.F))
+	}
+	return v
 }
 
 func isZero(v dtype.Scalar) bool { return v.I == 0 && v.F == 0 && v.Im == 0 }

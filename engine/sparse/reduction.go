@@ -104,6 +104,10 @@ func mean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dty
 			count *= n
 		}
 	}
+	if count == 0 { // all of it is NaN
+		x := s.dense(self)
+		return s.Last(func() (*tensor.Tensor, error) { return c.Mean(out, x, dim, keepdim, d) })
+	}
 	t := s.sumOver(self, dim, keepdim, d)
 	n := s.int(count)
 	return s.result(out, s.step(func() (*tensor.Tensor, error) { return c.Div(nil, t, n, "") }))

@@ -109,13 +109,17 @@ func (s *scope) take(t *tensor.Tensor, dim int64, index *tensor.Tensor) *tensor.
 	return s.step(func() (*tensor.Tensor, error) { return s.c.IndexSelect(nil, t, dim, index) })
 }
 
-// gather adds the entries of source up in n places, where index says.
+// gather adds the entries of source up in n places, where index says: those of 16-bit floats in wider ones.
 func (s *scope) gather(n int64, index, source *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
+	d := source.DType()
+	if source = s.cast(source, d.Compute()); s.Err != nil {
+		return nil
+	}
 	to := s.zeros(source, append([]int64{n}, source.Sizes()[1:]...)...)
-	return s.step(func() (*tensor.Tensor, error) { return s.c.IndexAdd(nil, to, 0, index, source, dtype.IntScalar(1)) })
+	return s.cast(s.step(func() (*tensor.Tensor, error) { return s.c.IndexAdd(nil, to, 0, index, source, dtype.IntScalar(1)) }), d)
 }
 
 func (s *scope) reshape(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
@@ -154,11 +158,6 @@ func (s *scope) sum(t *tensor.Tensor, dims ...int64) *tensor.Tensor {
 	return s.step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, t, dims, false, dtype.None) })
 }
 
-// repeat repeats each entry of a vector as often as the other says.
-func (s *scope) repeat(t, times *tensor.Tensor) *tensor.Tensor {
-	return s.take(t, 0, s.step(func() (*tensor.Tensor, error) { return s.c.RepeatInterleave(times, ops.NoInt) }))
-}
-
 // quotient and remainder are of integers that are not negative.
 func (s *scope) quotient(t *tensor.Tensor, by int64) *tensor.Tensor {
 	if by == 1 {
@@ -182,7 +181,7 @@ func (s *scope) sorted(t *tensor.Tensor) (inOrder, places *tensor.Tensor) {
 	return inOrder, places
 }
 
-// values are the elements of a vector of integers, each as the other steps left it; unknown on meta.
+// integer is the only element of t; unknown on meta, and after an error.
 func (s *scope) integer(t *tensor.Tensor) (v int64, known bool) {
 	if s.Err != nil || !launch.Known(t) {
 		return 0, false

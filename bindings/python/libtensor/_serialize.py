@@ -1,6 +1,7 @@
 """Pickling and copying."""
 
 from . import gen_functions as _f
+from ._dtypes import sparse_bsr, sparse_coo, sparse_csr, strided
 from ._errors import wrong_type
 from ._forked import rebuilds
 from ._interop import raw_bytes
@@ -19,7 +20,19 @@ def flat(tensor):
     return _f.as_strided(tensor, (tensor.numel(),), (1,), 0)
 
 
+def parts(tensor):
+    """The dense tensors that a sparse one is made of."""
+    if tensor.layout is sparse_coo:
+        return [_f.coo_indices(tensor), _f.coo_values(tensor)]
+    if tensor.layout in (sparse_csr, sparse_bsr):
+        return [_f.crow_indices(tensor), _f.col_indices(tensor), _f.values(tensor)]
+    return [_f.ccol_indices(tensor), _f.row_indices(tensor), _f.values(tensor)]
+
+
 def reduce(tensor):
+    if tensor.layout is not strided:
+        coalesced = _f.is_coalesced(tensor) if tensor.layout is sparse_coo else None
+        return rebuild_sparse, (tensor.layout, [part.detach() for part in parts(tensor)], tuple(tensor.shape), coalesced)
     if tensor.is_meta:
         return rebuild_meta, (tuple(tensor.shape), tensor.stride(), tensor.dtype)
     stride = packed(tensor)
@@ -40,6 +53,14 @@ def rebuild(data, size, stride, dtype, device):
 
 
 @rebuilds
+def rebuild_sparse(layout, parts, size, coalesced):
+    """The sparse tensor of a pickle, whose parts are checked."""
+    if layout is sparse_coo:
+        return _f.sparse_coo_tensor(*parts, size, is_coalesced=coalesced or None)
+    return _f.sparse_compressed_tensor(*parts, size, layout=layout)
+
+
+@rebuilds
 def rebuild_meta(size, stride, dtype):
     return _f.empty_strided(size, stride, dtype=dtype, device="meta")
 
@@ -50,7 +71,9 @@ def deepcopy(tensor, memo):
         raise wrong_type("deepcopy", "tensor", "Tensor", tensor)
     if id(tensor) in memo:
         return memo[id(tensor)]
-    if tensor.is_meta:
+    if tensor.layout is not strided:
+        made = tensor.detach().clone()
+    elif tensor.is_meta:
         made = rebuild_meta(tensor.shape, tensor.stride(), tensor.dtype)
     else:
         key = "libtensor storage", tensor.untyped_storage().data_ptr() or id(tensor)

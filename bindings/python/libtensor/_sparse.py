@@ -15,7 +15,9 @@ def _indices(data, device):
     return made if isinstance(data, Tensor) or made.numel() else made.to(int64)
 
 
-def sparse_coo_tensor(indices=None, values=None, size=None, *, dtype=None, device=None, pin_memory=False, requires_grad=False, check_invariants=None, is_coalesced=None):
+def sparse_coo_tensor(
+    indices=None, values=None, size=None, *, dtype=None, device=None, pin_memory=False, requires_grad=False, check_invariants=None, is_coalesced=None
+):
     """A tensor of layout sparse_coo: a column of `indices` and a row of `values` for each entry; without entries where `size` is all.
 
     Indices are always checked. Entries of the same place add up.
@@ -38,7 +40,17 @@ def sparse_coo_tensor(indices=None, values=None, size=None, *, dtype=None, devic
 
 
 def sparse_compressed_tensor(
-    compressed_indices, plain_indices, values, size=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, check_invariants=None
+    compressed_indices,
+    plain_indices,
+    values,
+    size=None,
+    *,
+    dtype=None,
+    layout=None,
+    device=None,
+    pin_memory=False,
+    requires_grad=False,
+    check_invariants=None,
 ):
     """A tensor of `layout` sparse_csr, sparse_csc, sparse_bsr or sparse_bsc. Indices are always checked.
 

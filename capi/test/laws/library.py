@@ -24,7 +24,7 @@ DTYPES = (
 NAMES = (*DTYPES, "bcomplex32")  # by number; the last one is a result of few operators, and no operand here
 SIZES = dict(zip(NAMES, (1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 4, 4), strict=True))
 KINDS = ("none", "bool", "int", "float", "complex")
-LAYOUTS = ("strided",)
+LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
 FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 OK, RUNTIME, VALUE, TYPE, INDEX, NOT_IMPLEMENTED, MEMORY, HANDLE, FORKED, INTERNAL, IO = range(11)
 ABSENT = -(2**63)
@@ -107,6 +107,7 @@ class Tensor:
     offset: int = 0
     device: str = "cpu"
     read_only: bool = False
+    layout: str = "strided"
 
     @property
     def numel(self):
@@ -254,6 +255,11 @@ class Library:
         return made[store]
 
     def tensor(self, t, made, kept):
+        if t.layout != "strided":
+            given, handle = self.tensor(replace(t, layout="strided"), made, kept), c_void_p()
+            self.do("tensor_to_sparse", given, LAYOUTS.index(t.layout), None, 0, ABSENT, byref(handle))
+            self.c.tensor_free(given)
+            return handle
         dims = len(t.size)
         handle = c_void_p()
         size, stride = (c_int64 * dims)(*t.size), (c_int64 * dims)(*t.stride)
@@ -279,6 +285,12 @@ class Library:
         return ctypes.string_at(address, n.value) if n.value and address.value else b""
 
     def seen(self, handle, made):
+        if self.c.tensor_get_layout(handle):
+            dense = c_void_p()
+            self.do("tensor_to_dense", handle, -1, -1, byref(dense))
+            found = self.seen(dense, made)
+            self.c.tensor_free(dense)
+            return found
         dims = self.c.tensor_dim(handle)
         size = tuple(self.c.tensor_sizes(handle)[:dims])
         stride = tuple(self.c.tensor_strides(handle)[:dims])
@@ -300,6 +312,8 @@ class Library:
         return Seen(dtype, size, stride, offset, elements, shares)
 
     def version(self, handle):
+        if self.c.tensor_get_layout(handle):
+            return 0
         cell = c_int64()
         self.do("tensor_get_version", handle, byref(cell))
         return cell.value

@@ -1,0 +1,23 @@
+package sparse
+
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// every has the keys of all sparse layouts.
+const every = tensor.SparseCOO | tensor.SparseCSR | tensor.SparseCSC | tensor.SparseBSR | tensor.SparseBSC
+
+// Files hold the parts of sparse tensors: what writes them goes on to the operator.
+
+func save(c aten.Ctx, path, structure string, tensors []*tensor.Tensor, compact bool) error {
+	return c.Past(every).Save(path, structure, tensors, compact)
+}
+
+func saveBytes(c aten.Ctx, structure string, tensors []*tensor.Tensor, compact bool) (*tensor.Tensor, error) {
+	return c.Past(every).SaveBytes(structure, tensors, compact)
+}
+
+func saveDict(c aten.Ctx, path string, names []string, tensors []*tensor.Tensor, compact bool) error {
+	return c.Past(every).SaveDict(path, names, tensors, compact)
+}
