@@ -1704,6 +1704,11 @@ export class Tensor extends Handle {
    */
   kron(other: Tensor, options?: { out?: Tensor | null }): Tensor;
   /**
+   * A view whose dimensions, which all have names, are in the order of those of `other`; dimensions that `self` does not have are there
+   * with size 1.
+   */
+  alignAs(other: Tensor): Tensor;
+  /**
    * Whether the only element of `self` is not zero; other numbers of elements are refused.
    */
   isNonzero(): boolean;
@@ -2540,6 +2545,16 @@ export class Tensor extends Handle {
   flatten(startDim: Int, options?: { endDim?: Int }): Tensor;
   flatten(startDim: Int, endDim: Int): Tensor;
   /**
+   * Makes the dimensions from `start_dim` to `end_dim` one, of the name `out_dim`.
+   */
+  flatten(startDim: Int, options: { endDim: Int; outDim: string }): Tensor;
+  flatten(startDim: Int, endDim: Int, outDim: string): Tensor;
+  /**
+   * Makes the dimensions `dims`, which follow each other, one, of the name `out_dim`.
+   */
+  flatten(dims: Ints, options: { outDim: string }): Tensor;
+  flatten(dims: Ints, outDim: string): Tensor;
+  /**
    * Splits dimension `dim` into several of the given sizes, one of which may be -1.
    */
   unflatten(dim: Int, options: { sizes: Ints }): Tensor;
@@ -2723,6 +2738,10 @@ export class Tensor extends Handle {
   diagonal(offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
   diagonal(offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
   diagonal(offset: Int, dim1: Int, dim2: Int): Tensor;
+  /**
+   * The diagonal of dimensions `dim1` and `dim2`, as a last dimension of the name `outdim`.
+   */
+  diagonal(options: { outdim: string; dim1: Int; dim2: Int; offset?: Int }): Tensor;
   /**
    * Another tensor over the same memory.
    */
@@ -5095,6 +5114,53 @@ export function cdistAsync(x1: Tensor, x2: Tensor, options?: { p?: number; compu
 export function cdistAsync(x1: Tensor, x2: Tensor, p: number, options?: { computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist'; signal?: Signal | null }): Promise<Tensor>;
 export function cdistAsync(x1: Tensor, x2: Tensor, p: number, computeMode: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist', options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
+ * The names of the dimensions, "" for one without a name. Free the list with tensor_string_list_free.
+ */
+export function names(input: Tensor): string[];
+/**
+ * The dimension that has the name; RuntimeError, which shows the names, where none has it.
+ */
+export function dimByName(input: Tensor, options: { name: string }): Int;
+export function dimByName(input: Tensor, name: string): Int;
+/**
+ * A view whose dimensions have other names: a list with one for each dimension, "" for none, in which "..." keeps those that the others
+ * have. An absent list leaves it without names. Names are identifiers of ASCII letters, digits and underscores, none twice.
+ */
+export function rename(input: Tensor, options: { names: readonly string[] | null }): Tensor;
+export function rename(input: Tensor, names: readonly string[] | null): Tensor;
+/** rename, off the event loop. */
+export function renameAsync(input: Tensor, options: { names: readonly string[] | null; signal?: Signal | null }): Promise<Tensor>;
+export function renameAsync(input: Tensor, names: readonly string[] | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Gives the tensor itself other names, as rename does.
+ */
+export function rename_(input: Tensor, options: { names: readonly string[] | null }): Tensor;
+export function rename_(input: Tensor, names: readonly string[] | null): Tensor;
+/**
+ * A view in which dimensions without a name have one: a list for all dimensions, in which those that have a name keep it, and "..."
+ * stands for any number of them that stay as they are.
+ */
+export function refineNames(input: Tensor, options: { names: readonly string[] }): Tensor;
+export function refineNames(input: Tensor, names: readonly string[]): Tensor;
+/** refineNames, off the event loop. */
+export function refineNamesAsync(input: Tensor, options: { names: readonly string[]; signal?: Signal | null }): Promise<Tensor>;
+export function refineNamesAsync(input: Tensor, names: readonly string[], options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * A view whose dimensions, which all have names, are in the order of the list; others in the list have size 1. "..." stands for the
+ * dimensions that the list does not mention, in their order.
+ */
+export function alignTo(input: Tensor, options: { names: readonly string[] }): Tensor;
+export function alignTo(input: Tensor, names: readonly string[]): Tensor;
+/** alignTo, off the event loop. */
+export function alignToAsync(input: Tensor, options: { names: readonly string[]; signal?: Signal | null }): Promise<Tensor>;
+export function alignToAsync(input: Tensor, names: readonly string[], options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Views of tensors, whose dimensions all have names, with the dimensions of the one that has the most, as align_as gives them.
+ */
+export function alignTensors(tensors: readonly Tensor[]): Tensor[];
+/** alignTensors, off the event loop. */
+export function alignTensorsAsync(tensors: readonly Tensor[], options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
  * Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
  * `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
  * absent, as the elements need.
@@ -6499,10 +6565,26 @@ export function reshapeAsync(input: Tensor, shape: Ints, options?: { signal?: Si
 export function flatten(input: Tensor, options?: { startDim?: Int; endDim?: Int }): Tensor;
 export function flatten(input: Tensor, startDim: Int, options?: { endDim?: Int }): Tensor;
 export function flatten(input: Tensor, startDim: Int, endDim: Int): Tensor;
+/**
+ * Makes the dimensions from `start_dim` to `end_dim` one, of the name `out_dim`.
+ */
+export function flatten(input: Tensor, options: { startDim: Int; endDim: Int; outDim: string }): Tensor;
+export function flatten(input: Tensor, startDim: Int, endDim: Int, outDim: string): Tensor;
+/**
+ * Makes the dimensions `dims`, which follow each other, one, of the name `out_dim`.
+ */
+export function flatten(input: Tensor, options: { dims: Ints; outDim: string }): Tensor;
+export function flatten(input: Tensor, dims: Ints, outDim: string): Tensor;
 /** flatten, off the event loop. */
 export function flattenAsync(input: Tensor, options?: { startDim?: Int; endDim?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function flattenAsync(input: Tensor, startDim: Int, options?: { endDim?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function flattenAsync(input: Tensor, startDim: Int, endDim: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/** flatten, off the event loop. */
+export function flattenAsync(input: Tensor, options: { startDim: Int; endDim: Int; outDim: string; signal?: Signal | null }): Promise<Tensor>;
+export function flattenAsync(input: Tensor, startDim: Int, endDim: Int, outDim: string, options?: { signal?: Signal | null }): Promise<Tensor>;
+/** flatten, off the event loop. */
+export function flattenAsync(input: Tensor, options: { dims: Ints; outDim: string; signal?: Signal | null }): Promise<Tensor>;
+export function flattenAsync(input: Tensor, dims: Ints, outDim: string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Splits dimension `dim` into several of the given sizes, one of which may be -1.
  */
@@ -6511,6 +6593,14 @@ export function unflatten(input: Tensor, dim: Int, sizes: Ints): Tensor;
 /** unflatten, off the event loop. */
 export function unflattenAsync(input: Tensor, options: { dim: Int; sizes: Ints; signal?: Signal | null }): Promise<Tensor>;
 export function unflattenAsync(input: Tensor, dim: Int, sizes: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Splits dimension `dim` into several of the given sizes and names.
+ */
+export function unflattenNames(input: Tensor, options: { dim: Int; sizes: Ints; names: readonly string[] }): Tensor;
+export function unflattenNames(input: Tensor, dim: Int, sizes: Ints, names: readonly string[]): Tensor;
+/** unflattenNames, off the event loop. */
+export function unflattenNamesAsync(input: Tensor, options: { dim: Int; sizes: Ints; names: readonly string[]; signal?: Signal | null }): Promise<Tensor>;
+export function unflattenNamesAsync(input: Tensor, dim: Int, sizes: Ints, names: readonly string[], options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * A contiguous one-dimensional tensor of the elements; a view where `self` is contiguous.
  */
@@ -6698,11 +6788,17 @@ export function diagonal(input: Tensor, options?: { offset?: Int; dim1?: Int; di
 export function diagonal(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
 export function diagonal(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
 export function diagonal(input: Tensor, offset: Int, dim1: Int, dim2: Int): Tensor;
+/**
+ * The diagonal of dimensions `dim1` and `dim2`, as a last dimension of the name `outdim`.
+ */
+export function diagonal(input: Tensor, options: { outdim: string; dim1: Int; dim2: Int; offset?: Int }): Tensor;
 /** diagonal, off the event loop. */
 export function diagonalAsync(input: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function diagonalAsync(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function diagonalAsync(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function diagonalAsync(input: Tensor, offset: Int, dim1: Int, dim2: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/** diagonal, off the event loop. */
+export function diagonalAsync(input: Tensor, options: { outdim: string; dim1: Int; dim2: Int; offset?: Int; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another tensor over the same memory.
  */

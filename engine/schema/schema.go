@@ -20,6 +20,7 @@ type Operator struct {
 	Kernel      string      `yaml:"kernel"`    // what an elementwise operator runs
 	Runs        []string    `yaml:"runs"`      // of Runs
 	Tags        []string    `yaml:"tags"`      // of Tags
+	Names       string      `yaml:"names"`     // of NameRules, where it does not follow from the category and the tags
 	Since       string      `yaml:"since"`
 	Go          string      `yaml:"go"` // name of the function in engine/ops, when it is not the operator's in camel case
 	Words       Words       `yaml:"words"`

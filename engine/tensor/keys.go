@@ -1,6 +1,11 @@
 package tensor
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/status"
+)
 
 // Keys name what a tensor is beside plain dense values: each bit is a layer of the operators' façade (engine/aten), which a
 // call on the tensor enters before it reaches the operator itself. Plain tensors have none.
@@ -8,8 +13,8 @@ type Keys uint8
 
 // The keys, in the order in which their layers are entered.
 const (
-	Gradient Keys = 1 << iota
-	Named
+	Named Keys = 1 << iota
+	Gradient
 	SparseCOO
 	SparseCompressed
 	Quantized
@@ -72,6 +77,34 @@ func (t *Tensor) GradientWanted() bool {
 	return wanted || call != ""
 }
 
+// SetNames gives the tensor names of its dimensions, "" for one without; a list without any name, and nil, leave it unnamed. The list is
+// the tensor's from now on, and its aliases'.
+func (t *Tensor) SetNames(names []string) {
+	t.kind.names, t.kind.keys = nil, t.kind.keys&^Named
+	if len(names) == len(t.sizes) && slices.ContainsFunc(names, func(name string) bool { return name != "" }) {
+		t.kind.names, t.kind.keys = &names, t.kind.keys|Named
+	}
+}
+
+// Rename is SetNames, and refuses while a call on another thread uses the tensor.
+func (t *Tensor) Rename(op string, names []string) error {
+	t.changing.Add(1)
+	defer t.changing.Add(-1)
+	if UsedElsewhere(t) {
+		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot change its names; wait for that call to end", op, t.sizes)
+	}
+	t.SetNames(names)
+	return nil
+}
+
+// Names of the dimensions, "" for those without one; nil where none has one. Not to be changed.
+func (t *Tensor) Names() []string {
+	if t.kind.names == nil {
+		return nil
+	}
+	return *t.kind.names
+}
+
 // SetApart notes that detach() gave the tensor: others over its memory have another history.
 func (t *Tensor) SetApart() { t.kind.apart = true }
 
@@ -84,10 +117,11 @@ func (t *Tensor) Silence() { t.kind.silent = true }
 // Silent tells whether writes to the tensor are not counted.
 func (t *Tensor) Silent() bool { return t.kind.silent }
 
-// Plain is an alias without a history.
+// Plain is an alias without a history and without names.
 func (t *Tensor) Plain() *Tensor {
 	a := t.Alias()
 	a.SetHistory(nil)
+	a.SetNames(nil)
 	return a
 }
 
@@ -104,4 +138,5 @@ type kind struct {
 	keys    Keys
 	state   any
 	history History
+	names   *[]string // of the dimensions; nil where none has one
 }

@@ -5273,6 +5273,97 @@ static const lt_operator overloads_cdist[] = {
     {"cdist", arguments_cdist, results_cdist, 4, 4, 1, -1, {{call_cdist, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_names(const lt_value *a, lt_value *r) { return tensor_names(a[0].tensor, &r[0].strings.items, &r[0].strings.length); }
+static const lt_argument arguments_names[] = {
+    {"input", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_names[] = {
+    {"out", LT_STR, LT_IS_LIST, {0}},
+};
+static const lt_operator overloads_names[] = {
+    {"names", arguments_names, results_names, 1, 1, 1, -1, {{call_names, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_dim_by_name(const lt_value *a, lt_value *r) { return tensor_dim_by_name(a[0].tensor, a[1].text, &r[0].i); }
+static const lt_argument arguments_dim_by_name[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"name", LT_STR, 0, {0}},
+};
+static const lt_argument results_dim_by_name[] = {
+    {"out", LT_INT, 0, {0}},
+};
+static const lt_operator overloads_dim_by_name[] = {
+    {"dimByName", arguments_dim_by_name, results_dim_by_name, 2, 2, 1, -1, {{call_dim_by_name, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_rename(const lt_value *a, lt_value *r) { return tensor_rename(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_rename[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"names", LT_STR, LT_IS_LIST | LT_IS_OPTIONAL, {0}},
+};
+static const lt_argument results_rename[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_rename[] = {
+    {"rename", arguments_rename, results_rename, 2, 2, 1, -1, {{call_rename, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_rename_(const lt_value *a, lt_value *r) { (void)r; return tensor_rename_(a[0].tensor, a[1].list.data, a[1].list.length); }
+static const lt_argument arguments_rename_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"names", LT_STR, LT_IS_LIST | LT_IS_OPTIONAL, {0}},
+};
+static const lt_operator overloads_rename_[] = {
+    {"rename_", arguments_rename_, NULL, 2, 2, 0, -1, {{call_rename_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_refine_names(const lt_value *a, lt_value *r) { return tensor_refine_names(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_refine_names[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"names", LT_STR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_refine_names[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_refine_names[] = {
+    {"refineNames", arguments_refine_names, results_refine_names, 2, 2, 1, -1, {{call_refine_names, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_align_to(const lt_value *a, lt_value *r) { return tensor_align_to(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_align_to[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"names", LT_STR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_align_to[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_align_to[] = {
+    {"alignTo", arguments_align_to, results_align_to, 2, 2, 1, -1, {{call_align_to, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_align_as(const lt_value *a, lt_value *r) { return tensor_align_as(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static const lt_argument arguments_align_as[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"other", LT_TENSOR, 0, {0}},
+};
+static const lt_argument results_align_as[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_align_as[] = {
+    {"alignAs", arguments_align_as, results_align_as, 2, 2, 1, -1, {{call_align_as, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_align_tensors(const lt_value *a, lt_value *r) { return tensor_align_tensors(a[0].list.data, a[0].list.length, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_align_tensors[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_align_tensors[] = {
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_align_tensors[] = {
+    {"alignTensors", arguments_align_tensors, results_align_tensors, 1, 1, 1, -1, {{call_align_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_to_string(const lt_value *a, lt_value *r) { return tensor_to_string(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, (int32_t)a[5].i, &r[0].string); }
 static const lt_argument arguments_to_string[] = {
     {"input", LT_TENSOR, 0, {0}},
@@ -8899,8 +8990,29 @@ static const lt_argument arguments_flatten[] = {
 static const lt_argument results_flatten[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
 };
+static tensor_status call_flatten_out_dim(const lt_value *a, lt_value *r) { return tensor_flatten_out_dim(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
+static const lt_argument arguments_flatten_out_dim[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"startDim", LT_INT, 0, {0}},
+    {"endDim", LT_INT, 0, {0}},
+    {"outDim", LT_STR, 0, {0}},
+};
+static const lt_argument results_flatten_out_dim[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static tensor_status call_flatten_dims(const lt_value *a, lt_value *r) { return tensor_flatten_dims(a[0].tensor, a[1].list.data, a[1].list.length, a[2].text, &r[0].tensor); }
+static const lt_argument arguments_flatten_dims[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dims", LT_INT, LT_IS_LIST, {0}},
+    {"outDim", LT_STR, 0, {0}},
+};
+static const lt_argument results_flatten_dims[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
 static const lt_operator overloads_flatten[] = {
     {"flatten", arguments_flatten, results_flatten, 3, 3, 1, -1, {{call_flatten, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"flatten", arguments_flatten_out_dim, results_flatten_out_dim, 4, 4, 1, -1, {{call_flatten_out_dim, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"flatten", arguments_flatten_dims, results_flatten_dims, 3, 3, 1, -1, {{call_flatten_dims, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_unflatten(const lt_value *a, lt_value *r) { return tensor_unflatten(a[0].tensor, a[1].i, a[2].list.data, a[2].list.length, &r[0].tensor); }
@@ -8914,6 +9026,20 @@ static const lt_argument results_unflatten[] = {
 };
 static const lt_operator overloads_unflatten[] = {
     {"unflatten", arguments_unflatten, results_unflatten, 3, 3, 1, -1, {{call_unflatten, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_unflatten_names(const lt_value *a, lt_value *r) { return tensor_unflatten_names(a[0].tensor, a[1].i, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, &r[0].tensor); }
+static const lt_argument arguments_unflatten_names[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"dim", LT_INT, 0, {0}},
+    {"sizes", LT_INT, LT_IS_LIST, {0}},
+    {"names", LT_STR, LT_IS_LIST, {0}},
+};
+static const lt_argument results_unflatten_names[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
+static const lt_operator overloads_unflatten_names[] = {
+    {"unflattenNames", arguments_unflatten_names, results_unflatten_names, 4, 4, 1, -1, {{call_unflatten_names, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_ravel(const lt_value *a, lt_value *r) { return tensor_ravel(a[0].tensor, &r[0].tensor); }
@@ -9268,8 +9394,20 @@ static const lt_argument arguments_diagonal[] = {
 static const lt_argument results_diagonal[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
 };
+static tensor_status call_diagonal_outdim(const lt_value *a, lt_value *r) { return tensor_diagonal_outdim(a[0].tensor, a[1].text, a[2].i, a[3].i, a[4].i, &r[0].tensor); }
+static const lt_argument arguments_diagonal_outdim[] = {
+    {"input", LT_TENSOR, 0, {0}},
+    {"outdim", LT_STR, LT_IS_KEYWORD, {0}},
+    {"dim1", LT_INT, LT_IS_KEYWORD, {0}},
+    {"dim2", LT_INT, LT_IS_KEYWORD, {0}},
+    {"offset", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+};
+static const lt_argument results_diagonal_outdim[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+};
 static const lt_operator overloads_diagonal[] = {
     {"diagonal", arguments_diagonal, results_diagonal, 4, 4, 1, -1, {{call_diagonal, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"diagonal", arguments_diagonal_outdim, results_diagonal_outdim, 5, 1, 1, -1, {{call_diagonal_outdim, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_detach(const lt_value *a, lt_value *r) { return tensor_detach(a[0].tensor, &r[0].tensor); }
@@ -9840,6 +9978,14 @@ const lt_entry lt_entries[] = {
     {"tensordot", overloads_tensordot, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"kron", overloads_kron, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"cdist", overloads_cdist, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"names", overloads_names, 1, LT_AS_FUNCTION},
+    {"dimByName", overloads_dim_by_name, 1, LT_AS_FUNCTION},
+    {"rename", overloads_rename, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"rename_", overloads_rename_, 1, LT_AS_FUNCTION},
+    {"refineNames", overloads_refine_names, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"alignTo", overloads_align_to, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"alignAs", overloads_align_as, 1, LT_AS_METHOD},
+    {"alignTensors", overloads_align_tensors, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"toString", overloads_to_string, 1, LT_AS_FUNCTION},
     {"scalarOperand", overloads_scalar_operand, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"resultType", overloads_result_type, 1, LT_AS_FUNCTION},
@@ -10092,8 +10238,9 @@ const lt_entry lt_entries[] = {
     {"viewAs", overloads_view_as, 1, LT_AS_METHOD},
     {"reshape", overloads_reshape, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"reshapeAs", overloads_reshape_as, 1, LT_AS_METHOD},
-    {"flatten", overloads_flatten, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"flatten", overloads_flatten, 3, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"unflatten", overloads_unflatten, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"unflattenNames", overloads_unflatten_names, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"ravel", overloads_ravel, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"t", overloads_t_matrix, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"transpose", overloads_transpose, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
@@ -10117,7 +10264,7 @@ const lt_entry lt_entries[] = {
     {"slice", overloads_slice, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"asStrided", overloads_as_strided, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"unfold", overloads_unfold, 1, LT_AS_METHOD},
-    {"diagonal", overloads_diagonal, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"diagonal", overloads_diagonal, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"detach", overloads_detach, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"unbind", overloads_unbind, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"split", overloads_split, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},

@@ -82,6 +82,9 @@ func facade(out *output, ops []*schema.Operator) error {
 	out.write(facadeDir+"/gen_aten.go", facadeMethods(all, imports))
 	out.write(facadeDir+"/gen_backend.go", facadeBackend(all, imports))
 	out.write(compositeDir+"/gen_register.go", facadeComposites(all))
+	if err := generateNamed(out, ops, all, imports); err != nil {
+		return err
+	}
 	return generateDerivatives(out, ops, all, imports)
 }
 
@@ -293,7 +296,7 @@ func facadeMethods(all []*function, imports map[string]string) string {
 			fmt.Fprintf(&b, "if key := c.ahead(%s); key != 0 {\n", f.ahead())
 			fmt.Fprintf(&b, "if does := backend(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.arguments())
 			if f.table == "" { // what a kind does not have itself, the composition's steps may do
-				fmt.Fprintf(&b, "err = refused(%q, key)\nreturn\n", f.op)
+				fmt.Fprintf(&b, "err = Refused(%q, key)\nreturn\n", f.op)
 			}
 			b.WriteString("}\n")
 		}
