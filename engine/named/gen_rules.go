@@ -978,26 +978,12 @@ func namedImag(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 func namedViewAsReal(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	names, err := trace("view_as_real", self, func(followed *tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Past(tensor.Named).ViewAsReal(followed))
-	})
+	names, err := insert("view_as_real", -1, self)
 	if err != nil {
 		return
 	}
 	r0, err = c.Past(tensor.Named).ViewAsReal(self)
-	giveEach(names, err, r0)
-	return
-}
-
-func namedViewAsComplex(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	names, err := trace("view_as_complex", self, func(followed *tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Past(tensor.Named).ViewAsComplex(followed))
-	})
-	if err != nil {
-		return
-	}
-	r0, err = c.Past(tensor.Named).ViewAsComplex(self)
-	giveEach(names, err, r0)
+	give(names, err, r0)
 	return
 }
 
@@ -1739,32 +1725,17 @@ func namedFftRfftfreq(c aten.Ctx, out *tensor.Tensor, n int64, d float64, dt dty
 }
 
 func namedSignalPad(c aten.Ctx, self *tensor.Tensor, before, after int64, mode string) (r0 *tensor.Tensor, err error) {
-	names, err := keep(self)
-	if err != nil {
-		return
-	}
-	r0, err = c.Past(tensor.Named).SignalPad(self, before, after, mode)
-	give(names, err, r0)
+	err = aten.Refused("signal_pad", tensor.Named)
 	return
 }
 
 func namedStft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (r0 *tensor.Tensor, err error) {
-	names, err := keep(self)
-	if err != nil {
-		return
-	}
-	r0, err = c.Past(tensor.Named).Stft(self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
-	give(names, err, r0)
+	err = aten.Refused("stft", tensor.Named)
 	return
 }
 
 func namedIstft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (r0 *tensor.Tensor, err error) {
-	names, err := keep(self)
-	if err != nil {
-		return
-	}
-	r0, err = c.Past(tensor.Named).Istft(self, nFft, hopLength, winLength, window, center, normalized, onesided, length, returnComplex)
-	give(names, err, r0)
+	err = aten.Refused("istft", tensor.Named)
 	return
 }
 
@@ -2456,7 +2427,7 @@ func namedRepeatInterleaveTensor(c aten.Ctx, self, repeats *tensor.Tensor, dim, 
 }
 
 func namedRepeatInterleave(c aten.Ctx, repeats *tensor.Tensor, outputSize ops.Int) (r0 *tensor.Tensor, err error) {
-	names, err := keep(repeats)
+	names, err := drop()
 	if err != nil {
 		return
 	}
@@ -2505,16 +2476,6 @@ func namedFlipud(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	return
 }
 
-func namedRot90(c aten.Ctx, self *tensor.Tensor, k int64, dims []int64) (r0 *tensor.Tensor, err error) {
-	names, err := keep(self)
-	if err != nil {
-		return
-	}
-	r0, err = c.Past(tensor.Named).Rot90(self, k, dims)
-	give(names, err, r0)
-	return
-}
-
 func namedTril(c aten.Ctx, out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, err error) {
 	names, err := keep(self)
 	if err = fits("tril", names, err, out); err != nil {
@@ -2536,7 +2497,7 @@ func namedTriu(c aten.Ctx, out, self *tensor.Tensor, diagonal int64) (r0 *tensor
 }
 
 func namedDiag(c aten.Ctx, out, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err error) {
-	names, err := keep(self)
+	names, err := drop()
 	if err = fits("diag", names, err, out); err != nil {
 		return
 	}
@@ -2546,7 +2507,7 @@ func namedDiag(c aten.Ctx, out, self *tensor.Tensor, offset int64) (r0 *tensor.T
 }
 
 func namedDiagEmbed(c aten.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
-	names, err := keep(self)
+	names, err := drop()
 	if err != nil {
 		return
 	}
@@ -2556,7 +2517,7 @@ func namedDiagEmbed(c aten.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) (
 }
 
 func namedDiagflat(c aten.Ctx, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err error) {
-	names, err := keep(self)
+	names, err := drop()
 	if err != nil {
 		return
 	}
@@ -2606,7 +2567,7 @@ func namedAsStridedScatter(c aten.Ctx, self, src *tensor.Tensor, size, stride []
 }
 
 func namedUnravelIndex(c aten.Ctx, indices *tensor.Tensor, sizes []int64) (r0 []*tensor.Tensor, err error) {
-	names, err := keep(indices)
+	names, err := drop()
 	if err != nil {
 		return
 	}
@@ -4211,12 +4172,22 @@ func namedMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64
 }
 
 func namedSearchsorted(c aten.Ctx, out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("searchsorted", tensor.Named)
+	names, err := drop()
+	if err = fits("searchsorted", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).Searchsorted(out, sorted, self, outInt32, right, side, sorter)
+	give(names, err, r0)
 	return
 }
 
 func namedBucketize(c aten.Ctx, out, self, boundaries *tensor.Tensor, outInt32, right bool) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("bucketize", tensor.Named)
+	names, err := keep(self)
+	if err = fits("bucketize", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).Bucketize(out, self, boundaries, outInt32, right)
+	give(names, err, r0)
 	return
 }
 
@@ -4451,7 +4422,12 @@ func namedLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor,
 }
 
 func namedFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	err = aten.Refused("frexp", tensor.Named)
+	names, err := unify("frexp", self)
+	if err = fits("frexp", names, err, mantissa, exponent); err != nil {
+		return
+	}
+	r0, r1, err = c.Past(tensor.Named).Frexp(mantissa, exponent, self)
+	give(names, err, r0, r1)
 	return
 }
 
@@ -5167,12 +5143,26 @@ func namedTransposeLast(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err
 }
 
 func namedAdjointMatrix(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("H", tensor.Named)
+	names, err := trace("H", self, func(followed *tensor.Tensor) ([]*tensor.Tensor, error) {
+		return single(c.Past(tensor.Named).AdjointMatrix(followed))
+	})
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).AdjointMatrix(self)
+	giveEach(names, err, r0)
 	return
 }
 
 func namedAdjoint(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("adjoint", tensor.Named)
+	names, err := trace("adjoint", self, func(followed *tensor.Tensor) ([]*tensor.Tensor, error) {
+		return single(c.Past(tensor.Named).Adjoint(followed))
+	})
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).Adjoint(self)
+	giveEach(names, err, r0)
 	return
 }
 

@@ -3,7 +3,6 @@ package named
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -216,10 +215,4 @@ func padded(names []string, n int) []string {
 		return names
 	}
 	return slices.Concat(make([]string, n-len(names)), names)
-}
-
-// namedEqual is Equal: tensors whose names differ are not.
-func namedEqual(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
-	equal, err := c.Past(tensor.Named).Equal(self, other)
-	return equal && slices.Equal(Of(self), Of(other)), err
 }

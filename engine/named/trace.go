@@ -2,6 +2,7 @@ package named
 
 import (
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -30,7 +31,7 @@ func prime(n int64) bool {
 // labels, and looks which of them the strides of the results are multiples of.
 func trace(op string, self *tensor.Tensor, call func(followed *tensor.Tensor) ([]*tensor.Tensor, error)) ([][]string, error) {
 	names := Of(self)
-	followed, err := tensor.EmptyStrided(op, self.Sizes(), labels[:self.Dim()], self.DType(), device.Device{Type: device.Meta, Index: -1})
+	followed, err := tensor.EmptyStrided(op, self.Sizes(), labels[:self.Dim()], dtype.Float32, device.Device{Type: device.Meta, Index: -1})
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +45,7 @@ func trace(op string, self *tensor.Tensor, call func(followed *tensor.Tensor) ([
 		all[i] = make([]string, t.Dim())
 		taken := map[int]bool{}
 		for k, stride := range t.Strides() {
-			if from := labelled(stride, self.Dim()); from >= 0 && !taken[from] {
+			if from := labelled(stride, self.Dim()); from >= 0 && !taken[from] && t.Storage() == followed.Storage() {
 				all[i][k], taken[from] = names[from], true
 			}
 		}

@@ -12,7 +12,7 @@ var NameRules = map[string]string{
 	"keep":    "those of the first tensor, from the right",
 	"reduce":  "those of the first tensor, without the dimensions `dim`, or without all; `keepdim` keeps them",
 	"view":    "a dimension has the name of the one that it steps along in memory",
-	"insert":  "those of the operands, unified, with a dimension without a name at `dim`",
+	"insert":  "those of the operands, unified, with a dimension without a name at `dim`, or at the end",
 	"squeeze": "those of the first tensor without `dim`; none where its size is not 1",
 	"product": "those of the matrix product of the last two tensors, unified with those of the first where there are three",
 	"outer":   "the name of either vector, unified with those of the first tensor where there are three",

@@ -140,7 +140,7 @@ func (n *naming) rule() (code string, err error) {
 	case "unify", "product", "outer", "inner":
 		return fmt.Sprintf("%s(%q, %s)", word, n.op.Name, list), listed
 	case "insert":
-		return fmt.Sprintf("insert(%q, %s, %s)", n.op.Name, n.given("dim", ""), list), listed
+		return fmt.Sprintf("insert(%q, %s, %s)", n.op.Name, n.given("dim", "-1"), list), listed
 	case "keep":
 		return fmt.Sprintf("keep(%s)", first), single
 	case "reduce":
