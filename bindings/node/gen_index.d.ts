@@ -130,7 +130,11 @@ export interface TensorOptions {
   shape?: Ints | null;
   /** Whether operations on it are recorded, for gradients. */
   requiresGrad?: boolean | null;
+  /** Names of the dimensions, null for one without. */
+  names?: Names | null;
 }
+/** A name for each dimension, null for one without; in some lists '...' stands for those that are not mentioned. */
+export type Names = readonly (string | null)[];
 /** Memory without a type of its own: elements of the option dtype, bytes unless given. */
 export type Untyped = ArrayBuffer | SharedArrayBuffer | DataView;
 /**
@@ -267,6 +271,17 @@ export class Tensor extends Handle {
   to(device: Device, dtype: DType, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
   /** The dtype and the device of another tensor. */
   to(other: Tensor, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  /** The names of the dimensions, null for one without; setting null leaves it without names. */
+  get names(): (string | null)[];
+  set names(names: Names | null);
+  /** A view with other names: one for each dimension, or some by what they were, { C: 'channels' }, or null for none. */
+  rename(names: Names | Readonly<Record<string, string | null>> | null): Tensor;
+  /** Gives the tensor itself other names. */
+  rename_(names: Names | Readonly<Record<string, string | null>> | null): this;
+  /** A view in which dimensions without a name have one; '...' stands for those that stay as they are. */
+  refineNames(names: Names): Tensor;
+  /** A view whose dimensions are in the order of the names; others have size 1, '...' stands for those that are not mentioned. */
+  alignTo(names: Names): Tensor;
   /** Whether operations on it are recorded, for gradients; setting it is for leaves. */
   requiresGrad: boolean;
   /** The gradient that backward has summed up, over the same memory with every look; null where there is none. */
@@ -2630,22 +2645,6 @@ export class Tensor extends Handle {
    */
   moveaxis(source: Ints, options: { destination: Ints }): Tensor;
   moveaxis(source: Ints, destination: Ints): Tensor;
-  /**
-   * Reverses the order of dimensions. An attribute in Python.
-   */
-  T(): Tensor;
-  /**
-   * Swaps the last two dimensions. An attribute in Python.
-   */
-  mT(): Tensor;
-  /**
-   * Swaps the last two dimensions and conjugates; a copy for complex dtypes. An attribute in Python.
-   */
-  mH(): Tensor;
-  /**
-   * `mH` of a matrix; a zero-dim tensor stays as it is. An attribute in Python.
-   */
-  H(): Tensor;
   /**
    * Swaps the last two dimensions and conjugates; a copy for complex dtypes.
    */
@@ -5114,47 +5113,6 @@ export function cdistAsync(x1: Tensor, x2: Tensor, options?: { p?: number; compu
 export function cdistAsync(x1: Tensor, x2: Tensor, p: number, options?: { computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist'; signal?: Signal | null }): Promise<Tensor>;
 export function cdistAsync(x1: Tensor, x2: Tensor, p: number, computeMode: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist', options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * The names of the dimensions, "" for one without a name. Free the list with tensor_string_list_free.
- */
-export function names(input: Tensor): string[];
-/**
- * The dimension that has the name; RuntimeError, which shows the names, where none has it.
- */
-export function dimByName(input: Tensor, options: { name: string }): Int;
-export function dimByName(input: Tensor, name: string): Int;
-/**
- * A view whose dimensions have other names: a list with one for each dimension, "" for none, in which "..." keeps those that the others
- * have. An absent list leaves it without names. Names are identifiers of ASCII letters, digits and underscores, none twice.
- */
-export function rename(input: Tensor, options: { names: readonly string[] | null }): Tensor;
-export function rename(input: Tensor, names: readonly string[] | null): Tensor;
-/** rename, off the event loop. */
-export function renameAsync(input: Tensor, options: { names: readonly string[] | null; signal?: Signal | null }): Promise<Tensor>;
-export function renameAsync(input: Tensor, names: readonly string[] | null, options?: { signal?: Signal | null }): Promise<Tensor>;
-/**
- * Gives the tensor itself other names, as rename does.
- */
-export function rename_(input: Tensor, options: { names: readonly string[] | null }): Tensor;
-export function rename_(input: Tensor, names: readonly string[] | null): Tensor;
-/**
- * A view in which dimensions without a name have one: a list for all dimensions, in which those that have a name keep it, and "..."
- * stands for any number of them that stay as they are.
- */
-export function refineNames(input: Tensor, options: { names: readonly string[] }): Tensor;
-export function refineNames(input: Tensor, names: readonly string[]): Tensor;
-/** refineNames, off the event loop. */
-export function refineNamesAsync(input: Tensor, options: { names: readonly string[]; signal?: Signal | null }): Promise<Tensor>;
-export function refineNamesAsync(input: Tensor, names: readonly string[], options?: { signal?: Signal | null }): Promise<Tensor>;
-/**
- * A view whose dimensions, which all have names, are in the order of the list; others in the list have size 1. "..." stands for the
- * dimensions that the list does not mention, in their order.
- */
-export function alignTo(input: Tensor, options: { names: readonly string[] }): Tensor;
-export function alignTo(input: Tensor, names: readonly string[]): Tensor;
-/** alignTo, off the event loop. */
-export function alignToAsync(input: Tensor, options: { names: readonly string[]; signal?: Signal | null }): Promise<Tensor>;
-export function alignToAsync(input: Tensor, names: readonly string[], options?: { signal?: Signal | null }): Promise<Tensor>;
-/**
  * Views of tensors, whose dimensions all have names, with the dimensions of the one that has the most, as align_as gives them.
  */
 export function alignTensors(tensors: readonly Tensor[]): Tensor[];
@@ -6594,14 +6552,6 @@ export function unflatten(input: Tensor, dim: Int, sizes: Ints): Tensor;
 export function unflattenAsync(input: Tensor, options: { dim: Int; sizes: Ints; signal?: Signal | null }): Promise<Tensor>;
 export function unflattenAsync(input: Tensor, dim: Int, sizes: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Splits dimension `dim` into several of the given sizes and names.
- */
-export function unflattenNames(input: Tensor, options: { dim: Int; sizes: Ints; names: readonly string[] }): Tensor;
-export function unflattenNames(input: Tensor, dim: Int, sizes: Ints, names: readonly string[]): Tensor;
-/** unflattenNames, off the event loop. */
-export function unflattenNamesAsync(input: Tensor, options: { dim: Int; sizes: Ints; names: readonly string[]; signal?: Signal | null }): Promise<Tensor>;
-export function unflattenNamesAsync(input: Tensor, dim: Int, sizes: Ints, names: readonly string[], options?: { signal?: Signal | null }): Promise<Tensor>;
-/**
  * A contiguous one-dimensional tensor of the elements; a view where `self` is contiguous.
  */
 export function ravel(input: Tensor): Tensor;
@@ -6757,20 +6707,6 @@ export function select(input: Tensor, dim: Int, index: Int): Tensor;
 /** select, off the event loop. */
 export function selectAsync(input: Tensor, options: { dim: Int; index: Int; signal?: Signal | null }): Promise<Tensor>;
 export function selectAsync(input: Tensor, dim: Int, index: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
-/**
- * Positions start:end:step of a dimension, by Python's rules; `step` must be positive.
- */
-export function slice(input: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
-export function slice(input: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int }): Tensor;
-export function slice(input: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int }): Tensor;
-export function slice(input: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int }): Tensor;
-export function slice(input: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int): Tensor;
-/** slice, off the event loop. */
-export function sliceAsync(input: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function sliceAsync(input: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function sliceAsync(input: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function sliceAsync(input: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function sliceAsync(input: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Views the storage of `self` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `self` is used.
  */

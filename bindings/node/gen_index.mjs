@@ -30,8 +30,6 @@ const lt_adjoint = lt.adjoint;
 const lt_adjointAsync = lt.adjointAsync;
 const lt_alignTensors = lt.alignTensors;
 const lt_alignTensorsAsync = lt.alignTensorsAsync;
-const lt_alignTo = lt.alignTo;
-const lt_alignToAsync = lt.alignToAsync;
 const lt_all = lt.all;
 const lt_allAsync = lt.allAsync;
 const lt_allclose = lt.allclose;
@@ -222,7 +220,6 @@ const lt_diff = lt.diff;
 const lt_diffAsync = lt.diffAsync;
 const lt_digamma = lt.digamma;
 const lt_digammaAsync = lt.digammaAsync;
-const lt_dimByName = lt.dimByName;
 const lt_dist = lt.dist;
 const lt_distAsync = lt.distAsync;
 const lt_div = lt.div;
@@ -529,7 +526,6 @@ const lt_mv = lt.mv;
 const lt_mvAsync = lt.mvAsync;
 const lt_mvlgamma = lt.mvlgamma;
 const lt_mvlgammaAsync = lt.mvlgammaAsync;
-const lt_names = lt.names;
 const lt_nanToNum = lt.nanToNum;
 const lt_nanToNumAsync = lt.nanToNumAsync;
 const lt_nanmean = lt.nanmean;
@@ -644,15 +640,10 @@ const lt_real = lt.real;
 const lt_realAsync = lt.realAsync;
 const lt_reciprocal = lt.reciprocal;
 const lt_reciprocalAsync = lt.reciprocalAsync;
-const lt_refineNames = lt.refineNames;
-const lt_refineNamesAsync = lt.refineNamesAsync;
 const lt_relu = lt.relu;
 const lt_reluAsync = lt.reluAsync;
 const lt_remainder = lt.remainder;
 const lt_remainderAsync = lt.remainderAsync;
-const lt_rename = lt.rename;
-const lt_renameAsync = lt.renameAsync;
-const lt_rename_ = lt.rename_;
 const lt_renorm = lt.renorm;
 const lt_renormAsync = lt.renormAsync;
 const lt_repeatInterleave = lt.repeatInterleave;
@@ -736,7 +727,6 @@ const lt_sincAsync = lt.sincAsync;
 const lt_sinh = lt.sinh;
 const lt_sinhAsync = lt.sinhAsync;
 const lt_slice = lt.slice;
-const lt_sliceAsync = lt.sliceAsync;
 const lt_sliceScatter = lt.sliceScatter;
 const lt_sliceScatterAsync = lt.sliceScatterAsync;
 const lt_slogdet = lt.slogdet;
@@ -829,8 +819,6 @@ const lt_unbind = lt.unbind;
 const lt_unbindAsync = lt.unbindAsync;
 const lt_unflatten = lt.unflatten;
 const lt_unflattenAsync = lt.unflattenAsync;
-const lt_unflattenNames = lt.unflattenNames;
-const lt_unflattenNamesAsync = lt.unflattenNamesAsync;
 const lt_unique = lt.unique;
 const lt_uniqueAsync = lt.uniqueAsync;
 const lt_uniqueConsecutive = lt.uniqueConsecutive;
@@ -903,8 +891,6 @@ export {
   lt_adjointAsync as adjointAsync,
   lt_alignTensors as alignTensors,
   lt_alignTensorsAsync as alignTensorsAsync,
-  lt_alignTo as alignTo,
-  lt_alignToAsync as alignToAsync,
   lt_all as all,
   lt_allAsync as allAsync,
   lt_allclose as allclose,
@@ -1095,7 +1081,6 @@ export {
   lt_diffAsync as diffAsync,
   lt_digamma as digamma,
   lt_digammaAsync as digammaAsync,
-  lt_dimByName as dimByName,
   lt_dist as dist,
   lt_distAsync as distAsync,
   lt_div as div,
@@ -1402,7 +1387,6 @@ export {
   lt_mvAsync as mvAsync,
   lt_mvlgamma as mvlgamma,
   lt_mvlgammaAsync as mvlgammaAsync,
-  lt_names as names,
   lt_nanToNum as nanToNum,
   lt_nanToNumAsync as nanToNumAsync,
   lt_nanmean as nanmean,
@@ -1517,15 +1501,10 @@ export {
   lt_realAsync as realAsync,
   lt_reciprocal as reciprocal,
   lt_reciprocalAsync as reciprocalAsync,
-  lt_refineNames as refineNames,
-  lt_refineNamesAsync as refineNamesAsync,
   lt_relu as relu,
   lt_reluAsync as reluAsync,
   lt_remainder as remainder,
   lt_remainderAsync as remainderAsync,
-  lt_rename as rename,
-  lt_renameAsync as renameAsync,
-  lt_rename_ as rename_,
   lt_renorm as renorm,
   lt_renormAsync as renormAsync,
   lt_repeatInterleave as repeatInterleave,
@@ -1609,7 +1588,6 @@ export {
   lt_sinh as sinh,
   lt_sinhAsync as sinhAsync,
   lt_slice as slice,
-  lt_sliceAsync as sliceAsync,
   lt_sliceScatter as sliceScatter,
   lt_sliceScatterAsync as sliceScatterAsync,
   lt_slogdet as slogdet,
@@ -1702,8 +1680,6 @@ export {
   lt_unbindAsync as unbindAsync,
   lt_unflatten as unflatten,
   lt_unflattenAsync as unflattenAsync,
-  lt_unflattenNames as unflattenNames,
-  lt_unflattenNamesAsync as unflattenNamesAsync,
   lt_unique as unique,
   lt_uniqueAsync as uniqueAsync,
   lt_uniqueConsecutive as uniqueConsecutive,

@@ -55,7 +55,8 @@ type Python struct {
 
 // Node is what the Node package does otherwise than the signature says; see Python.
 type Node struct {
-	Wrapped []string `yaml:"wrapped"` // the forms that a hand-written one with its own types replaces
+	Internal bool     `yaml:"internal"` // called by the package's own modules; users do not see it
+	Wrapped  []string `yaml:"wrapped"`  // the forms that a hand-written one with its own types replaces
 }
 
 // Arg is an argument or a result.

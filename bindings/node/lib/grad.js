@@ -4,7 +4,7 @@
 const native = require('./native.js');
 const { kindOf, read, typeError } = require('./options.js');
 
-// The addon's functions that have another form here, and are not exported as they are.
+// The addon's functions that have another form here, and in names.js, and are not exported as they are.
 const { internal } = require('./gen_internal.js');
 const { Tensor } = native;
 
