@@ -13,7 +13,9 @@ import (
 const others = "..."
 
 // Names are the names of the dimensions, "" for one without.
-func Names(_ aten.Ctx, self *tensor.Tensor) ([]string, error) { return slices.Clone(named.Of(self)), nil }
+func Names(_ aten.Ctx, self *tensor.Tensor) ([]string, error) {
+	return slices.Clone(named.Of(self)), nil
+}
 
 // DimByName is the dimension of a name.
 func DimByName(_ aten.Ctx, self *tensor.Tensor, name string) (int64, error) {
@@ -47,7 +49,7 @@ func renamed(op string, self *tensor.Tensor, names []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return names, named.Check(op, names)
+	return names, tensor.CheckNames(op, names)
 }
 
 // expanded is a list of a tensor's length, with its own names in the place of an ellipsis.
@@ -61,7 +63,7 @@ func expanded(op string, self *tensor.Tensor, names []string) ([]string, error) 
 		names = slices.Concat(names[:at], own[at:at+rest], names[at+1:])
 	}
 	if len(names) != len(own) {
-		return nil, status.Runtimef("%s: %d names, %s, do not fit a tensor of %d dimensions, Tensor%s", op, len(names), named.List(names), len(own), named.List(own))
+		return nil, status.Runtimef("%s: %d names, %s, do not fit a tensor of %d dimensions, Tensor%s", op, len(names), tensor.NamesText(names), len(own), tensor.NamesText(own))
 	}
 	return names, nil
 }
@@ -70,7 +72,7 @@ func expanded(op string, self *tensor.Tensor, names []string) ([]string, error) 
 func ellipsisOf(op string, names []string) (int, error) {
 	at := slices.Index(names, others)
 	if at >= 0 && slices.Contains(names[at+1:], others) {
-		return 0, status.Runtimef("%s: there is more than one ellipsis in %s", op, named.List(names))
+		return 0, status.Runtimef("%s: there is more than one ellipsis in %s", op, tensor.NamesText(names))
 	}
 	return at, nil
 }
@@ -90,14 +92,14 @@ func RefineNames(c aten.Ctx, self *tensor.Tensor, names []string) (*tensor.Tenso
 	own := named.Of(self)
 	names, err := expanded(op, self, names)
 	if err == nil {
-		err = named.Check(op, names)
+		err = tensor.CheckNames(op, names)
 	}
 	if err != nil {
 		return nil, err
 	}
 	for i, name := range names {
 		if own[i] != "" && own[i] != name {
-			return nil, status.Runtimef("%s: cannot coerce Tensor%s to Tensor%s: dimension %d has the name '%s' already; rename() gives another one", op, named.List(own), named.List(names), i, own[i])
+			return nil, status.Runtimef("%s: cannot coerce Tensor%s to Tensor%s: dimension %d has the name '%s' already; rename() gives another one", op, tensor.NamesText(own), tensor.NamesText(names), i, own[i])
 		}
 	}
 	return viewed(c, op, self, names)
@@ -134,7 +136,7 @@ func AlignTensors(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error
 func aligned(c aten.Ctx, op string, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	own := named.Of(self)
 	if at := slices.Index(own, ""); at >= 0 {
-		return nil, status.Runtimef("%s: all dimensions must have names, and dimension %d of Tensor%s has none; refine_names() gives it one", op, at, named.List(own))
+		return nil, status.Runtimef("%s: all dimensions must have names, and dimension %d of Tensor%s has none; refine_names() gives it one", op, at, tensor.NamesText(own))
 	}
 	at, err := ellipsisOf(op, names)
 	if err != nil {
@@ -144,13 +146,13 @@ func aligned(c aten.Ctx, op string, self *tensor.Tensor, names []string) (*tenso
 		rest := slices.DeleteFunc(slices.Clone(own), func(name string) bool { return slices.Contains(names, name) })
 		names = slices.Concat(names[:at], rest, names[at+1:])
 	}
-	if err := named.Check(op, names); err != nil {
+	if err := tensor.CheckNames(op, names); err != nil {
 		return nil, err
 	}
 	var order []int64
 	for i, name := range own {
 		if !slices.Contains(names, name) {
-			return nil, status.Runtimef("%s: the dims %s lack the dim '%s' of Tensor%s, dimension %d", op, named.List(names), name, named.List(own), i)
+			return nil, status.Runtimef("%s: the dims %s lack the dim '%s' of Tensor%s, dimension %d", op, tensor.NamesText(names), name, tensor.NamesText(own), i)
 		}
 	}
 	for _, name := range names {
@@ -200,7 +202,7 @@ func FlattenDims(c aten.Ctx, self *tensor.Tensor, dims []int64, outDim string) (
 	}
 	for i, dim := range dims[1:] {
 		if dim != dims[i]+1 {
-			return nil, status.Runtimef("%s: the dimensions %v must follow each other in Tensor%s; align_to() puts them side by side", op, slices.Clone(dims), named.List(named.Of(self)))
+			return nil, status.Runtimef("%s: the dimensions %v must follow each other in Tensor%s; align_to() puts them side by side", op, slices.Clone(dims), tensor.NamesText(named.Of(self)))
 		}
 	}
 	return FlattenOutDim(c, self, dims[0], dims[len(dims)-1], outDim)
@@ -210,7 +212,7 @@ func FlattenDims(c aten.Ctx, self *tensor.Tensor, dims []int64, outDim string) (
 func UnflattenNames(c aten.Ctx, self *tensor.Tensor, dim int64, sizes []int64, names []string) (*tensor.Tensor, error) {
 	const op = "unflatten"
 	if len(sizes) != len(names) {
-		return nil, status.Runtimef("%s: %d sizes do not fit %d names, %s", op, len(sizes), len(names), named.List(names))
+		return nil, status.Runtimef("%s: %d sizes do not fit %d names, %s", op, len(sizes), len(names), tensor.NamesText(names))
 	}
 	made, err := c.Past(tensor.Named).Unflatten(self, dim, sizes)
 	if err != nil {
@@ -234,7 +236,7 @@ func DiagonalOutdim(c aten.Ctx, self *tensor.Tensor, outdim string, dim1, dim2, 
 
 // relabelled gives a result names, or it up.
 func relabelled(op string, made *tensor.Tensor, names []string) (*tensor.Tensor, error) {
-	if err := named.Check(op, names); err != nil {
+	if err := tensor.CheckNames(op, names); err != nil {
 		made.Release()
 		return nil, err
 	}

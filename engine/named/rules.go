@@ -44,25 +44,15 @@ func join(op string, a, b []string) ([]string, error) {
 			x = y
 		case y != "" && x != y:
 			return nil, status.Runtimef("%s: Error when attempting to broadcast dims %s and dims %s: dim '%s' and dim '%s' are at the same position from the right but do not match",
-				op, List(a), List(b), x, y)
+				op, tensor.NamesText(a), tensor.NamesText(b), x, y)
 		}
 		names[len(names)-i] = x
 	}
-	if name := repeated(names); name != "" {
+	if name := tensor.RepeatedName(names); name != "" {
 		return nil, status.Runtimef("%s: Misaligned dims when attempting to broadcast dims %s and dims %s: dim '%s' appears in a different position from the right across both lists; "+
-			"align_as() brings them to the same places", op, List(a), List(b), name)
+			"align_as() brings them to the same places", op, tensor.NamesText(a), tensor.NamesText(b), name)
 	}
 	return names, nil
-}
-
-// repeated is a name that is in a list twice, "" where there is none.
-func repeated(names []string) string {
-	for i, name := range names {
-		if name != "" && slices.Contains(names[:i], name) {
-			return name
-		}
-	}
-	return ""
 }
 
 // keep are the names of t.
@@ -160,8 +150,8 @@ func inner(op string, a, b *tensor.Tensor) ([]string, error) {
 // contracted refuses names of a product that are there twice, and unifies them with those of what it is added to.
 func contracted(op string, names []string, operands []*tensor.Tensor) ([]string, error) {
 	n := len(operands)
-	if name := repeated(names); name != "" {
-		return nil, status.Runtimef("%s: the product of dims %s and dims %s would have the name '%s' twice; rename() one of them", op, List(Of(operands[n-2])), List(Of(operands[n-1])), name)
+	if name := tensor.RepeatedName(names); name != "" {
+		return nil, status.Runtimef("%s: the product of dims %s and dims %s would have the name '%s' twice; rename() one of them", op, tensor.NamesText(Of(operands[n-2])), tensor.NamesText(Of(operands[n-1])), name)
 	}
 	if n == 2 {
 		return names, nil
@@ -180,7 +170,7 @@ func Of(t *tensor.Tensor) []string {
 // resize refuses to give a tensor with names other sizes.
 func resize(op string, t *tensor.Tensor, sizes []int64) ([]string, error) {
 	if t.Names() != nil && !slices.Equal(t.Sizes(), sizes) {
-		return nil, status.Runtimef("%s: a tensor with names, %s, of sizes %v keeps them: it cannot have the sizes %v; rename(None) gives one without names", op, List(t.Names()), t.Sizes(), sizes)
+		return nil, status.Runtimef("%s: a tensor with names, %s, of sizes %v keeps them: it cannot have the sizes %v; rename(None) gives one without names", op, tensor.NamesText(t.Names()), t.Sizes(), sizes)
 	}
 	return t.Names(), nil
 }
@@ -192,7 +182,7 @@ func fits(op string, names []string, err error, outputs ...*tensor.Tensor) error
 	}
 	for _, t := range outputs {
 		if t != nil && t.Names() != nil && !slices.Equal(t.Names(), names) && len(t.Names()) >= len(names) {
-			return status.Runtimef("%s: the result has dims %s, and what it is written to has dims %s; rename_() gives it these names", op, List(names), List(t.Names()))
+			return status.Runtimef("%s: the result has dims %s, and what it is written to has dims %s; rename_() gives it these names", op, tensor.NamesText(names), tensor.NamesText(t.Names()))
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/libtensor/libtensor/engine/device"
@@ -203,12 +204,24 @@ func (s *saver) tensor(i int64) (any, error) {
 	case t.IsMeta():
 		v = call(rebuildMeta, dtypeName(d), size, stride, t.GradientWanted())
 	case k.dtype == dtype.None:
-		v = call(rebuildTensorV3, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict), dtypeName(d))
+		v = named(t, call(rebuildTensorV3, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict), dtypeName(d)))
 	default:
-		v = call(rebuildTensorV2, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict))
+		v = named(t, call(rebuildTensorV2, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict)))
 	}
 	s.made[int(i)] = v
 	return v, nil
+}
+
+// namesKey begins the key of a tensor's metadata that holds the names of its dimensions, with commas between. Metadata are flags, and PyTorch
+// passes over those that it does not know.
+const namesKey = "names="
+
+// named adds the names of a tensor, if it has any, to the call that makes it.
+func named(t *tensor.Tensor, made *pickle.Call) *pickle.Call {
+	if names := t.Names(); names != nil {
+		made.Args.Items = append(made.Args.Items, &pickle.Dict{Entries: []pickle.Entry{{Key: namesKey + strings.Join(names, ","), Value: true}}})
+	}
+	return made
 }
 
 // offset of a tensor in what is saved of its storage.

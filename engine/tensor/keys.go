@@ -1,11 +1,6 @@
 package tensor
 
-import (
-	"math/bits"
-	"slices"
-
-	"github.com/libtensor/libtensor/engine/status"
-)
+import "math/bits"
 
 // Keys name what a tensor is beside plain dense values: each bit is a layer of the operators' façade (engine/aten), which a
 // call on the tensor enters before it reaches the operator itself. Plain tensors have none.
@@ -75,34 +70,6 @@ func (t *Tensor) GradientWanted() bool {
 	}
 	call, wanted := t.kind.history.Describe()
 	return wanted || call != ""
-}
-
-// SetNames gives the tensor names of its dimensions, "" for one without; a list without any name, and nil, leave it unnamed. The list is
-// the tensor's from now on, and its aliases'.
-func (t *Tensor) SetNames(names []string) {
-	t.kind.names, t.kind.keys = nil, t.kind.keys&^Named
-	if len(names) == len(t.sizes) && slices.ContainsFunc(names, func(name string) bool { return name != "" }) {
-		t.kind.names, t.kind.keys = &names, t.kind.keys|Named
-	}
-}
-
-// Rename is SetNames, and refuses while a call on another thread uses the tensor.
-func (t *Tensor) Rename(op string, names []string) error {
-	t.changing.Add(1)
-	defer t.changing.Add(-1)
-	if UsedElsewhere(t) {
-		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot change its names; wait for that call to end", op, t.sizes)
-	}
-	t.SetNames(names)
-	return nil
-}
-
-// Names of the dimensions, "" for those without one; nil where none has one. Not to be changed.
-func (t *Tensor) Names() []string {
-	if t.kind.names == nil {
-		return nil
-	}
-	return *t.kind.names
 }
 
 // SetApart notes that detach() gave the tensor: others over its memory have another history.

@@ -56,6 +56,12 @@ def as_object(kind, make, args):
 
 
 @_forked.rebuilds
+def with_names(names, make, args):
+    """The tensor of a pickle whose dimensions have names."""
+    return make(*args).rename_(*names)
+
+
+@_forked.rebuilds
 def as_leaf(make, args):
     """The tensor of a pickle whose gradient is wanted."""
     return make(*args).requires_grad_()
