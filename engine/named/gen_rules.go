@@ -2039,18 +2039,6 @@ func namedHypot(c aten.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor,
 	return
 }
 
-func namedIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Tensor, err error) {
-	names, err := trace("index_get", self, func(followed *tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Past(tensor.Named).IndexGet(followed, items))
-	})
-	if err != nil {
-		return
-	}
-	r0, err = c.Past(tensor.Named).IndexGet(self, items)
-	giveEach(names, err, r0)
-	return
-}
-
 func namedIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) (err error) {
 	names, err := keep(self)
 	if err = fits("index_set_", names, err, self); err != nil {
