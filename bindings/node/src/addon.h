@@ -88,7 +88,7 @@ typedef struct lt_operator {
   const char *name;
   const lt_argument *arguments, *results;
   uint8_t argument_count, positional_count, result_count;
-  int8_t operand;              // the operand that the number forms take as a number, -1 without
+  int8_t operand;  // the operand that the number forms take as a number, -1 without
   uint8_t flags;
   lt_form forms[LT_MODES][2];  // [mode][the operand is a number]
 } lt_operator;

@@ -634,8 +634,9 @@ bool lt_convert_names(napi_env env, lt_call *call, const lt_js *js) {
   static const lt_argument names = {"names", LT_STR, LT_IS_LIST, -1, {0}};
   uint32_t n;
   if (js->kind != LT_JS_ARRAY)
-    return lt_throw_type(env, "%s: option 'names' must be an array with a name for each dimension, not %s",
-                         call->op->name, lt_kind_name(js));
+    return lt_throw_type(
+        env, "%s: option 'names' must be an array with a name for each dimension, not %s",
+        call->op->name, lt_kind_name(js));
   if (!lt_ok(env, napi_get_array_length(env, js->value, &n))) return false;
   const char **texts = lt_allocate(call, n * sizeof *texts + 1);
   if (!texts) return out_of_memory(env);
