@@ -42,6 +42,9 @@ func Load(engine string) ([]*Operator, error) {
 		}
 	}
 	for _, o := range all {
+		for i := range o.Args {
+			o.Args[i].Dim = o.DimOf(i) >= 0
+		}
 		if err := o.check(kernels); err != nil {
 			return nil, o.Wrong(err)
 		}

@@ -68,6 +68,7 @@ type Arg struct {
 	Mutated  bool     // written in place: Tensor(a!)
 	AliasSet string   // "a" in Tensor(a): the result shares memory with the argument of the same mark
 	Words    []string // the texts that it can be, nil for any
+	Dim      bool     // a dimension of a tensor, or several, which may be given by name
 }
 
 // Type of an argument.

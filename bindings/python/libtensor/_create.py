@@ -3,8 +3,8 @@
 from . import _device, _direct, _dlpack, _dtypes, _errors, _interop, _match
 from . import gen_functions as _f
 from ._convert import known_dtype, sequence
-from ._results import named
 from ._owner import StorageBase, TypedStorage, untyped
+from ._results import named
 from ._sequence import from_sequence, is_sequence, item
 from ._size import Size
 from ._tensor import Tensor, checked

@@ -60,7 +60,9 @@ class Tensor:
         return any(_f.names(self))
 
     def rename(self, *names, **changes):
-        """A view with other names: one for each dimension, None for none, `...` for those that stay; some, as old="new"; or rename(None), without any.
+        """A view with other names: one for each dimension, None for none, `...` for those that stay; or some, as old="new".
+
+        rename(None) leaves it without any.
 
         >>> torch.zeros(2, 3, names=["N", "C"]).rename(C="channels").names
         ('N', 'channels')

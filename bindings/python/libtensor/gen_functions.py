@@ -1352,7 +1352,7 @@ def fill_diagonal_(input, fill_value, wrap=False):
 
 
 @_operator("zeros")
-def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
 
     >>> torch.zeros(2)
@@ -1361,7 +1361,7 @@ def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memor
 
 
 @_operator("ones")
-def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of ones of shape `size`. `dtype` is the default dtype unless given.
 
     >>> torch.ones(2)
@@ -1370,7 +1370,7 @@ def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory
 
 
 @_operator("full")
-def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of shape `size` whose elements are `fill_value`. `dtype` follows from the number unless given: bool, int64, the
     default dtype or its complex. A number that `dtype` cannot hold is refused.
 
@@ -1381,7 +1381,7 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pi
 
 
 @_operator("empty")
-def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None, out=None, pin_memory=False, requires_grad=False):
+def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given.
     The channels-last formats want 4 or 5 dimensions.
 
@@ -1391,7 +1391,7 @@ def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None,
 
 
 @_operator("empty_strided")
-def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of arbitrary values with the given strides, in elements, which must not be negative. `dtype` is the default dtype unless given.
 
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
@@ -1400,7 +1400,7 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
 
 
 @_operator("empty_permuted")
-def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a dense tensor of arbitrary values. `physical_layout` lists the dimensions from the slowest in memory to the fastest;
     each must appear once and none may be negative.
 
@@ -1410,7 +1410,7 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
 
 
 @_operator("scalar_tensor")
-def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a zero-dim tensor of one number. `dtype` is the default dtype unless given.
 
     >>> torch.scalar_tensor(2)
@@ -1419,7 +1419,7 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
 
 
 @_operator("arange.start arange.start_step arange")
-def arange(end, start=None, step=1, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def arange(end, start=None, step=1, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """arange(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)
     Counts from `start` up to, not including, `end`.
 
@@ -1436,7 +1436,7 @@ def arange(end, start=None, step=1, *, dtype=None, layout=None, device=None, out
 
 
 @_operator("range")
-def range(start, end, step=1, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def range(start, end, step=1, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
 
     >>> torch.range(1, 3)
@@ -1445,7 +1445,7 @@ def range(start, end, step=1, *, dtype=None, layout=None, device=None, out=None,
 
 
 @_operator("linspace linspace.tensor_tensor linspace.tensor_scalar linspace.scalar_tensor")
-def linspace(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def linspace(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """linspace(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)
     Makes `steps` evenly spaced values from `start` to `end`, both included, which the dtype must be able to hold. `dtype` is the default dtype unless given.
 
@@ -1467,7 +1467,7 @@ def linspace(start, end, steps, *, dtype=None, layout=None, device=None, out=Non
 
 
 @_operator("logspace logspace.tensor_tensor logspace.tensor_scalar logspace.scalar_tensor")
-def logspace(start, end, steps, base=10, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def logspace(start, end, steps, base=10, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """logspace(Number start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)
     Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
 
@@ -1489,7 +1489,7 @@ def logspace(start, end, steps, base=10, *, dtype=None, layout=None, device=None
 
 
 @_operator("eye eye.m")
-def eye(n, m=None, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def eye(n, m=None, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """eye(int n, *, dtype dtype=None, layout layout=None, device device=None)
     Makes the n x n identity matrix. `dtype` is the default dtype unless given.
 
@@ -1503,7 +1503,7 @@ def eye(n, m=None, *, dtype=None, layout=None, device=None, out=None, pin_memory
 
 
 @_operator("tril_indices")
-def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Lists the rows and columns, as a 2 x N tensor, of the elements on and below diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
 
     >>> torch.tril_indices(2, 2)
@@ -1513,7 +1513,7 @@ def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
 
 
 @_operator("triu_indices")
-def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Lists the rows and columns, as a 2 x N tensor, of the elements on and above diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
 
     >>> torch.triu_indices(2, 2)
@@ -1523,7 +1523,7 @@ def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
 
 
 @_operator("empty_like")
-def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of arbitrary values with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
 
     >>> torch.empty_like(torch.ones(2, 3, dtype=torch.int8)).dtype
@@ -1532,7 +1532,7 @@ def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
 
 
 @_operator("zeros_like")
-def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of zeros with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
 
     >>> torch.zeros_like(torch.tensor([5, 7]))
@@ -1541,7 +1541,7 @@ def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
 
 
 @_operator("ones_like")
-def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of ones with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
 
     >>> torch.ones_like(torch.tensor([5, 7]))
@@ -1550,7 +1550,7 @@ def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None
 
 
 @_operator("full_like")
-def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of `fill_value` with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
 
     >>> torch.full_like(torch.tensor([5.0, 7]), 3)
@@ -1559,7 +1559,7 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory
 
 
 @_operator("new_empty")
-def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of arbitrary values of shape `size`; dtype and device are those of `input` unless given.
 
     >>> torch.ones(1, dtype=torch.int8).new_empty((2, 3)).dtype
@@ -1568,7 +1568,7 @@ def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memo
 
 
 @_operator("new_empty_strided")
-def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of arbitrary values and the given strides of shape `size`; dtype and device are those of `input` unless given.
 
     >>> torch.ones(1).new_empty_strided((2, 3), (1, 2)).stride()
@@ -1577,7 +1577,7 @@ def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=No
 
 
 @_operator("new_full")
-def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of `fill_value` of shape `size`; dtype and device are those of `input` unless given.
 
     >>> torch.ones(1, dtype=torch.float64).new_full((2,), 3)
@@ -1586,7 +1586,7 @@ def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, p
 
 
 @_operator("new_zeros")
-def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of zeros of shape `size`; dtype and device are those of `input` unless given.
 
     >>> torch.ones(1, dtype=torch.int32).new_zeros(2)
@@ -1595,7 +1595,7 @@ def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memo
 
 
 @_operator("new_ones")
-def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of ones of shape `size`; dtype and device are those of `input` unless given.
 
     >>> torch.zeros(1, dtype=torch.int32).new_ones(2)
@@ -1604,7 +1604,7 @@ def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memor
 
 
 @_operator("bartlett_window")
-def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the triangular window 1 - abs(2 * i / (n - 1) - 1) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
     >>> torch.bartlett_window(4)
@@ -1613,7 +1613,7 @@ def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, de
 
 
 @_operator("hann_window")
-def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the window 0.5 - 0.5 * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
     >>> torch.hann_window(4)
@@ -1622,7 +1622,7 @@ def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device
 
 
 @_operator("hamming_window")
-def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the window alpha - beta * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
     >>> torch.hamming_window(4)
@@ -1631,7 +1631,7 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
 
 
 @_operator("blackman_window")
-def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the window 0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
     >>> torch.blackman_window(3, False).round(decimals=4)
@@ -1640,7 +1640,7 @@ def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, de
 
 
 @_operator("kaiser_window")
-def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the window I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta), with the modified Bessel function I0, of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
     >>> torch.kaiser_window(3, False, 2.)
@@ -4032,7 +4032,7 @@ def is_same_size(input, other):
 
 
 @_operator("rand")
-def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of random numbers from the uniform distribution on [0, 1).
 
     >>> _ = torch.manual_seed(0)
@@ -4042,7 +4042,7 @@ def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=
 
 
 @_operator("randn")
-def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of random numbers from the normal distribution with mean 0 and variance 1; the parts of complex numbers
     have variance 1/2 each.
 
@@ -4053,7 +4053,7 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
 
 
 @_operator("randint randint.high")
-def randint(high, size, low=None, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def randint(high, size, low=None, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """randint(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
     Makes a tensor of random integers from [low, high). `dtype` is int64 unless given.
 
@@ -4067,7 +4067,7 @@ def randint(high, size, low=None, *, generator=None, dtype=None, layout=None, de
 
 
 @_operator("randperm")
-def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given.
 
     >>> _ = torch.manual_seed(0)
@@ -4077,7 +4077,7 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=Non
 
 
 @_operator("rand_like")
-def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
     """rand with the shape, dtype and device of `input`.
 
     >>> _ = torch.manual_seed(0)
@@ -4087,7 +4087,7 @@ def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, me
 
 
 @_operator("randn_like")
-def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
     """randn with the shape, dtype and device of `input`.
 
     >>> _ = torch.manual_seed(0)
@@ -4097,7 +4097,7 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, m
 
 
 @_operator("randint_like randint_like.high")
-def randint_like(input, high, low=None, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+def randint_like(input, high, low=None, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
     """randint_like(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)
     randint with the shape, dtype and device of `input`.
 
@@ -4111,7 +4111,7 @@ def randint_like(input, high, low=None, *, generator=None, dtype=None, layout=No
 
 
 @_operator("normal.tensors normal.size")
-def normal(mean, std=1, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def normal(mean, std=1, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """normal(Tensor|Number mean, Tensor|Number std=1, *, Generator generator=None)
     Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
 
