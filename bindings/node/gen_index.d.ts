@@ -152,7 +152,7 @@ export function slice(start?: Int | null, stop?: Int | null, step?: Int | null):
 export function scope<T>(fn: () => T): T;
 /** Calls fn, which must not be asynchronous, while no operations are recorded for gradients, and gives its result. */
 export function noGrad<T>(fn: () => T): T;
-/** As noGrad: there are no other tensors of inference here. */
+/** As noGrad; and tensors that are made meanwhile take no part in recorded operations, nor are they written to, afterwards. */
 export function inferenceMode<T>(fn: () => T): T;
 /** Calls fn, which must not be asynchronous, while operations are recorded for gradients. */
 export function enableGrad<T>(fn: () => T): T;
@@ -188,6 +188,52 @@ export namespace autograd {
   function grad(outputs: Tensors, inputs: Tensors, options?: GradOptions): (Tensor | null)[];
   /** grad, off the event loop. */
   function gradAsync(outputs: Tensors, inputs: Tensors, options?: GradOptions & { signal?: Signal | null }): Promise<(Tensor | null)[]>;
+  /**
+   * Calls fn, whose operations save for their gradients what pack makes of each tensor; unpack makes a tensor of the same shape and
+   * dtype of it again when a gradient needs it. None of the functions may be asynchronous.
+   */
+  function savedTensorsHooks<P, T>(pack: (tensor: Tensor) => P, unpack: (packed: P) => Tensor, fn: () => T): T;
+  /** A recorded operation. It keeps what the operation saved, and the graph behind it. */
+  class Node extends Handle {
+    readonly name: string;
+    /** For each operand the node that its gradient goes to, null where it is not wanted, and to which of that one's results. */
+    readonly nextFunctions: [Node | null, number][];
+    /** What the operation saved, with the history that it had; an error once that is freed. */
+    readonly savedTensors: (Tensor | null)[];
+    /** The leaf to whose gradient a node AccumulateGrad adds; null for others. */
+    readonly variable: Tensor | null;
+    /** Has the hook called when a run has gone through the node; gradients of operands that it gives take the place of those given. */
+    registerHook(hook: (gradInputs: (Tensor | null)[], gradOutputs: (Tensor | null)[]) => (Tensor | null)[] | null | undefined | void): RemovableHandle;
+    /** Has the hook called before a run goes through the node; gradients that it gives take the place of those given. */
+    registerPrehook(hook: (gradOutputs: (Tensor | null)[]) => (Tensor | null)[] | null | undefined | void): RemovableHandle;
+  }
+  /** Removes a hook. */
+  interface RemovableHandle {
+    remove(): void;
+    [Symbol.dispose](): void;
+  }
+  /** What a call of a Function keeps for its backward; it takes any other property, too. */
+  interface FunctionContext {
+    readonly needsInputGrad: boolean[];
+    /** Keeps tensors for backward, which must not change in place until then. */
+    saveForBackward(...tensors: (Tensor | null)[]): void;
+    readonly savedTensors: (Tensor | null)[];
+    /** Tells which inputs forward has written to in place; it must return them. */
+    markDirty(...tensors: Tensor[]): void;
+    /** Tells which outputs have no gradient. */
+    markNonDifferentiable(...tensors: Tensor[]): void;
+    /** Whether backward is given zeros, rather than null, for the gradients of outputs that have none. */
+    setMaterializeGrads(materialize: boolean): void;
+    // eslint-disable-next-line @typescript-eslint/no-explicit-any
+    [property: string]: any;
+  }
+  /**
+   * An operation with a derivative of its own: a subclass has the static methods forward(context, ...args), and backward(context, ...grads),
+   * which gives a gradient for each argument, null for those that have none. It is called by apply(...args).
+   */
+  abstract class Function {
+    static apply<A extends unknown[], R>(this: { forward(context: FunctionContext, ...args: A): R }, ...args: A): R;
+  }
 }
 /** What a file can hold: tensors, storages, and containers of them. */
 export type Saved =
@@ -291,14 +337,24 @@ export class Tensor extends Handle {
   set grad(gradient: Tensor | null);
   /** Whether it is not the result of a recorded operation. */
   readonly isLeaf: boolean;
-  /** The recorded operation that made it, such as { name: 'MulBackward0' }; null for leaves. */
-  readonly gradFn: { readonly name: string } | null;
+  /** The recorded operation that made it, whose name is such as 'MulBackward0'; null for leaves. */
+  readonly gradFn: autograd.Node | null;
   /** Which of the results of its operation it is. */
   readonly outputNr: number;
   readonly retainsGrad: boolean;
   requiresGrad_(requiresGrad?: boolean): this;
   /** Has backward keep its gradient though it is no leaf. */
   retainGrad(): void;
+  /** Whether it was made in inference mode. */
+  isInference(): boolean;
+  /**
+   * Has the hook called with the gradient of the tensor whenever a run has computed it: a tensor that it gives takes its place.
+   * Hooks are functions that are not asynchronous; they run on this thread, also those that an asynchronous run meets, and what
+   * they throw is what the run throws. The tensor keeps the function: one that refers to the tensor is freed with remove() or dispose().
+   */
+  registerHook(hook: (grad: Tensor) => Tensor | null | undefined | void): autograd.RemovableHandle;
+  /** Has the hook called with the tensor, a leaf, whenever its gradient has been added to. */
+  registerPostAccumulateGradHook(hook: (tensor: Tensor) => void): autograd.RemovableHandle;
   /** Takes it out of the graph: a leaf from then on. */
   detach_(): this;
   /** Adds the gradients of this tensor to those of the leaves that it was computed of. The gradient to begin with is 1 for one element. */

@@ -5452,19 +5452,13 @@ func (c Ctx) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim
 }
 
 // NormName is the operator norm.
-func (c Ctx) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
+func (c Ctx) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if does := backend(key).NormName; does != nil {
 			return does(c, out, self, p, dim, keepdim, d)
 		}
-		err = Refused("norm", key)
-		return
 	}
-	r0, err = ops.NormName(out, self, p, dim, keepdim, d)
-	if err == nil {
-		wrote(out)
-	}
-	return
+	return composed.NormName(c, out, self, p, dim, keepdim, d)
 }
 
 // Amax is the operator amax.

@@ -225,14 +225,3 @@ func (s *steps) normGradient(grad, self *tensor.Tensor, order dtype.Scalar, resu
 	}
 	return s.mul(s.mul(self, s.pow(s.abs(self), s.float(p-2))), scale)
 }
-
-// namedNorm is the norm that a name means.
-func (s *steps) namedNorm(self *tensor.Tensor, name string, dims []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
-	if name == "nuc" {
-		if len(dims) == 0 && self.Dim() == 2 {
-			dims = []int64{0, 1}
-		}
-		return s.keep(s.c.LinalgMatrixNormStrOrd(nil, self, name, dims, keepdim, d))
-	}
-	return s.keep(s.c.Norm(nil, self, dtype.IntScalar(2), dims, keepdim, d))
-}

@@ -4617,15 +4617,9 @@ func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int6
 }
 
 func recordNormName(c aten.Ctx, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	if !recording(c, self) {
-		return c.Past(tensor.Gradient).NormName(out, self, p, dim, keepdim, d)
-	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Past(tensor.Gradient).NormName(m.of(out), m.of(self), p, dim, keepdim, d)
-	}, out, self); err != nil {
-		return
-	}
-	return compose(c, "norm", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.namedNorm(self, p, dim, keepdim, d) })
+	return into(c, "norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().NormName(c, made, self, p, dim, keepdim, d)
+	})
 }
 
 func recordAmax(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {

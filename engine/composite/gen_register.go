@@ -137,6 +137,7 @@ func init() {
 		StdMeanDim:                     StdMeanDim,
 		VarMean:                        VarMean,
 		VarMeanDim:                     VarMeanDim,
+		NormName:                       NormName,
 		SignalWindowsBartlett:          SignalWindowsBartlett,
 		SignalWindowsBlackman:          SignalWindowsBlackman,
 		SignalWindowsCosine:            SignalWindowsCosine,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -187,6 +188,26 @@ func LinalgNormOrdStr(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []in
 	s := within(c, op)
 	defer s.Close()
 	return s.result(out, s.matrixNorm(self, order{name: ord}, cmpDims(dim), keepdim, d))
+}
+
+// NormName is the norm that a name means: "fro" is the 2-norm over any dimensions, "nuc" the sum of the singular values of matrices.
+func NormName(c aten.Ctx, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	const op = "norm"
+	switch p {
+	case "fro":
+		return c.Norm(out, self, dtype.IntScalar(2), dim, keepdim, d)
+	case "nuc":
+	default:
+		return nil, status.Runtimef("%s: p %q is not supported; use a number, 'fro' or 'nuc'", op, p)
+	}
+	if len(dim) == 0 && self.Dim() == 2 {
+		dim = []int64{0, 1}
+	}
+	s := within(c, op)
+	defer s.Close()
+	made := s.matrixNorm(self, order{name: p}, dim, keepdim, d)
+	s.Do(func() error { return iter.SameDType(op, out, made.DType()) })
+	return s.result(out, made)
 }
 
 // FrobeniusNorm is the root of the sum of squares over up to two dimensions, or of all elements.

@@ -35,7 +35,6 @@ func init() {
 		Product:  product,
 		Dot:      dot,
 		Distance: distance,
-		Singular: singular,
 		Linear:   linear,
 
 		Fourier: fourier,

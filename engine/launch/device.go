@@ -32,7 +32,6 @@ type Device struct {
 	Product  func(op string, w Product) error
 	Dot      func(op string, w Dot) error
 	Distance func(op string, w Distance) error
-	Singular func(op string, w SingularSums) error
 	Linear   func(op string, w Linear) error
 
 	Fourier func(op string, w Fourier) error

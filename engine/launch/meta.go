@@ -35,7 +35,6 @@ var meta = Device{
 	Product:  nothing[Product],
 	Dot:      nothing[Dot],
 	Distance: nothing[Distance],
-	Singular: nothing[SingularSums],
 	Linear:   nothing[Linear],
 
 	Fourier: nothing[Fourier],

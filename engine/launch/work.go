@@ -172,9 +172,6 @@ type Distance struct {
 	P        float64
 }
 
-// SingularSums adds up the singular values of contiguous matrices of complex128 with fewer rows than columns, which it overwrites.
-type SingularSums struct{ To, Matrices *tensor.Tensor }
-
 // Fourier transforms From along Dims, one after another, and multiplies by Scale: complex numbers to complex ones, real ones to the
 // first half or to all of the complex results along the first of Dims, or half of the Hermitian numbers along the only one to real
 // ones. To may not share memory with From.

@@ -210,18 +210,6 @@ func RealOrder(op string, order dtype.Scalar) error {
 	return nil
 }
 
-// NormName is Norm with p given by name: "fro" is the 2-norm, "nuc" the sum of the singular values of matrices.
-func NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
-	switch p {
-	case "fro":
-	case "nuc":
-		return nuclearNorm(out, self, dim, keepdim, d)
-	default:
-		return nil, status.Runtimef("norm: p %q is not supported; use a number, 'fro' or 'nuc'", p)
-	}
-	return vectorNorm("norm", out, self, 2, dim, keepdim, d)
-}
-
 // vectorNorm computes |x|_p over dim in dtype d, or in self's.
 func vectorNorm(op string, out, self *tensor.Tensor, p float64, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if self.DType().Category() < dtype.Floating {

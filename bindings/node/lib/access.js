@@ -179,7 +179,7 @@ Object.defineProperty(Tensor.prototype, 'length', {
     return this.shape[0];
   },
 });
-for (const Class of [Tensor, native.Storage, native.Generator]) {
+for (const Class of [Tensor, native.Storage, native.Generator, native.Node]) {
   if (Symbol.dispose) Object.defineProperty(Class.prototype, Symbol.dispose, { value: Class.prototype.dispose, writable: true, configurable: true });
 }
 

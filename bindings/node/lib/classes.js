@@ -39,7 +39,7 @@ function collect(all) {
 }
 
 function install(native) {
-  native.install(factory(native, 'Tensor'), factory(native, 'Storage'), factory(native, 'Generator'), collect);
+  native.install(factory(native, 'Tensor'), factory(native, 'Storage'), factory(native, 'Generator'), factory(native, 'Node'), collect);
   return native;
 }
 

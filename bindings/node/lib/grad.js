@@ -2,7 +2,9 @@
 
 // Gradients: properties and methods of tensors, modes, and lt.autograd.
 const native = require('./native.js');
-const { kindOf, read, typeError } = require('./options.js');
+const { Function } = require('./function.js');
+const { Node, checkFunction, immediate, savedTensorsHooks } = require('./graph.js');
+const { read, typeError } = require('./options.js');
 
 // The addon's functions that have another form here, and in names.js, and are not exported as they are.
 const { internal } = require('./gen_internal.js');
@@ -11,26 +13,23 @@ const { Tensor } = native;
 const listOf = (tensors) => (tensors === undefined || tensors === null ? [] : native.isTensor(tensors) ? [tensors] : tensors);
 const orNull = (value) => value ?? null;
 
-// Calls fn while operations are, or are not, recorded for gradients.
-function under(op, enabled, fn) {
-  if (typeof fn !== 'function') throw typeError(`${op}: the argument must be a function, not ${kindOf(fn)}`);
-  const before = native.isGradEnabled();
-  native.setGradEnabled(enabled);
+// Calls fn under a mode of the thread, which is what it was afterwards.
+function under(op, set, enabled, fn) {
+  checkFunction(op, fn);
+  const grad = native.isGradEnabled();
+  const inference = native.isInferenceModeEnabled();
+  set(enabled);
   try {
-    const result = fn();
-    if (typeof result?.then === 'function') {
-      result.then(undefined, () => {}); // the error below tells more than a rejection that nobody awaits
-      throw typeError(`${op}: the function must not be asynchronous: what runs in between would be under the mode too`);
-    }
-    return result;
+    return immediate(op, fn());
   } finally {
-    native.setGradEnabled(before);
+    native.setInferenceMode(inference); // which sets the other mode too
+    native.setGradEnabled(grad);
   }
 }
 
-const noGrad = (fn) => under('noGrad', false, fn);
-const enableGrad = (fn) => under('enableGrad', true, fn);
-const inferenceMode = (fn) => under('inferenceMode', false, fn);
+const noGrad = (fn) => under('noGrad', native.setGradEnabled, false, fn);
+const enableGrad = (fn) => under('enableGrad', native.setGradEnabled, true, fn);
+const inferenceMode = (fn) => under('inferenceMode', native.setInferenceMode, true, fn);
 
 const backwardOptions = ['retainGraph', 'createGraph', 'inputs', 'signal'];
 
@@ -57,6 +56,9 @@ function gradArguments(op, outputs, inputs, given) {
 }
 
 const autograd = {
+  Function,
+  Node,
+  savedTensorsHooks,
   backward(tensors, gradients, options) {
     native.backward(...backwardArguments('autograd.backward', tensors, ...split(gradients, options)));
   },
@@ -77,13 +79,15 @@ const properties = {
   outputNr: { get() { return native.outputNr(this); } },
   retainsGrad: { get() { return native.retainsGrad(this); } },
   grad: { get() { return native.grad(this); }, set(gradient) { native.setGrad(this, orNull(gradient)); } },
-  gradFn: { get() { const name = native.gradFnName(this); return name === '' ? null : { name }; } },
 };
 
 const methods = {
   requiresGrad_(requiresGrad = true) {
     native.setRequiresGrad(this, requiresGrad);
     return this;
+  },
+  isInference() {
+    return native.isInference(this);
   },
   retainGrad() {
     native.retainGrad(this);

@@ -3,11 +3,13 @@
 const native = require('./native.js');
 const { kindOf, typeError } = require('./options.js');
 
-// The tensors, storages and generators in a value, through arrays and plain objects.
+const classes = [native.Tensor, native.Storage, native.Generator, native.Node];
+
+// The objects of the library's in a value, through arrays and plain objects.
 function collect(value, into, seen) {
   if (typeof value !== 'object' || value === null || seen.has(value)) return;
   seen.add(value);
-  if (value instanceof native.Tensor || value instanceof native.Storage || value instanceof native.Generator) {
+  if (classes.some((Class) => value instanceof Class)) {
     into.push(value);
   } else if (!ArrayBuffer.isView(value)) {
     if (value instanceof Map) for (const key of value.keys()) collect(key, into, seen);

@@ -1,6 +1,6 @@
 'use strict';
 
-// How tensors, storages and generators look to what knows nothing of them: the console, text, numbers, JSON, comparisons and
+// How tensors, storages, generators and nodes look to what knows nothing of them: the console, text, numbers, JSON, comparisons and
 // copies for other threads.
 const { inspect } = require('node:util');
 const native = require('./native.js');
@@ -8,7 +8,7 @@ const classes = require('./classes.js');
 const { elements } = require('./access.js');
 const { typeError } = require('./options.js');
 
-const { Tensor, Storage, Generator } = native;
+const { Tensor, Storage, Generator, Node } = native;
 
 // A copy of a tensor's elements: its dtype and shape tell how to read the values.
 classes.views.Tensor = (t) => {
@@ -86,5 +86,11 @@ define(Generator, {
   },
   [inspect.custom]() {
     return shown(this, 'Generator', () => `Generator (seed ${this.initialSeed()})`);
+  },
+});
+
+define(Node, {
+  [inspect.custom]() {
+    return shown(this, 'Node', () => `<${this.name}>`);
   },
 });

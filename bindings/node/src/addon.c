@@ -21,6 +21,7 @@ static void close_env(napi_env env, void *data, void *hint) {
       next = m->next;
       free(m);
     }
+  while (e->saving) lt_drop_saving(e);
   free(e->memories);
   free(e->bindings);
   lt_free_async(e);
@@ -64,7 +65,7 @@ NAPI_MODULE_INIT() {
   if (!lt_open_inbox(env, e) || !lt_ok(env, napi_set_instance_data(env, e, close_env, NULL)) ||
       !lt_define_classes(env, exports) || !lt_define_buffers(env, exports) ||
       !lt_define_nested(env, exports) || !lt_define_operators(env, e, exports) ||
-      !lt_open_async(env, e, exports) ||
+      !lt_define_hooks(env, exports) || !lt_open_async(env, e, exports) ||
       !lt_ok(env,
              napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions)))
     return NULL;

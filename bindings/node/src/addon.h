@@ -18,6 +18,7 @@ typedef enum lt_type {
   LT_TENSOR,
   LT_STORAGE,
   LT_GENERATOR,
+  LT_NODE,     // a recorded call
   LT_OPERAND,  // a tensor or a number
   LT_SCALAR,
   LT_INT,
@@ -28,8 +29,12 @@ typedef enum lt_type {
   LT_DEVICE,
   LT_LAYOUT,
   LT_FORMAT,
-  LT_INDEX
+  LT_INDEX,
+  LT_CALLBACK  // a function, as a tensor_callback
 } lt_type;
+
+// Those that objects of JavaScript own have classes.
+enum { LT_CLASSES = LT_NODE + 1 };
 
 enum {
   LT_IS_LIST = 1,
@@ -47,6 +52,8 @@ typedef union lt_value {
   tensor_t *tensor;
   tensor_storage_t *storage;
   tensor_generator_t *generator;
+  tensor_node_t *node;
+  struct lt_kept *kept;
   tensor_scalar scalar;
   int64_t i;
   double f;
@@ -119,11 +126,14 @@ enum { LT_MAX_ARGUMENTS = 24, LT_MAX_RESULTS = 8 };
 
 typedef struct lt_memory lt_memory;
 typedef struct lt_buffer lt_buffer;
+typedef struct lt_kept lt_kept;
+typedef struct lt_inbox lt_inbox;
 
-// What a JavaScript Tensor, Storage or Generator wraps. Only its environment's thread touches it.
+// What a JavaScript Tensor, Storage, Generator or Node wraps. Only its environment's thread touches
+// it.
 typedef struct lt_box {
   void *handle;
-  uint8_t kind;           // LT_TENSOR, LT_STORAGE, LT_GENERATOR
+  uint8_t kind;           // LT_TENSOR to LT_NODE
   bool wrapped;           // the JavaScript object lives
   bool disposed;          // the user has let go of it
   bool writing;           // an asynchronous call writes it
@@ -146,13 +156,14 @@ typedef struct lt_scope {
 } lt_scope;
 
 typedef struct lt_pool lt_pool;
+typedef struct lt_saving lt_saving;
 
 typedef struct lt_env {
   napi_env env;
   lt_pool *pool;
-  napi_ref classes[3];    // by kind
-  napi_ref factories[3];  // functions that make an object of each
-  napi_ref collector;     // collects garbage: of young objects, or with true of all
+  napi_ref classes[LT_CLASSES];    // by kind
+  napi_ref factories[LT_CLASSES];  // functions that make an object of each
+  napi_ref collector;              // collects garbage: of young objects, or with true of all
   struct lt_binding *bindings;
   lt_scope *scope;
   lt_box *newest;        // of all boxes whose object has not been finalized
@@ -163,9 +174,11 @@ typedef struct lt_env {
   int64_t patience;           // how much may come before the next
   int64_t unreported;         // external bytes that V8 has not been told of
   tensor_dtype default_dtype;
-  struct lt_inbox *inbox;
+  lt_inbox *inbox;
   struct lt_async *async;
-  int64_t pending;  // asynchronous calls
+  int64_t pending;    // asynchronous calls
+  lt_saving *saving;  // the innermost hooks that operations save by
+  napi_ref raised;    // what a function that the library called has thrown, in an array
 } lt_env;
 
 lt_env *lt_get_env(napi_env env);
@@ -244,25 +257,35 @@ void lt_unclaim(struct lt_held *held);
 // -------------------------------------------------------------------------------------------------------
 // shared buffers
 
+// What is let go of by leaving it in the environment's inbox: the first member of what malloc gave.
+typedef struct lt_letter {
+  void (*open)(napi_env env, struct lt_letter *letter);
+  lt_inbox *to;
+  struct lt_letter *next;
+} lt_letter;
+
+bool lt_open_inbox(napi_env env, lt_env *e);
+void lt_close_inbox(lt_env *e);
+// Announces a letter, which is posted once.
+void lt_expect(lt_inbox *inbox, lt_letter *letter);
+void lt_post(lt_letter *letter);  // on any thread
+// Lets go of what was left, maybe on another thread.
+void lt_drain_inbox(napi_env env, lt_env *e);
+
 // An ArrayBuffer whose memory tensors use. Only its environment's thread may let go of it, but its
-// last tensor can be freed on any thread: that thread leaves it in the environment's inbox.
+// last tensor can be freed on any thread.
 struct lt_buffer {
+  lt_letter letter;
   napi_ref array_buffer;
   const char *data;
   size_t length;
   bool detachable;  // another owner can take the memory away at any time
   int32_t holders;  // memories, and the storage
-  struct lt_inbox *inbox;
-  lt_buffer *next;
 };
 
 void lt_release_buffer(napi_env env, lt_buffer *buffer);
 bool lt_buffer_detached(napi_env env, const lt_buffer *buffer);
 bool lt_define_buffers(napi_env env, napi_value exports);
-bool lt_open_inbox(napi_env env, lt_env *e);
-void lt_close_inbox(lt_env *e);
-// Lets go of ArrayBuffers whose last tensor was freed, maybe on another thread.
-void lt_drain_inbox(napi_env env, lt_env *e);
 
 // --------------------------------------------------------------------------------------------------------------
 // values
@@ -280,9 +303,11 @@ typedef enum lt_kind {
   LT_JS_TENSOR,
   LT_JS_STORAGE,
   LT_JS_GENERATOR,
+  LT_JS_NODE,
   LT_JS_SLICE,
   LT_JS_OBJECT,
   LT_JS_REST,  // the integers from one argument on, as a list
+  LT_JS_FUNCTION,
   LT_JS_OTHER
 } lt_kind;
 
@@ -291,7 +316,7 @@ typedef struct lt_js {
   napi_value value;
   lt_kind kind;
   tensor_scalar scalar;      // of numbers
-  lt_box *box;               // of tensors, storages and generators
+  lt_box *box;               // of objects that own handles
   const struct lt_js *rest;  // of LT_JS_REST: the first
   int rest_count;
 } lt_js;
@@ -327,6 +352,7 @@ struct lt_call {
   int32_t temporary_count;
   const char *const *names;  // the option names, for what a factory makes; NULL without
   int64_t name_count;
+  lt_kept *callback;        // that the library takes over with success
   struct lt_block *blocks;  // of lists and strings
   size_t used;
   _Alignas(16) char inline_block[512];
@@ -382,6 +408,49 @@ napi_value lt_results(napi_env env, lt_call *call);
 void lt_drop_results(lt_call *call);
 void lt_end_call(lt_call *call);
 bool lt_define_operators(napi_env env, lt_env *e, napi_value exports);
+// While a call of the library is in a function of JavaScript's, calls with other default dtypes may
+// run.
+tensor_dtype lt_pause(void);
+tensor_status lt_resume(tensor_dtype dtype);
+
+// -------------------------------------------------------------------------------------------------------
+// functions that the library calls
+
+// Something of JavaScript's that the library keeps, in an array.
+struct lt_kept {
+  lt_letter letter;
+  lt_env *e;
+  napi_ref array;
+};
+
+// What a function of JavaScript's is asked: as a tensor_callback, as a tensor_pack or as a
+// tensor_unpack.
+typedef struct lt_question {
+  enum { LT_CALL, LT_PACK, LT_UNPACK } kind;
+  lt_kept *kept;  // its functions
+  tensor_t **given, **made;
+  int64_t given_count, made_count;
+  lt_kept *packed;
+  napi_ref *raised;  // what it threw
+} lt_question;
+
+// Keeps some values; NULL with an exception pending.
+lt_kept *lt_keep(napi_env env, const napi_value *values, uint32_t count);
+void lt_let_go(void *kept);  // a tensor_deleter
+// A tensor_callback whose context is a lt_kept.
+tensor_status lt_call_back(void *kept, tensor_t **given, int64_t given_count, tensor_t **made,
+                           int64_t made_count);
+// Calls the function, on the environment's thread; false where it failed.
+bool lt_answer(napi_env env, lt_question *question);
+// The exception of a call that failed in a function of JavaScript's, NULL for none.
+napi_value lt_take_raised(napi_env env, napi_ref *raised);
+
+// The thread's hooks on what is saved, for an asynchronous call; NULL for none, or with an
+// exception pending.
+lt_kept *lt_keep_saving(napi_env env, lt_env *e);
+tensor_status lt_push_saving(lt_kept *hooks);
+void lt_drop_saving(lt_env *e);
+bool lt_define_hooks(napi_env env, napi_value exports);
 
 // -------------------------------------------------------------------------------------------------------
 // asynchronous calls
@@ -389,5 +458,8 @@ bool lt_define_operators(napi_env env, lt_env *e, napi_value exports);
 napi_value lt_invoke_async(napi_env env, napi_callback_info info);
 bool lt_open_async(napi_env env, lt_env *e, napi_value exports);
 void lt_free_async(lt_env *e);
+// Has a question answered by the environment's thread, where this one runs an asynchronous call:
+// *asked tells whether it does.
+bool lt_ask(lt_question *question, bool *asked);
 
 #endif

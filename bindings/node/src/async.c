@@ -12,7 +12,7 @@ typedef enum state { NEW, QUEUED, RUNNING, DONE } state;
 // What a call carries of the thread that makes it, and takes to the thread that runs it.
 typedef struct modes {
   tensor_device device;
-  bool grad;
+  bool grad, inference;
 } modes;
 
 // Its tensors stay alive, and are not changed by others, until it is done.
@@ -23,6 +23,8 @@ typedef struct job {
   bool settled;  // the signal has rejected the promise
   tensor_dtype default_dtype;
   modes modes;
+  lt_kept *saving;  // the hooks on what it saves, NULL for none
+  napi_ref raised;  // what a function that it called has thrown
   napi_deferred deferred;
   napi_ref outs;              // an array of the objects that the call returns
   napi_ref caller;            // an error whose stack shows the caller
@@ -44,18 +46,28 @@ typedef struct jobs {
   int64_t count;
 } jobs;
 
-// What an environment has: done and running are read under the pool's lock.
+// A question of a call that runs, which waits for the answer.
+typedef struct asked {
+  lt_question *question;
+  modes modes;
+  enum { OPEN, ANSWERED, FAILED } state;
+  struct asked *next;
+} asked;
+
+// What an environment has: all but wake is read under the pool's lock.
 struct lt_async {
   napi_threadsafe_function wake;
   jobs done;
   int64_t running;
+  asked *questions;
+  bool closed;
 };
 
 enum { MOST_THREADS = 256 };
 
 static struct {
   pthread_mutex_t lock;
-  pthread_cond_t work, finished;
+  pthread_cond_t work, finished;  // finished: jobs and answers
   jobs queue;
   int threads, idle, wanted;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -88,16 +100,57 @@ static void take(jobs *list, job *j) {
 // threads
 
 static bool read_modes(modes *m) {
-  return !tensor_get_default_device(&m->device) && !tensor_is_grad_enabled(&m->grad);
+  return !tensor_get_default_device(&m->device) && !tensor_is_grad_enabled(&m->grad) &&
+         !tensor_is_inference_mode_enabled(&m->inference);
+}
+
+static tensor_status set_modes(const modes *m) {
+  tensor_status status = tensor_set_default_device(m->device);
+  if (!status) status = tensor_set_inference_mode(m->inference);
+  return status ? status : tensor_set_grad_enabled(m->grad);
 }
 
 static void run(job *j) {
-  j->status = tensor_set_default_device(j->modes.device);
-  if (!j->status) j->status = tensor_set_grad_enabled(j->modes.grad);
-  if (!j->status) j->status = lt_run(&j->call, j->default_dtype);
+  j->status = lt_run(&j->call, j->default_dtype);
   if (!j->status) return;
   j->message = strdup(tensor_last_error());
   j->number = tensor_last_errno();
+}
+
+// The job that the thread runs, NULL for the environments' threads.
+static _Thread_local job *current;
+
+// Runs a job on a thread that is not its environment's.
+static void run_here(job *j) {
+  current = j;
+  j->status = set_modes(&j->modes);
+  lt_kept *saving = j->saving;
+  if (!j->status && saving && !(j->status = lt_push_saving(saving))) j->saving = NULL;
+  if (j->status)
+    j->message = strdup(tensor_last_error());
+  else
+    run(j);
+  if (saving && !j->saving) tensor_pop_saved_tensors_hooks();
+}
+
+bool lt_ask(lt_question *question, bool *is_asked) {
+  *is_asked = current != NULL;
+  if (!current) return false;
+  struct lt_async *async = current->e->async;
+  asked a = {.question = question};
+  question->raised = &current->raised;
+  if (!read_modes(&a.modes)) return false;
+  pthread_mutex_lock(&pool.lock);
+  if (async->closed) a.state = FAILED;
+  if (a.state == OPEN) {
+    asked **last = &async->questions;
+    while (*last) last = &(*last)->next;
+    *last = &a;
+    napi_call_threadsafe_function(async->wake, NULL, napi_tsfn_nonblocking);
+  }
+  while (a.state == OPEN) pthread_cond_wait(&pool.finished, &pool.lock);
+  pthread_mutex_unlock(&pool.lock);
+  return a.state == ANSWERED;
 }
 
 static void *serve(void *unused) {
@@ -116,7 +169,7 @@ static void *serve(void *unused) {
     struct lt_async *async = j->e->async;
     async->running++;
     pthread_mutex_unlock(&pool.lock);
-    run(j);
+    run_here(j);
     pthread_mutex_lock(&pool.lock);
     j->state = DONE;
     bool first = !async->done.first;
@@ -183,7 +236,7 @@ static bool queue(job *j) {
 
 // Memory of an ArrayBuffer can be taken away while a call runs: such operands are copied, and the
 // copy back when the call is done. A SharedArrayBuffer stays.
-static bool copy_operands(napi_env env, lt_call *call) {
+static bool copy_operands(napi_env env, const lt_env *e, lt_call *call) {
   for (int i = 0; call->shares && i < call->held_count; i++) {
     lt_held *held = &call->held[i];
     const lt_memory *m = held->box->memory;
@@ -191,7 +244,11 @@ static bool copy_operands(napi_env env, lt_call *call) {
     for (int k = 0; k < i; k++)
       if (call->held[k].box == held->box && call->held[k].copy) *held->handle = call->held[k].copy;
     if (*held->handle != held->box->handle) continue;
-    tensor_status status = tensor_clone(held->box->handle, TENSOR_PRESERVE, &held->copy);
+    tensor_status status = lt_resume(e->default_dtype);
+    if (!status) {
+      status = tensor_clone(held->box->handle, TENSOR_PRESERVE, &held->copy);
+      lt_pause();
+    }
     if (status) {
       lt_throw_status(env, status, tensor_last_error());
       return false;
@@ -354,6 +411,8 @@ static void free_job(napi_env env, job *j) {
   delete_reference(env, &j->caller);
   delete_reference(env, &j->signal);
   delete_reference(env, &j->listener);
+  delete_reference(env, &j->raised);
+  if (j->saving) lt_let_go(j->saving);
   free(j->message);
   free(j);
 }
@@ -383,11 +442,12 @@ static void settle(napi_env env, job *j) {
     napi_resolve_deferred(env, j->deferred, value);
   } else {
     const char *message = j->message ? j->message : "the call failed";
-    error = j->status ? lt_error(env, j->status, j->number, message) : take_exception(env);
-    if (error) {
-      show_caller(env, j, error);
-      napi_reject_deferred(env, j->deferred, error);
-    }
+    napi_value raised = j->status ? lt_take_raised(env, &j->raised) : NULL;
+    error = raised      ? raised
+            : j->status ? lt_error(env, j->status, j->number, message)
+                        : take_exception(env);
+    if (error && !raised) show_caller(env, j, error);
+    if (error) napi_reject_deferred(env, j->deferred, error);
   }
 }
 
@@ -405,10 +465,34 @@ static void finish(napi_env env, lt_env *e, job *j) {
   if (--e->pending == 0) napi_unref_threadsafe_function(env, e->async->wake);
 }
 
+// Answers what calls that run ask. A question stays in the list until then, so that one is answered
+// with a failure where the environment ends meanwhile.
+static void answer_all(napi_env env, lt_env *e) {
+  struct lt_async *async = e->async;
+  modes before;
+  if (!read_modes(&before)) return;
+  lt_scope *of_caller = e->scope;
+  e->scope = NULL;
+  pthread_mutex_lock(&pool.lock);
+  for (asked *a; (a = async->questions) && !async->closed;) {
+    pthread_mutex_unlock(&pool.lock);
+    bool answered = !set_modes(&a->modes) && lt_answer(env, a->question);
+    pthread_mutex_lock(&pool.lock);
+    if (async->questions != a) break;
+    async->questions = a->next;
+    a->state = answered ? ANSWERED : FAILED;
+    pthread_cond_broadcast(&pool.finished);
+  }
+  pthread_mutex_unlock(&pool.lock);
+  e->scope = of_caller;
+  set_modes(&before);
+}
+
 static void finish_all(napi_env env, napi_value unused, void *context, void *data) {
   (void)unused, (void)data;
   lt_env *e = context;
   if (!env) return;
+  answer_all(env, e);
   pthread_mutex_lock(&pool.lock);
   job *j = e->async->done.first;
   e->async->done = (jobs){NULL, NULL, 0};
@@ -420,8 +504,8 @@ static void finish_all(napi_env env, napi_value unused, void *context, void *dat
   lt_drain_inbox(env, e);
 }
 
-// The environment ends: jobs that wait never run, those that run are waited for, and nobody hears
-// of the results.
+// The environment ends: jobs that wait never run, those that run are waited for, but get no more
+// answers, and nobody hears of the results.
 static void close_async(void *data) {
   lt_env *e = data;
   pthread_mutex_lock(&pool.lock);
@@ -432,6 +516,12 @@ static void close_async(void *data) {
     j->state = QUEUED;
     append(&e->async->done, j);
   }
+  e->async->closed = true;
+  for (asked *a; (a = e->async->questions);) {
+    e->async->questions = a->next;
+    a->state = FAILED;
+  }
+  pthread_cond_broadcast(&pool.finished);
   while (e->async->running > 0) pthread_cond_wait(&pool.finished, &pool.lock);
   pthread_mutex_unlock(&pool.lock);
   for (job *j = e->async->done.first, *next; j; j = next) {
@@ -541,13 +631,21 @@ napi_value lt_invoke_async(napi_env env, napi_callback_info info) {
     return rejected(env);
   }
   bool at_once = runs_at_once(&j->call);
+  if (e->saving && !(j->saving = lt_keep_saving(env, e))) {
+    free_job(env, j);
+    return rejected(env);
+  }
   if (!heed_signal(env, j, signal) || !keep_outs(env, j) || !keep_caller(env, j) ||
-      (!at_once && !copy_operands(env, &j->call)) ||
+      (!at_once && !copy_operands(env, e, &j->call)) ||
       !lt_ok(env, napi_create_promise(env, &j->deferred, &promise))) {
     free_job(env, j);
     return rejected(env);
   }
-  if (at_once) run(j);
+  if (at_once) {
+    run(j);
+    j->raised = e->raised;
+    e->raised = NULL;
+  }
   hold_operands(env, e, &j->call);
   if (e->pending++ == 0) napi_ref_threadsafe_function(env, e->async->wake);
   if (!at_once && !queue(j)) {

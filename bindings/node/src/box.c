@@ -1,10 +1,10 @@
-// The classes Tensor, Storage and Generator: owners of handles, freed by dispose(), by a scope, or
-// by the collector.
+// The classes Tensor, Storage, Generator and Node: owners of handles, freed by dispose(), by a
+// scope, or by the collector.
 #include <stdio.h>
 
 #include "addon.h"
 
-static const char *const class_names[] = {"Tensor", "Storage", "Generator"};
+static const char *const class_names[] = {"Tensor", "Storage", "Generator", "Node"};
 
 enum {
   REPORT_BYTES = 1 << 18,    // V8 is told of external memory in steps of this
@@ -26,6 +26,7 @@ void lt_free_handle(lt_type kind, void *handle) {
   if (kind == LT_TENSOR) tensor_free(handle);
   if (kind == LT_STORAGE) tensor_storage_free(handle);
   if (kind == LT_GENERATOR) tensor_generator_free(handle);
+  if (kind == LT_NODE) tensor_node_free(handle);
 }
 
 static void free_handle(napi_env env, lt_env *e, lt_box *box) {
@@ -143,6 +144,7 @@ static napi_value construct(napi_env env, napi_callback_info info) {
                 strcmp(name, "Tensor") == 0
                     ? "tensor(data), zeros(size) or another function that makes tensors"
                 : strcmp(name, "Storage") == 0 ? "storageNew(nbytes) or tensor.untypedStorage()"
+                : strcmp(name, "Node") == 0    ? "tensor.gradFn"
                                                : "generatorNew()");
   return NULL;
 }
@@ -227,9 +229,9 @@ static lt_box *self_of(napi_env env, napi_callback_info info, void **data) {
   lt_box *box =
       napi_typeof(env, self, &type) == napi_ok && type == napi_object ? lt_unwrap(env, self) : NULL;
   if (!box)
-    lt_throw_type(
-        env,
-        "the method or property was used on something else than a tensor, storage or generator");
+    lt_throw_type(env,
+                  "the method or property was used on something else than a tensor, storage, "
+                  "generator or node");
   return box;
 }
 
@@ -341,16 +343,16 @@ static napi_value is_tensor(napi_env env, napi_callback_info info) {
   return result;
 }
 
-// install(Tensor's factory, Storage's, Generator's, collector): see lib/classes.js.
+// install(Tensor's factory, Storage's, Generator's, Node's, collector): see lib/classes.js.
 static napi_value install(napi_env env, napi_callback_info info) {
-  size_t argc = 4;
-  napi_value argv[4];
+  size_t argc = LT_CLASSES + 1;
+  napi_value argv[LT_CLASSES + 1];
   lt_env *e = lt_get_env(env);
-  napi_ref *const refs[] = {&e->factories[LT_TENSOR], &e->factories[LT_STORAGE],
-                            &e->factories[LT_GENERATOR], &e->collector};
   if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL))) return NULL;
-  for (int i = 0; i < 4; i++)
-    if (!*refs[i] && !lt_ok(env, napi_create_reference(env, argv[i], 1, refs[i]))) return NULL;
+  for (int i = 0; i <= LT_CLASSES; i++) {
+    napi_ref *to = i < LT_CLASSES ? &e->factories[i] : &e->collector;
+    if (!*to && !lt_ok(env, napi_create_reference(env, argv[i], 1, to))) return NULL;
+  }
   return NULL;
 }
 
@@ -393,7 +395,7 @@ bool lt_define_classes(napi_env env, napi_value exports) {
   };
   lt_get_env(env)->patience = LEAST_GARBAGE;
   return define_class(env, exports, LT_TENSOR) && define_class(env, exports, LT_STORAGE) &&
-         define_class(env, exports, LT_GENERATOR) &&
+         define_class(env, exports, LT_GENERATOR) && define_class(env, exports, LT_NODE) &&
          lt_ok(env, napi_define_properties(env, exports, sizeof functions / sizeof *functions,
                                            functions));
 }

@@ -1,48 +1,7 @@
 // Memory shared between tensors and ArrayBuffers, in both directions.
-#include <pthread.h>
 #include <stdio.h>
 
 #include "addon.h"
-
-typedef struct lt_inbox {
-  pthread_mutex_t lock;
-  _Atomic(lt_buffer *) first;
-  bool closed;      // the environment is gone, and its references with it
-  int64_t holders;  // the environment, and storages that live in its ArrayBuffers
-} lt_inbox;
-
-bool lt_open_inbox(napi_env env, lt_env *e) {
-  lt_inbox *inbox = e->inbox = calloc(1, sizeof *inbox);
-  if (!inbox) {
-    lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the environment");
-    return false;
-  }
-  pthread_mutex_init(&inbox->lock, NULL);
-  inbox->holders = 1;
-  return true;
-}
-
-// Drops a hold with the lock held; the last one frees.
-static void leave_inbox(lt_inbox *inbox) {
-  bool last = --inbox->holders == 0;
-  pthread_mutex_unlock(&inbox->lock);
-  if (!last) return;
-  pthread_mutex_destroy(&inbox->lock);
-  free(inbox);
-}
-
-void lt_close_inbox(lt_env *e) {
-  lt_inbox *inbox = e->inbox;
-  pthread_mutex_lock(&inbox->lock);
-  inbox->closed = true;
-  lt_buffer *buffer = inbox->first;
-  inbox->first = NULL;
-  for (lt_buffer *next; buffer; buffer = next) {
-    next = buffer->next;
-    free(buffer);
-  }
-  leave_inbox(inbox);
-}
 
 void lt_release_buffer(napi_env env, lt_buffer *buffer) {
   if (--buffer->holders > 0) return;
@@ -50,31 +9,12 @@ void lt_release_buffer(napi_env env, lt_buffer *buffer) {
   free(buffer);
 }
 
-void lt_drain_inbox(napi_env env, lt_env *e) {
-  if (!e->inbox->first) return;
-  pthread_mutex_lock(&e->inbox->lock);
-  lt_buffer *buffer = e->inbox->first;
-  e->inbox->first = NULL;
-  pthread_mutex_unlock(&e->inbox->lock);
-  for (lt_buffer *next; buffer; buffer = next) {
-    next = buffer->next;
-    lt_release_buffer(env, buffer);
-  }
+static void open_letter(napi_env env, lt_letter *letter) {
+  lt_release_buffer(env, (lt_buffer *)letter);
 }
 
 // The deleter of storages in ArrayBuffers: any thread.
-static void storage_freed(void *context) {
-  lt_buffer *buffer = context;
-  lt_inbox *inbox = buffer->inbox;
-  pthread_mutex_lock(&inbox->lock);
-  if (inbox->closed) {
-    free(buffer);
-  } else {
-    buffer->next = inbox->first;
-    inbox->first = buffer;
-  }
-  leave_inbox(inbox);
-}
+static void storage_freed(void *context) { lt_post(context); }
 
 bool lt_buffer_detached(napi_env env, const lt_buffer *buffer) {
   napi_value array_buffer;
@@ -119,10 +59,10 @@ static bool typed_span(napi_env env, napi_value value, span *to) {
 // A tensor over the memory of an ArrayBuffer, which stays as long as the tensor does.
 static napi_value share_memory(napi_env env, const span *s, tensor_dtype dtype, const int64_t *size,
                                int64_t dim) {
-  lt_inbox *inbox = lt_get_env(env)->inbox;
   lt_buffer *buffer = calloc(1, sizeof *buffer);
   if (!buffer) return lt_throw_status(env, TENSOR_ERROR_MEMORY, "asTensor: no memory");
-  buffer->data = s->data, buffer->length = s->bytes, buffer->holders = 1, buffer->inbox = inbox;
+  buffer->data = s->data, buffer->length = s->bytes, buffer->holders = 1;
+  buffer->letter.open = open_letter;
   tensor_t *t;
   if (!lt_ok(env, napi_is_arraybuffer(env, s->array_buffer, &buffer->detachable)) ||
       !lt_ok(env, napi_create_reference(env, s->array_buffer, 1, &buffer->array_buffer))) {
@@ -135,9 +75,7 @@ static napi_value share_memory(napi_env env, const span *s, tensor_dtype dtype, 
     lt_release_buffer(env, buffer);
     return lt_throw_status(env, status, tensor_last_error());
   }
-  pthread_mutex_lock(&inbox->lock);
-  inbox->holders++;
-  pthread_mutex_unlock(&inbox->lock);
+  lt_expect(lt_get_env(env)->inbox, &buffer->letter);
   // The box finds the buffer as one finds that of a call's tensor.
   lt_memory memory = {.buffer = buffer};
   lt_box box = {.memory = &memory};

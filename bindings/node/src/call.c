@@ -87,12 +87,14 @@ static void start_call(lt_call *call, const lt_operator *op, lt_mode mode) {
   }
   call->held = NULL, call->held_count = call->held_room = 0;
   call->temporary_count = 0;
+  call->callback = NULL;
   call->blocks = NULL, call->used = 0;
   call->names = NULL, call->name_count = 0;
 }
 
 void lt_end_call(lt_call *call) {
   for (int i = 0; i < call->temporary_count; i++) tensor_free(call->temporaries[i]);
+  if (call->callback) lt_let_go(call->callback);
   while (call->blocks) {
     lt_block *next = call->blocks->next;
     free(call->blocks);
@@ -407,6 +409,8 @@ static napi_value one_result(napi_env env, lt_call *call, int i) {
       return lt_wrap(env, LT_STORAGE, r->storage, call);
     case LT_GENERATOR:
       return lt_wrap(env, LT_GENERATOR, r->generator, call);
+    case LT_NODE:
+      return lt_wrap(env, LT_NODE, r->node, call);
     case LT_SCALAR:
       return lt_from_scalar(env, r->scalar);
     case LT_FLOAT:
@@ -448,7 +452,7 @@ void lt_drop_results(lt_call *call) {
       tensor_list_free(r->tensors.items, r->tensors.length);
     else if (what->type == LT_STR)
       tensor_string_free(r->string);
-    else if (what->type <= LT_GENERATOR)
+    else if (what->type < LT_CLASSES)
       lt_free_handle(what->type, r->tensor);
   }
 }
@@ -536,13 +540,22 @@ static void leave_turn(void) {
   pthread_mutex_unlock(&turn.lock);
 }
 
-tensor_status lt_run(lt_call *call, tensor_dtype default_dtype) {
-  if (turn.waiting || !join_turn(default_dtype)) {
-    tensor_status status = wait_for_turn(default_dtype);
-    if (status) return status;
-  }
-  tensor_status status = call->form(call->arguments, call->results);
+tensor_dtype lt_pause(void) {
+  tensor_dtype dtype = (tensor_dtype)(turn.word % TURN_CALL);
   leave_turn();
+  return dtype;
+}
+
+tensor_status lt_resume(tensor_dtype dtype) {
+  return turn.waiting || !join_turn(dtype) ? wait_for_turn(dtype) : TENSOR_OK;
+}
+
+tensor_status lt_run(lt_call *call, tensor_dtype default_dtype) {
+  tensor_status status = lt_resume(default_dtype);
+  if (status) return status;
+  status = call->form(call->arguments, call->results);
+  leave_turn();
+  if (!status) call->callback = NULL;
   return status;
 }
 

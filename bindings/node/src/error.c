@@ -64,6 +64,12 @@ static bool pending(napi_env env) {
 
 napi_value lt_throw_status(napi_env env, tensor_status status, const char *message) {
   if (pending(env)) return NULL;
+  napi_value raised =
+      status == TENSOR_ERROR_CALLBACK ? lt_take_raised(env, &lt_get_env(env)->raised) : NULL;
+  if (raised) {
+    napi_throw(env, raised);
+    return NULL;
+  }
   int32_t number = status == TENSOR_ERROR_IO ? tensor_last_errno() : 0;
   napi_value error = lt_error(env, status, number, message);
   if (error) napi_throw(env, error);

@@ -563,6 +563,156 @@ static const lt_operator overloads_autograd_grad[] = {
     {"autogradGrad", arguments_autograd_grad, results_autograd_grad, 7, 7, 1, -1, 0, {{call_autograd_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_grad_fn(const lt_value *a, lt_value *r) { return tensor_grad_fn(a[0].tensor, &r[0].node); }
+static const lt_argument arguments_grad_fn[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_grad_fn[] = {
+    {"out", LT_NODE, 0, -1, {0}},
+};
+static const lt_operator overloads_grad_fn[] = {
+    {"gradFn", arguments_grad_fn, results_grad_fn, 1, 1, 1, -1, 0, {{call_grad_fn, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_gradient_edge(const lt_value *a, lt_value *r) { return tensor_gradient_edge(a[0].tensor, &r[0].node, &r[1].i); }
+static const lt_argument arguments_gradient_edge[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_gradient_edge[] = {
+    {"node", LT_NODE, 0, -1, {0}},
+    {"output", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_gradient_edge[] = {
+    {"gradientEdge", arguments_gradient_edge, results_gradient_edge, 1, 1, 2, -1, 0, {{call_gradient_edge, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_node_name(const lt_value *a, lt_value *r) { return tensor_node_name(a[0].node, &r[0].string); }
+static const lt_argument arguments_node_name[] = {
+    {"input", LT_NODE, 0, -1, {0}},
+};
+static const lt_argument results_node_name[] = {
+    {"out", LT_STR, 0, -1, {0}},
+};
+static const lt_operator overloads_node_name[] = {
+    {"nodeName", arguments_node_name, results_node_name, 1, 1, 1, -1, 0, {{call_node_name, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_node_id(const lt_value *a, lt_value *r) { return tensor_node_id(a[0].node, &r[0].i); }
+static const lt_argument arguments_node_id[] = {
+    {"input", LT_NODE, 0, -1, {0}},
+};
+static const lt_argument results_node_id[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_node_id[] = {
+    {"nodeId", arguments_node_id, results_node_id, 1, 1, 1, -1, 0, {{call_node_id, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_node_weak(const lt_value *a, lt_value *r) { return tensor_node_weak(a[0].node, &r[0].node); }
+static const lt_argument arguments_node_weak[] = {
+    {"input", LT_NODE, 0, -1, {0}},
+};
+static const lt_argument results_node_weak[] = {
+    {"out", LT_NODE, 0, -1, {0}},
+};
+static const lt_operator overloads_node_weak[] = {
+    {"nodeWeak", arguments_node_weak, results_node_weak, 1, 1, 1, -1, 0, {{call_node_weak, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_node_edges(const lt_value *a, lt_value *r) { return tensor_node_edges(a[0].node, &r[0].i); }
+static const lt_argument arguments_node_edges[] = {
+    {"input", LT_NODE, 0, -1, {0}},
+};
+static const lt_argument results_node_edges[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_node_edges[] = {
+    {"nodeEdges", arguments_node_edges, results_node_edges, 1, 1, 1, -1, 0, {{call_node_edges, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_node_edge(const lt_value *a, lt_value *r) { return tensor_node_edge(a[0].node, a[1].i, &r[0].node, &r[1].i); }
+static const lt_argument arguments_node_edge[] = {
+    {"input", LT_NODE, 0, -1, {0}},
+    {"i", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_node_edge[] = {
+    {"node", LT_NODE, 0, -1, {0}},
+    {"output", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_node_edge[] = {
+    {"nodeEdge", arguments_node_edge, results_node_edge, 2, 2, 2, -1, 0, {{call_node_edge, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_node_variable(const lt_value *a, lt_value *r) { return tensor_node_variable(a[0].node, &r[0].tensor); }
+static const lt_argument arguments_node_variable[] = {
+    {"input", LT_NODE, 0, -1, {0}},
+};
+static const lt_argument results_node_variable[] = {
+    {"out", LT_TENSOR, LT_IS_OPTIONAL, -1, {0}},
+};
+static const lt_operator overloads_node_variable[] = {
+    {"nodeVariable", arguments_node_variable, results_node_variable, 1, 1, 1, -1, 0, {{call_node_variable, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_node_saved(const lt_value *a, lt_value *r) { return tensor_node_saved(a[0].node, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_node_saved[] = {
+    {"input", LT_NODE, 0, -1, {0}},
+};
+static const lt_argument results_node_saved[] = {
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, -1, {0}},
+};
+static const lt_operator overloads_node_saved[] = {
+    {"nodeSaved", arguments_node_saved, results_node_saved, 1, 1, 1, -1, 0, {{call_node_saved, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_register_hook(const lt_value *a, lt_value *r) { return tensor_register_hook(a[0].tensor, lt_call_back, a[1].kept, lt_let_go, &r[0].i); }
+static const lt_argument arguments_register_hook[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"hook", LT_CALLBACK, 0, -1, {0}},
+};
+static const lt_argument results_register_hook[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_register_hook[] = {
+    {"registerHook", arguments_register_hook, results_register_hook, 2, 2, 1, -1, 0, {{call_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_register_post_accumulate_grad_hook(const lt_value *a, lt_value *r) { return tensor_register_post_accumulate_grad_hook(a[0].tensor, lt_call_back, a[1].kept, lt_let_go, &r[0].i); }
+static const lt_argument arguments_register_post_accumulate_grad_hook[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"hook", LT_CALLBACK, 0, -1, {0}},
+};
+static const lt_argument results_register_post_accumulate_grad_hook[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_register_post_accumulate_grad_hook[] = {
+    {"registerPostAccumulateGradHook", arguments_register_post_accumulate_grad_hook, results_register_post_accumulate_grad_hook, 2, 2, 1, -1, 0, {{call_register_post_accumulate_grad_hook, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_node_register_hook(const lt_value *a, lt_value *r) { return tensor_node_register_hook(a[0].node, lt_call_back, a[1].kept, lt_let_go, &r[0].i); }
+static const lt_argument arguments_node_register_hook[] = {
+    {"input", LT_NODE, 0, -1, {0}},
+    {"hook", LT_CALLBACK, 0, -1, {0}},
+};
+static const lt_argument results_node_register_hook[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_node_register_hook[] = {
+    {"nodeRegisterHook", arguments_node_register_hook, results_node_register_hook, 2, 2, 1, -1, 0, {{call_node_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_node_register_prehook(const lt_value *a, lt_value *r) { return tensor_node_register_prehook(a[0].node, lt_call_back, a[1].kept, lt_let_go, &r[0].i); }
+static const lt_argument arguments_node_register_prehook[] = {
+    {"input", LT_NODE, 0, -1, {0}},
+    {"hook", LT_CALLBACK, 0, -1, {0}},
+};
+static const lt_argument results_node_register_prehook[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_node_register_prehook[] = {
+    {"nodeRegisterPrehook", arguments_node_register_prehook, results_node_register_prehook, 2, 2, 1, -1, 0, {{call_node_register_prehook, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_remove_hook(const lt_value *a, lt_value *r) { (void)r; return tensor_remove_hook(a[0].i); }
 static const lt_argument arguments_remove_hook[] = {
     {"hook", LT_INT, 0, -1, {0}},
@@ -571,9 +721,21 @@ static const lt_operator overloads_remove_hook[] = {
     {"removeHook", arguments_remove_hook, NULL, 1, 1, 0, -1, 0, {{call_remove_hook, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_pop_saved_tensors_hooks(const lt_value *a, lt_value *r) { (void)a; (void)r; return tensor_pop_saved_tensors_hooks(); }
-static const lt_operator overloads_pop_saved_tensors_hooks[] = {
-    {"popSavedTensorsHooks", NULL, NULL, 0, 0, 0, -1, 0, {{call_pop_saved_tensors_hooks, NULL}, {NULL, NULL}, {NULL, NULL}}},
+static tensor_status call_record_function(const lt_value *a, lt_value *r) { return tensor_record_function(a[0].text, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length, a[5].i, lt_call_back, a[6].kept, lt_let_go, &r[0].node); }
+static const lt_argument arguments_record_function[] = {
+    {"name", LT_STR, 0, -1, {0}},
+    {"inputs", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"outputs", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, -1, {0}},
+    {"constant", LT_INT, LT_IS_LIST, -1, {0}},
+    {"saved", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, -1, {0}},
+    {"materialize", LT_BOOL, 0, -1, {0}},
+    {"backward", LT_CALLBACK, 0, -1, {0}},
+};
+static const lt_argument results_record_function[] = {
+    {"out", LT_NODE, 0, -1, {0}},
+};
+static const lt_operator overloads_record_function[] = {
+    {"recordFunction", arguments_record_function, results_record_function, 7, 7, 1, -1, 0, {{call_record_function, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_get_version(const lt_value *a, lt_value *r) { return tensor_get_version(a[0].tensor, &r[0].i); }
@@ -9658,8 +9820,21 @@ const lt_entry lt_entries[] = {
     {"detach_", overloads_detach_, 1, LT_AS_FUNCTION},
     {"backward", overloads_backward, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"autogradGrad", overloads_autograd_grad, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"gradFn", overloads_grad_fn, 1, LT_AS_FUNCTION},
+    {"gradientEdge", overloads_gradient_edge, 1, LT_AS_FUNCTION},
+    {"nodeName", overloads_node_name, 1, LT_AS_FUNCTION},
+    {"nodeId", overloads_node_id, 1, LT_AS_FUNCTION},
+    {"nodeWeak", overloads_node_weak, 1, LT_AS_FUNCTION},
+    {"nodeEdges", overloads_node_edges, 1, LT_AS_FUNCTION},
+    {"nodeEdge", overloads_node_edge, 1, LT_AS_FUNCTION},
+    {"nodeVariable", overloads_node_variable, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"nodeSaved", overloads_node_saved, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"registerHook", overloads_register_hook, 1, LT_AS_FUNCTION},
+    {"registerPostAccumulateGradHook", overloads_register_post_accumulate_grad_hook, 1, LT_AS_FUNCTION},
+    {"nodeRegisterHook", overloads_node_register_hook, 1, LT_AS_FUNCTION},
+    {"nodeRegisterPrehook", overloads_node_register_prehook, 1, LT_AS_FUNCTION},
     {"removeHook", overloads_remove_hook, 1, LT_AS_FUNCTION},
-    {"popSavedTensorsHooks", overloads_pop_saved_tensors_hooks, 1, LT_AS_FUNCTION},
+    {"recordFunction", overloads_record_function, 1, LT_AS_FUNCTION},
     {"getVersion", overloads_get_version, 1, LT_AS_FUNCTION},
     {"incrementVersion", overloads_increment_version, 1, LT_AS_FUNCTION},
     {"setDetectAnomaly", overloads_set_detect_anomaly, 1, LT_AS_FUNCTION},

@@ -65,7 +65,7 @@ static int64_t element_size(const tensor_t *t) { return tensor_dtype_size(tensor
 static uintptr_t base_of(const lt_box *box) {
   void *data = NULL;
   tensor_storage_t *storage = box->handle;
-  if (box->kind == LT_GENERATOR) return 0;
+  if (box->kind >= LT_GENERATOR) return 0;
   if (box->kind == LT_TENSOR) {
     const tensor_t *t = box->handle;
     if (tensor_data_ptr(t, &data)) return 0;

@@ -97,6 +97,9 @@ bool lt_look(napi_env env, napi_value value, lt_js *js) {
     case napi_string:
       js->kind = LT_JS_STRING;
       return true;
+    case napi_function:
+      js->kind = LT_JS_FUNCTION;
+      return true;
     case napi_object:
       break;
     default:
@@ -190,6 +193,7 @@ const char *lt_type_name(const lt_argument *argument) {
   static const char *const one[] = {[LT_TENSOR] = "a tensor",
                                     [LT_STORAGE] = "a storage",
                                     [LT_GENERATOR] = "a generator",
+                                    [LT_NODE] = "a node",
                                     [LT_OPERAND] = "a tensor or a number",
                                     [LT_SCALAR] = "a number",
                                     [LT_INT] = "an integer",
@@ -200,7 +204,8 @@ const char *lt_type_name(const lt_argument *argument) {
                                     [LT_DEVICE] = "a device, such as 'cpu'",
                                     [LT_LAYOUT] = "a layout, such as 'strided'",
                                     [LT_FORMAT] = "a memory format, such as 'channels_last'",
-                                    [LT_INDEX] = "an array of index items"};
+                                    [LT_INDEX] = "an array of index items",
+                                    [LT_CALLBACK] = "a function"};
   static const char *const many[] = {[LT_TENSOR] = "an array of tensors",
                                      [LT_SCALAR] = "an array of numbers",
                                      [LT_INT] = "an integer or an array of integers",
@@ -224,9 +229,11 @@ const char *lt_kind_name(const lt_js *js) {
                                       [LT_JS_TENSOR] = "a tensor",
                                       [LT_JS_STORAGE] = "a storage",
                                       [LT_JS_GENERATOR] = "a generator",
+                                      [LT_JS_NODE] = "a node",
                                       [LT_JS_SLICE] = "a slice",
                                       [LT_JS_OBJECT] = "an object",
                                       [LT_JS_REST] = "integers",
+                                      [LT_JS_FUNCTION] = "a function",
                                       [LT_JS_OTHER] = "a value of another kind"};
   return names[js->kind];
 }
@@ -249,6 +256,8 @@ static bool accepts_one(napi_env env, const lt_argument *argument, const lt_js *
       return js->kind == LT_JS_STORAGE;
     case LT_GENERATOR:
       return js->kind == LT_JS_GENERATOR;
+    case LT_NODE:
+      return js->kind == LT_JS_NODE;
     case LT_OPERAND:
       return js->kind == LT_JS_TENSOR || is_number(js);
     case LT_SCALAR:
@@ -261,8 +270,10 @@ static bool accepts_one(napi_env env, const lt_argument *argument, const lt_js *
       return js->kind == LT_JS_BOOL;
     case LT_STR:
       return js->kind == LT_JS_STRING;
+    case LT_CALLBACK:
+      return js->kind == LT_JS_FUNCTION;
     case LT_INDEX:
-      return js->kind != LT_JS_OBJECT && js->kind != LT_JS_OTHER;
+      return js->kind < LT_JS_OBJECT;
     default:
       return short_text(env, js, text, sizeof text) && read_name(type, text, &v);
   }
@@ -539,6 +550,7 @@ bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const 
     case LT_TENSOR:
     case LT_STORAGE:
     case LT_GENERATOR:
+    case LT_NODE:
       to->tensor = NULL;
       return null ||
              lt_hold(env, call, argument->name, js->box, access_of(argument), (void **)&to->tensor);
@@ -569,6 +581,8 @@ bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const 
     case LT_STR:
       to->text = NULL;
       return null || (to->text = copy_text(env, call, js->value));
+    case LT_CALLBACK:
+      return (call->callback = to->kept = lt_keep(env, &js->value, 1));
     case LT_DEVICE:
       to->device = tensor_device_default();
       break;

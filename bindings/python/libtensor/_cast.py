@@ -68,6 +68,7 @@ CASTS = {
     "bfloat16": _dtypes.bfloat16,
     "float": _dtypes.float32,
     "double": _dtypes.float64,
+    "chalf": _dtypes.complex32,
     "cfloat": _dtypes.complex64,
     "cdouble": _dtypes.complex128,
 }

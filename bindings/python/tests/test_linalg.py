@@ -213,3 +213,28 @@ def test_gradients_are_those_of_differences(f, dtype):
     leaf = a.clone().requires_grad_(True)
     f(leaf).backward()
     assert torch.allclose(leaf.grad, numeric(f, a), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_nuclear_norm_is_that_of_matrices(dtype):
+    a = matrices(dtype, 2, 3, 4)
+    whole = torch.linalg.matrix_norm(a, "nuc", dim=(2, 0), keepdim=True)
+    assert torch.norm(a, "nuc", dim=(2, 0), keepdim=True).tolist() == whole.tolist()
+    assert a[0].norm("nuc").tolist() == torch.linalg.svdvals(a[0]).sum().tolist()
+    assert torch.norm(a[:, :0], "nuc", dim=(1, 2)).tolist() == [0, 0]
+    real = whole.dtype
+    out = torch.empty(0, dtype=real)
+    assert torch.norm(a, "nuc", dim=(1, 2), out=out) is out and out.shape == (2,)
+    with pytest.raises(RuntimeError, match="norm.*int64"):
+        torch.norm(a, "nuc", dim=(1, 2), out=torch.empty(2, dtype=torch.int64))
+    with pytest.raises(RuntimeError, match=r"norm: dim must be two dimensions, got \[0\]"):
+        torch.norm(a, "nuc", dim=0)
+    a[1, 0, 0] = math.nan
+    with pytest.raises(torch.linalg.LinAlgError, match=r"norm.*batch element 1\).*non-finite"):
+        torch.norm(a, "nuc", dim=(1, 2))
+
+
+def test_the_nuclear_norm_has_a_gradient():
+    a = torch.tensor([[3.0, 0.0], [0.0, -4.0]], requires_grad=True)
+    a.norm("nuc").backward()
+    assert torch.allclose(a.grad, torch.tensor([[1.0, 0.0], [0.0, -1.0]]))

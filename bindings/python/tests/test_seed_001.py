@@ -104,3 +104,8 @@ def test_memory_formats():
     assert x.stride() == (60, 1, 15, 3) and x.clone(memory_format=torch.preserve_format).stride() == x.stride()
     y = torch.empty(2, 3, 4, 5, 6, memory_format=torch.channels_last_3d)
     assert y.stride() == (360, 1, 90, 18, 3) and x.contiguous(memory_format=torch.contiguous_format).stride() == (60, 20, 5, 1)
+
+
+def test_methods_of_the_complex_dtypes():
+    t = torch.ones(2)
+    assert [f().dtype for f in (t.chalf, t.cfloat, t.cdouble)] == [torch.complex32, torch.complex64, torch.complex128]

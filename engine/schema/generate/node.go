@@ -35,10 +35,21 @@ func nodeArgName(name string) string {
 	return schema.Camel(strings.Trim(name, "_"), false)
 }
 
-// nodeHas tells whether an operator can be called from JavaScript: it has neither addresses nor recorded calls, which have a class of their own there.
+// nodeHas tells whether an operator can be called from JavaScript: it has no addresses but those of a function. Hooks on what is
+// saved, which asynchronous calls take along, are pushed and popped by the addon itself.
 func nodeHas(o *schema.Operator) bool {
-	isPointer := func(a schema.Arg) bool { return a.Type.Base == "pointer" || a.Type.Base == "Node" }
-	return !slices.ContainsFunc(o.Args, isPointer) && !slices.ContainsFunc(o.Returns, isPointer)
+	isPointer := func(a schema.Arg) bool { return a.Type.Base == "pointer" && !nodeIsCallback(a) }
+	return !slices.ContainsFunc(nodeArgs(o), isPointer) && !slices.ContainsFunc(o.Returns, isPointer) && o.Name != "pop_saved_tensors_hooks"
+}
+
+func nodeIsCallback(a schema.Arg) bool { return a.Type.Function == "tensor_callback" }
+
+// nodeArgs are the arguments in JavaScript, where a function stands for a callback with its context and its deleter, which come last.
+func nodeArgs(o *schema.Operator) []schema.Arg {
+	if i := slices.IndexFunc(o.Args, nodeIsCallback); i >= 0 {
+		return o.Args[:i+1]
+	}
+	return o.Args
 }
 
 // owner is the class, beside Tensor, that an operator is a method of: storage_nbytes of Storage, generator_seed of Generator.
@@ -107,17 +118,20 @@ func takesTime(o *schema.Operator) bool {
 }
 
 var nodeTypes = map[string]string{
-	"Tensor": "LT_TENSOR", "Storage": "LT_STORAGE", "Generator": "LT_GENERATOR", "Operand": "LT_OPERAND", "Scalar": "LT_SCALAR", "int": "LT_INT", "float": "LT_FLOAT",
+	"Tensor": "LT_TENSOR", "Storage": "LT_STORAGE", "Generator": "LT_GENERATOR", "Node": "LT_NODE", "pointer": "LT_CALLBACK", "Operand": "LT_OPERAND", "Scalar": "LT_SCALAR", "int": "LT_INT", "float": "LT_FLOAT",
 	"bool": "LT_BOOL", "str": "LT_STR", "dtype": "LT_DTYPE", "device": "LT_DEVICE", "layout": "LT_LAYOUT", "memory_format": "LT_FORMAT", "Index": "LT_INDEX",
 }
 
 // nodeValue is an argument in the call of a C function: the members of lt_value that hold it.
 func (f form) nodeValue(i int) string {
 	a := f.op.Args[i]
+	if nodeIsCallback(a) {
+		return fmt.Sprintf("lt_call_back, a[%d].kept, lt_let_go", i)
+	}
 	if a.Type.List || a.Type.Base == "Index" {
 		return fmt.Sprintf("a[%d].list.data, a[%d].list.length", i, i)
 	}
-	member := map[string]string{"Tensor": "tensor", "Storage": "storage", "Generator": "generator", "Scalar": "scalar", "float": "f", "str": "text", "device": "device"}[f.base(i)]
+	member := map[string]string{"Tensor": "tensor", "Storage": "storage", "Generator": "generator", "Node": "node", "Scalar": "scalar", "float": "f", "str": "text", "device": "device"}[f.base(i)]
 	cast := map[string]string{"dtype": "(tensor_dtype)", "layout": "(tensor_layout)", "memory_format": "(tensor_memory_format)"}[f.base(i)]
 	switch {
 	case f.base(i) == "bool" && a.Type.Optional:
@@ -134,7 +148,7 @@ func (f form) nodeValue(i int) string {
 // nodeCall is the C function that calls one form.
 func (f form) nodeCall() string {
 	var args []string
-	for i := range f.op.Args {
+	for i := range nodeArgs(f.op) {
 		args = append(args, f.nodeValue(i))
 	}
 	for i, r := range f.op.Returns {
@@ -146,7 +160,7 @@ func (f form) nodeCall() string {
 			list := map[string]string{"Tensor": "tensors", "str": "strings"}[r.Type.Base]
 			args = append(args, fmt.Sprintf("&r[%d].%s.items, &r[%d].%s.length", i, list, i, list))
 		default:
-			member := map[string]string{"Tensor": "tensor", "Storage": "storage", "Generator": "generator", "Scalar": "scalar", "float": "f", "bool": "b", "str": "string", "dtype": "dtype", "device": "device"}[r.Type.Base]
+			member := map[string]string{"Tensor": "tensor", "Storage": "storage", "Generator": "generator", "Node": "node", "Scalar": "scalar", "float": "f", "bool": "b", "str": "string", "dtype": "dtype", "device": "device"}[r.Type.Base]
 			if member == "" {
 				member = "i"
 			}
@@ -325,7 +339,7 @@ func nodeArgument(a schema.Arg, dimOf int, result, moved, variadic bool) (string
 }
 
 func nodeArguments(b *strings.Builder, symbol string, o *schema.Operator, result bool) error {
-	args, variadic, moved := o.Args, nodeVariadic(o), o.Tagged("moves")
+	args, variadic, moved := nodeArgs(o), nodeVariadic(o), o.Tagged("moves")
 	if result {
 		args, variadic, moved = o.Returns, -1, false
 	}
@@ -358,7 +372,7 @@ func nodeOperator(b *strings.Builder, o *schema.Operator) (string, error) {
 		table[f.mode] = calls
 	}
 	symbols := [2]string{"NULL", "NULL"}
-	for i, list := range [][]schema.Arg{o.Args, o.Returns} {
+	for i, list := range [][]schema.Arg{nodeArgs(o), o.Returns} {
 		symbol := []string{"arguments_", "results_"}[i] + o.CName()
 		if err := nodeArguments(b, symbol, o, i == 1); err != nil {
 			return "", fmt.Errorf("%s: %w", o.ID(), err)
@@ -368,7 +382,7 @@ func nodeOperator(b *strings.Builder, o *schema.Operator) (string, error) {
 		}
 	}
 	positional, operand := 0, -1
-	for i, a := range o.Args {
+	for i, a := range nodeArgs(o) {
 		if !a.KwOnly {
 			positional++
 		}
@@ -384,7 +398,7 @@ func nodeOperator(b *strings.Builder, o *schema.Operator) (string, error) {
 	if (&pyOverload{op: o}).factory() {
 		flags = "LT_MAKES"
 	}
-	return fmt.Sprintf("{\"%s\", %s, %s, %d, %d, %d, %d, %s, {%s}}", nodeName(o.Name), symbols[0], symbols[1], len(o.Args), positional, len(o.Returns), operand, flags, strings.Join(calls, ", ")), nil
+	return fmt.Sprintf("{\"%s\", %s, %s, %d, %d, %d, %d, %s, {%s}}", nodeName(o.Name), symbols[0], symbols[1], len(nodeArgs(o)), positional, len(o.Returns), operand, flags, strings.Join(calls, ", ")), nil
 }
 
 func (e *nodeEntry) flags() string {

@@ -33,7 +33,27 @@ const leaf: lt.Tensor = lt.tensor([1.5], { requiresGrad: true }).requiresGrad_()
 leaf.backward();
 leaf.backward(null, { retainGraph: true, inputs: [leaf] });
 leaf.grad = leaf.grad ?? null;
-const named: string | undefined = leaf.gradFn?.name;
+const node: lt.autograd.Node | null = leaf.gradFn;
+const named: string | undefined = node?.nextFunctions[0]?.[0]?.name;
+const hook: lt.autograd.RemovableHandle = leaf.registerHook((grad) => grad.mul(2));
+leaf.registerHook((grad) => { grad.toArray(); });
+leaf.registerPostAccumulateGradHook((t) => { t.grad = null; });
+node?.registerHook(([grad], [output]) => [grad ?? null, output ?? null]);
+node?.registerPrehook((grads) => grads);
+hook.remove();
+const packing: lt.Tensor = lt.autograd.savedTensorsHooks((t) => ({ half: t.to('float16') }), (packed) => packed.half.to('float32'), () => leaf.exp());
+class Scaled extends lt.autograd.Function {
+  static forward(context: lt.autograd.FunctionContext, t: lt.Tensor, factor: number): lt.Tensor {
+    context.factor = factor;
+    context.saveForBackward(t);
+    return t.mul(factor);
+  }
+  static backward(context: lt.autograd.FunctionContext, grad: lt.Tensor): (lt.Tensor | null)[] {
+    return [grad.mul(context.factor), null];
+  }
+}
+const scaled: lt.Tensor = Scaled.apply(leaf, 3);
+const inferred: boolean = leaf.isInference();
 const slopes: lt.Tensor[] = lt.autograd.grad(leaf, [leaf], { createGraph: true });
 const perhaps: (lt.Tensor | null)[] = lt.autograd.grad(leaf, leaf, { allowUnused: true });
 const done: Promise<void> = lt.autograd.backwardAsync([leaf], { retainGraph: true });
@@ -61,7 +81,13 @@ lt.div(x, y, { roundingMode: 'up' });
 lt.add(x, y, { signal: null });
 // @ts-expect-error: a float32 tensor has no BigInts
 const wrong: BigInt64Array = x.data<'float32'>();
+// @ts-expect-error: the factor is a number
+Scaled.apply(leaf, 'three');
+// @ts-expect-error: a hook gives a tensor or nothing
+leaf.registerHook(() => 3);
+// @ts-expect-error: a hook is not asynchronous
+leaf.registerHook(async (grad) => grad);
 
-export { shape, total, same, later, pair, complex, shared, bytes, copy, kept, code, sizes, converted, number, anything, memory, big, rows, elements, stopped, rounded, threads, fallback, primitive, wrong };
+export { shape, total, same, later, pair, complex, shared, bytes, copy, kept, code, sizes, converted, number, anything, memory, big, rows, elements, stopped, rounded, threads, fallback, primitive, wrong, packing, scaled, inferred };
 // @ts-expect-error: there is no such option
 leaf.backward({ retain: true });

@@ -1,0 +1,139 @@
+'use strict';
+
+// Recorded calls as objects, hooks on them and on tensors, and hooks on what operations save.
+const native = require('./native.js');
+const classes = require('./classes.js');
+const { kindOf, typeError } = require('./options.js');
+
+const { Node, Tensor } = native;
+
+function checkFunction(op, fn) {
+  if (typeof fn !== 'function') throw typeError(`${op}: the argument must be a function, not ${kindOf(fn)}`);
+}
+
+// What a function gives that the library waits for.
+function immediate(op, result) {
+  if (typeof result?.then !== 'function') return result;
+  result.then(undefined, () => {}); // the error below tells more than a rejection that nobody awaits
+  throw typeError(`${op}: the function must not be asynchronous: what it gives is needed at once`);
+}
+
+// Objects of nodes by the library's number, as long as somebody holds them: a node is the same object with every look.
+const nodes = new Map();
+const gone = new FinalizationRegistry((id) => {
+  if (nodes.get(id)?.deref() === undefined) nodes.delete(id);
+});
+
+function same(node) {
+  if (node === null) return null;
+  const id = native.nodeId(node);
+  const known = nodes.get(id)?.deref();
+  if (known && !known.disposed) {
+    node.dispose();
+    return known;
+  }
+  nodes.set(id, new WeakRef(node));
+  gone.register(node, id);
+  return node;
+}
+
+// Removes a hook.
+class RemovableHandle {
+  #number;
+
+  constructor(number) {
+    this.#number = number;
+  }
+
+  remove() {
+    native.removeHook(this.#number);
+  }
+}
+if (Symbol.dispose) Object.defineProperty(RemovableHandle.prototype, Symbol.dispose, { value: RemovableHandle.prototype.remove, writable: true, configurable: true });
+
+// What a hook gives in the place of a gradient; null for the gradient as it is.
+function replacement(op, made) {
+  if (made === undefined || made === null) return null;
+  if (!native.isTensor(made)) throw typeError(`${op}: the hook must give a tensor or nothing, not ${kindOf(made)}`);
+  return made;
+}
+
+// The same for several gradients, where null stands for a gradient of zeros.
+function replacements(op, grads, made) {
+  if (made === undefined || made === null) return null;
+  if (!Array.isArray(made)) throw typeError(`${op}: the hook must give an array of gradients or nothing, not ${kindOf(made)}`);
+  if (made.length !== grads.length) throw typeError(`${op}: the hook gave ${made.length} gradients, but there are ${grads.length}`);
+  return made.map((grad, i) => replacement(op, grad) ?? (grads[i] && native.zerosLike(grads[i])));
+}
+
+function register(op, how, on, fn, call) {
+  checkFunction(op, fn);
+  return new RemovableHandle(how(on, call));
+}
+
+const methods = {
+  registerHook(fn) {
+    const op = 'registerHook';
+    return register(op, native.registerHook, this, fn, ([grad]) => [replacement(op, immediate(op, fn(grad)))]);
+  },
+  registerPostAccumulateGradHook(fn) {
+    const op = 'registerPostAccumulateGradHook';
+    const self = new WeakRef(this);
+    return register(op, native.registerPostAccumulateGradHook, this, fn, ([leaf]) => {
+      immediate(op, fn(self.deref() ?? leaf));
+    });
+  },
+};
+
+const nodeMethods = {
+  registerHook(fn) {
+    const op = 'registerHook';
+    return register(op, native.nodeRegisterHook, this, fn, (given, count) => {
+      const inputs = given.slice(0, count);
+      return replacements(op, inputs, immediate(op, fn(inputs, given.slice(count))));
+    });
+  },
+  registerPrehook(fn) {
+    const op = 'registerPrehook';
+    return register(op, native.nodeRegisterPrehook, this, fn, (grads) => replacements(op, grads, immediate(op, fn(grads))));
+  },
+};
+
+const nodeProperties = {
+  name: { get() { return native.nodeName(this); } },
+  variable: { get() { return native.nodeVariable(this); } },
+  savedTensors: { get() { return native.nodeSaved(this); } },
+  nextFunctions: {
+    get() {
+      return Array.from({ length: native.nodeEdges(this) }, (_, i) => {
+        const { node, output } = native.nodeEdge(this, i);
+        return [same(node), output];
+      });
+    },
+  },
+};
+
+for (const [name, value] of Object.entries(methods)) Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });
+for (const [name, value] of Object.entries(nodeMethods)) Object.defineProperty(Node.prototype, name, { value, writable: true, configurable: true });
+for (const [name, property] of Object.entries(nodeProperties)) Object.defineProperty(Node.prototype, name, { ...property, configurable: true });
+Object.defineProperty(Tensor.prototype, 'gradFn', { configurable: true, get() { return same(native.gradFn(this)); } });
+classes.views.Node = (node) => ({ name: node.name });
+
+// Calls fn, whose operations save what pack makes of each tensor; unpack makes the tensor again.
+function savedTensorsHooks(pack, unpack, fn) {
+  const op = 'savedTensorsHooks';
+  for (const given of [pack, unpack, fn]) checkFunction(op, given);
+  const make = (packed) => {
+    const made = immediate(op, unpack(packed));
+    if (!native.isTensor(made)) throw typeError(`${op}: unpack must give a tensor, not ${kindOf(made)}`);
+    return made;
+  };
+  native.pushSavedTensorsHooks([(t) => immediate(op, pack(t)), make]);
+  try {
+    return immediate(op, fn());
+  } finally {
+    native.popSavedTensorsHooks();
+  }
+}
+
+module.exports = { Node, checkFunction, immediate, savedTensorsHooks };
