@@ -9354,7 +9354,7 @@ static const lt_parameter of_tensordot_dims[] = {
 
 static const lt_parameter of_tile[] = {
     {"input", 'T', 0, -1, {0}},
-    {"dims", 'V', 0, 0, {0}},
+    {"dims", 'V', 0, -1, {0}},
 };
 
 static const lt_parameter of_to_options[] = {

@@ -1403,8 +1403,8 @@ export class Tensor extends Handle {
   /**
    * `repeat` in which missing leading repeats are 1.
    */
-  tile(...dims: (Int | string)[]): Tensor;
-  tile(dims: Ints | string | readonly (Int | string)[]): Tensor;
+  tile(...dims: Int[]): Tensor;
+  tile(dims: Ints): Tensor;
   /**
    * Repeats every element of dimension `dim`, or of the flattened tensor.
    */
@@ -4530,14 +4530,14 @@ export function blockDiagAsync(tensors: readonly Tensor[], options?: { signal?: 
 /**
  * `repeat` in which missing leading repeats are 1.
  */
-export function tile(input: Tensor, ...dims: (Int | string)[]): Tensor;
-export function tile(input: Tensor, options: { dims: Ints | string | readonly (Int | string)[] }): Tensor;
-export function tile(input: Tensor, dims: Ints | string | readonly (Int | string)[]): Tensor;
+export function tile(input: Tensor, ...dims: Int[]): Tensor;
+export function tile(input: Tensor, options: { dims: Ints }): Tensor;
+export function tile(input: Tensor, dims: Ints): Tensor;
 /** tile, off the event loop. */
-export function tileAsync(input: Tensor, ...dims: (Int | string)[]): Promise<Tensor>;
-export function tileAsync(input: Tensor, ...dimsAndOptions: [...(Int | string)[], { signal?: Signal | null }]): Promise<Tensor>;
-export function tileAsync(input: Tensor, options: { dims: Ints | string | readonly (Int | string)[]; signal?: Signal | null }): Promise<Tensor>;
-export function tileAsync(input: Tensor, dims: Ints | string | readonly (Int | string)[], options?: { signal?: Signal | null }): Promise<Tensor>;
+export function tileAsync(input: Tensor, ...dims: Int[]): Promise<Tensor>;
+export function tileAsync(input: Tensor, ...dimsAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
+export function tileAsync(input: Tensor, options: { dims: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function tileAsync(input: Tensor, dims: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Repeats every element of dimension `dim`, or of the flattened tensor.
  */

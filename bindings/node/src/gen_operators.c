@@ -3732,7 +3732,7 @@ static const lt_operator overloads_repeat[] = {
 static tensor_status call_tile(const lt_value *a, lt_value *r) { return tensor_tile(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_tile[] = {
     {"input", LT_TENSOR, 0, -1, {0}},
-    {"dims", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, 0, {0}},
+    {"dims", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
 };
 static const lt_argument results_tile[] = {
     {"out", LT_TENSOR, 0, -1, {0}},

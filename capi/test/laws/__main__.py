@@ -27,6 +27,7 @@ LAWS = (
     *("views", "outputs", "refusals", "allocations", "pieces", "places", "tiers", "languages", "storages", "hostile", "threads"),
     "derivatives",
     "gradients",
+    "names",
 )
 SHOWN = 3  # failures printed of one function and law
 LIMIT = 1 << 28  # bytes that the tensors of one call may take
