@@ -16,7 +16,7 @@ export LIBTENSOR_OPENBLAS ?= $(CURDIR)/$(OPENBLAS)
 # first: go keeps the headers of the exports, without which it compiles a package anew, only when it builds a shared library.
 export GOFLAGS ?= -trimpath -buildmode=pie
 
-.PHONY: help demo digits test test-go test-c test-python test-node test-docs test-install laws soak sanitize bench lint generate install clean tools setup lib
+.PHONY: help demo digits test test-go test-c test-python test-node test-docs test-digits test-install laws soak sanitize bench lint generate install clean tools setup lib
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -28,7 +28,7 @@ demo: setup $(ADDON) ## Do all set-up and run one real job from Python, C and No
 digits: setup $(ADDON) ## Teach a small network to read digits, from Python, C and Node (needs scikit-learn, which it installs)
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run
 
-test: tools test-go test-c test-install test-python test-node test-docs laws ## Do all set-up and run every suite
+test: tools test-go test-c test-install test-python test-node test-docs test-digits laws ## Do all set-up and run every suite
 
 setup: tools $(LIB) $(VENV)/installed ## Build the library and a virtual environment with the package
 
@@ -117,6 +117,9 @@ test-python: setup ## The Python package's suite, with the reference cases
 test-node: setup $(ADDON) ## The Node addon's suite, with every operator beside Python
 	$(PYTHON) capi/test/operators.py build/operators
 	cd bindings/node && npm test --silent
+
+test-digits: setup $(ADDON) ## A small network learns digits from Python, C and Node, the same to the last bit
+	PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run short
 
 test-docs: setup ## docs/adding_an_operator.md, followed to the letter in a copy of the tree
 	.ci/adding_an_operator.py

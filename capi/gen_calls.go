@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	_ "github.com/libtensor/libtensor/engine/autograd"  // the layer of gradients
 	_ "github.com/libtensor/libtensor/engine/composite" // registers the composed operators
+	_ "github.com/libtensor/libtensor/engine/sparse"    // sparse tensors
 )
 
 // calls is indexed by lt_frame.op.
@@ -1297,6 +1298,18 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // linalg.svdvals
 	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.SvdLowrank(f.tensor(0), f.intOptional(1), f.intOptional(2), f.tensorOptional(3))
+		return f.setTensors(err, r0, r1, r2)
+	}, // svd_lowrank
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.PcaLowrank(f.tensor(0), f.intOptional(1), f.bool(2), f.int(3))
+		return f.setTensors(err, r0, r1, r2)
+	}, // pca_lowrank
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.Lobpcg(f.tensor(0), f.intOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.intOptional(4), f.tensorOptional(5), f.intOptional(6), f.floatOptional(7), f.boolOptional(8), f.strOptional(9))
+		return f.setTensors(err, r0, r1)
+	}, // lobpcg
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.LogicalAnd(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // logical_and
@@ -1597,7 +1610,7 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { return c.ManualSeed(f.int(0)) },                                   // manual_seed
 	func(c aten.Ctx, f frame) error { r0, err := c.DefaultGenerator(); return f.setGenerator(err, r0) }, // default_generator
 	func(c aten.Ctx, f frame) error {
-		r0, err := c.GeneratorNew(f.device(0))
+		r0, err := c.GeneratorNew(f.device(0), f.str(1))
 		return f.setGenerator(err, r0)
 	}, // generator_new
 	func(c aten.Ctx, f frame) error { return c.GeneratorManualSeed(f.generator(0), f.int(1)) },               // generator_manual_seed
@@ -1606,6 +1619,19 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.GeneratorInitialSeed(f.generator(0))
 		return f.setInt(err, r0)
 	}, // generator_initial_seed
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.GeneratorEngine(f.generator(0))
+		return f.setStr(err, r0)
+	}, // generator_engine
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.GeneratorClone(f.generator(0))
+		return f.setGenerator(err, r0)
+	}, // generator_clone
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.GeneratorGetOffset(f.generator(0))
+		return f.setInt(err, r0)
+	}, // generator_get_offset
+	func(c aten.Ctx, f frame) error { return c.GeneratorSetOffset(f.generator(0), f.int(1)) }, // generator_set_offset
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.GeneratorGetState(f.generator(0))
 		return f.setTensors(err, r0)
@@ -1947,6 +1973,113 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Isin(f.out(0), f.operand(0), f.operand(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0)
 	}, // isin
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseCooTensor(f.tensor(0), f.tensor(1), f.ints(2), f.dtype(3), f.device(4), f.boolOptional(5))
+		return f.setTensors(err, r0)
+	}, // sparse_coo_tensor
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseCompressedTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.ints(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	}, // sparse_compressed_tensor
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ToDense(f.tensor(0), f.dtype(1), f.boolOptional(2))
+		return f.setTensors(err, r0)
+	}, // to_dense
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ToSparse(f.tensor(0), f.layout(1), f.ints(2), f.intOptional(3))
+		return f.setTensors(err, r0)
+	}, // to_sparse
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ToSparseDim(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // to_sparse.sparse_dim
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ToSparseCoo(f.tensor(0), f.intOptional(1))
+		return f.setTensors(err, r0)
+	}, // to_sparse_coo
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ToSparseCsr(f.tensor(0), f.intOptional(1))
+		return f.setTensors(err, r0)
+	}, // to_sparse_csr
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ToSparseCsc(f.tensor(0), f.intOptional(1))
+		return f.setTensors(err, r0)
+	}, // to_sparse_csc
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ToSparseBsr(f.tensor(0), f.ints(1), f.intOptional(2))
+		return f.setTensors(err, r0)
+	}, // to_sparse_bsr
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.ToSparseBsc(f.tensor(0), f.ints(1), f.intOptional(2))
+		return f.setTensors(err, r0)
+	}, // to_sparse_bsc
+	func(c aten.Ctx, f frame) error { r0, err := c.Coalesce(f.tensor(0)); return f.setTensors(err, r0) },    // coalesce
+	func(c aten.Ctx, f frame) error { r0, err := c.IsCoalesced(f.tensor(0)); return f.setBool(err, r0) },    // is_coalesced
+	func(c aten.Ctx, f frame) error { r0, err := c.Indices(f.tensor(0)); return f.setTensors(err, r0) },     // indices
+	func(c aten.Ctx, f frame) error { r0, err := c.Values(f.tensor(0)); return f.setTensors(err, r0) },      // values
+	func(c aten.Ctx, f frame) error { r0, err := c.RawIndices(f.tensor(0)); return f.setTensors(err, r0) },  // coo_indices
+	func(c aten.Ctx, f frame) error { r0, err := c.RawValues(f.tensor(0)); return f.setTensors(err, r0) },   // coo_values
+	func(c aten.Ctx, f frame) error { r0, err := c.CrowIndices(f.tensor(0)); return f.setTensors(err, r0) }, // crow_indices
+	func(c aten.Ctx, f frame) error { r0, err := c.ColIndices(f.tensor(0)); return f.setTensors(err, r0) },  // col_indices
+	func(c aten.Ctx, f frame) error { r0, err := c.CcolIndices(f.tensor(0)); return f.setTensors(err, r0) }, // ccol_indices
+	func(c aten.Ctx, f frame) error { r0, err := c.RowIndices(f.tensor(0)); return f.setTensors(err, r0) },  // row_indices
+	func(c aten.Ctx, f frame) error { r0, err := c.SparseDim(f.tensor(0)); return f.setInt(err, r0) },       // sparse_dim
+	func(c aten.Ctx, f frame) error { r0, err := c.DenseDim(f.tensor(0)); return f.setInt(err, r0) },        // dense_dim
+	func(c aten.Ctx, f frame) error { r0, err := c.Nnz(f.tensor(0)); return f.setInt(err, r0) },             // nnz
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseMask(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // sparse_mask
+	func(c aten.Ctx, f frame) error {
+		err := c.SparseResize(f.tensor(0), f.ints(1), f.int(2), f.int(3))
+		f.refresh(0)
+		return err
+	}, // sparse_resize_
+	func(c aten.Ctx, f frame) error {
+		err := c.SparseResizeAndClear(f.tensor(0), f.ints(1), f.int(2), f.int(3))
+		f.refresh(0)
+		return err
+	}, // sparse_resize_and_clear_
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Smm(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // smm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // dsmm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseSum(f.tensor(0), f.ints(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // sparse.sum
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseMm(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // sparse.mm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseAddmm(f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	}, // sparse.addmm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseSampledAddmm(f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	}, // sparse.sampled_addmm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseSoftmax(f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // sparse.softmax
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseLogSoftmax(f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	}, // sparse.log_softmax
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseSpdiags(f.tensor(0), f.tensor(1), f.ints(2), f.layout(3))
+		return f.setTensors(err, r0)
+	}, // sparse.spdiags
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseSpsolve(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // sparse.spsolve
 	func(c aten.Ctx, f frame) error { r0, err := c.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // erf
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.Erfc(f.out(0), f.tensor(0))

@@ -641,6 +641,12 @@ static intptr_t packed_cat_out(lt_value *a) { return tensor_cat_out(a[0].list.da
 
 static intptr_t packed_cauchy_(lt_value *a) { return tensor_cauchy_(a[0].pointer, a[1].f, a[2].f, a[3].pointer); }
 
+static intptr_t packed_ccol_indices(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_ccol_indices(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_cdist(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_cdist(a[0].pointer, a[1].pointer, a[2].f, a[3].text, &made);
@@ -777,6 +783,18 @@ static intptr_t packed_clone(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_coalesce(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_coalesce(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_col_indices(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_col_indices(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_column_stack(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_column_stack(a[0].list.data, a[0].list.length, &made);
@@ -840,6 +858,18 @@ static intptr_t packed_constant_pad_nd(lt_value *a) {
 static intptr_t packed_contiguous(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_contiguous(a[0].pointer, a[1].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_coo_indices(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_coo_indices(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_coo_values(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_coo_values(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -915,6 +945,12 @@ static intptr_t packed_cross(lt_value *a) {
 
 static intptr_t packed_cross_out(lt_value *a) { return tensor_cross_out(a[0].pointer, a[1].pointer, a[2].i, a[3].pointer); }
 
+static intptr_t packed_crow_indices(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_crow_indices(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_cummax(lt_value *a) { return tensor_cummax(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 static intptr_t packed_cummax_out(lt_value *a) { return tensor_cummax_out(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer); }
@@ -968,6 +1004,8 @@ static intptr_t packed_deg2rad(lt_value *a) {
 static intptr_t packed_deg2rad_(lt_value *a) { return tensor_deg2rad_(a[0].pointer); }
 
 static intptr_t packed_deg2rad_out(lt_value *a) { return tensor_deg2rad_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_dense_dim(lt_value *a) { return tensor_dense_dim(a[0].pointer, (int64_t *)&a[0].i); }
 
 static intptr_t packed_det(lt_value *a) {
   tensor_t *made;
@@ -1096,6 +1134,14 @@ static intptr_t packed_dot(lt_value *a) {
 }
 
 static intptr_t packed_dot_out(lt_value *a) { return tensor_dot_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
+static intptr_t packed_dsmm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_dsmm(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_dsmm_out(lt_value *a) { return tensor_dsmm_out(a[0].pointer, a[1].pointer, a[2].pointer); }
 
 static intptr_t packed_dsplit(lt_value *a) { return tensor_dsplit(a[0].pointer, a[1].i, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
 
@@ -1698,6 +1744,12 @@ static intptr_t packed_ge_out(lt_value *a) { return tensor_ge_out(a[0].pointer, 
 
 static intptr_t packed_ge_scalar_out(lt_value *a) { return tensor_ge_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
 
+static intptr_t packed_generator_clone(lt_value *a) { return tensor_generator_clone(a[0].pointer, (tensor_generator_t **)&a[0].pointer); }
+
+static intptr_t packed_generator_engine(lt_value *a) { return tensor_generator_engine(a[0].pointer, (char **)&a[0].text); }
+
+static intptr_t packed_generator_get_offset(lt_value *a) { return tensor_generator_get_offset(a[0].pointer, (int64_t *)&a[0].i); }
+
 static intptr_t packed_generator_get_state(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_generator_get_state(a[0].pointer, &made);
@@ -1708,9 +1760,11 @@ static intptr_t packed_generator_initial_seed(lt_value *a) { return tensor_gener
 
 static intptr_t packed_generator_manual_seed(lt_value *a) { return tensor_generator_manual_seed(a[0].pointer, a[1].i); }
 
-static intptr_t packed_generator_new(lt_value *a) { return tensor_generator_new(a[0].device, (tensor_generator_t **)&a[0].pointer); }
+static intptr_t packed_generator_new(lt_value *a) { return tensor_generator_new(a[0].device, a[1].text, (tensor_generator_t **)&a[0].pointer); }
 
 static intptr_t packed_generator_seed(lt_value *a) { return tensor_generator_seed(a[0].pointer, (int64_t *)&a[0].i); }
+
+static intptr_t packed_generator_set_offset(lt_value *a) { return tensor_generator_set_offset(a[0].pointer, a[1].i); }
 
 static intptr_t packed_generator_set_state(lt_value *a) { return tensor_generator_set_state(a[0].pointer, a[1].pointer); }
 
@@ -1993,6 +2047,12 @@ static intptr_t packed_index_set_(lt_value *a) { return tensor_index_set_(a[0].p
 
 static intptr_t packed_index_set_scalar_(lt_value *a) { return tensor_index_set_scalar_(a[0].pointer, a[1].list.data, a[1].list.length, a[2].scalar); }
 
+static intptr_t packed_indices(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_indices(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_inner(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_inner(a[0].pointer, a[1].pointer, &made);
@@ -2019,6 +2079,13 @@ static intptr_t packed_is_anomaly_check_nan_enabled(lt_value *a) {
 static intptr_t packed_is_anomaly_enabled(lt_value *a) {
   bool r0 = 0;
   tensor_status status = tensor_is_anomaly_enabled(&r0);
+  a[0].i = r0;
+  return status;
+}
+
+static intptr_t packed_is_coalesced(lt_value *a) {
+  bool r0 = 0;
+  tensor_status status = tensor_is_coalesced(a[0].pointer, &r0);
   a[0].i = r0;
   return status;
 }
@@ -2714,6 +2781,8 @@ static intptr_t packed_load_bytes(lt_value *a) { return tensor_load_bytes(a[0].p
 
 static intptr_t packed_load_dict(lt_value *a) { return tensor_load_dict(a[0].text, a[1].text, a[2].i, (char ***)&a[0].list.data, &a[0].list.length, (tensor_t ***)&a[1].list.data, &a[1].list.length); }
 
+static intptr_t packed_lobpcg(lt_value *a) { return tensor_lobpcg(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer, a[4].i, a[5].pointer, a[6].i, a[7].pointer, a[8].i, a[9].text, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
 static intptr_t packed_log(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_log(a[0].pointer, &made);
@@ -3336,6 +3405,8 @@ static intptr_t packed_nextafter_(lt_value *a) { return tensor_nextafter_(a[0].p
 
 static intptr_t packed_nextafter_out(lt_value *a) { return tensor_nextafter_out(a[0].pointer, a[1].pointer, a[2].pointer); }
 
+static intptr_t packed_nnz(lt_value *a) { return tensor_nnz(a[0].pointer, (int64_t *)&a[0].i); }
+
 static intptr_t packed_node_context(lt_value *a) { return tensor_node_context(a[0].pointer, (void **)&a[0].pointer); }
 
 static intptr_t packed_node_edge(lt_value *a) { return tensor_node_edge(a[0].pointer, a[1].i, (tensor_node_t **)&a[0].pointer, (int64_t *)&a[1].i); }
@@ -3517,6 +3588,8 @@ static intptr_t packed_outer_out(lt_value *a) { return tensor_outer_out(a[0].poi
 static intptr_t packed_output_nr(lt_value *a) { return tensor_output_nr(a[0].pointer, (int64_t *)&a[0].i); }
 
 static intptr_t packed_parse_device(lt_value *a) { return tensor_parse_device(a[0].text, (tensor_device *)&a[0].device); }
+
+static intptr_t packed_pca_lowrank(lt_value *a) { return tensor_pca_lowrank(a[0].pointer, a[1].i, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
 
 static intptr_t packed_permute(lt_value *a) {
   tensor_t *made;
@@ -3917,6 +3990,12 @@ static intptr_t packed_round_(lt_value *a) { return tensor_round_(a[0].pointer, 
 
 static intptr_t packed_round_out(lt_value *a) { return tensor_round_out(a[0].pointer, a[1].i, a[2].pointer); }
 
+static intptr_t packed_row_indices(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_row_indices(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_row_stack(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_row_stack(a[0].list.data, a[0].list.length, &made);
@@ -4261,6 +4340,12 @@ static intptr_t packed_slogdet(lt_value *a) { return tensor_slogdet(a[0].pointer
 
 static intptr_t packed_slogdet_out(lt_value *a) { return tensor_slogdet_out(a[0].pointer, a[1].pointer, a[2].pointer); }
 
+static intptr_t packed_smm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_smm(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_softmax(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_softmax(a[0].pointer, a[1].i, a[2].i, &made);
@@ -4276,6 +4361,78 @@ static intptr_t packed_sort_out(lt_value *a) { return tensor_sort_out(a[0].point
 static intptr_t packed_sort_stable(lt_value *a) { return tensor_sort_stable(a[0].pointer, a[1].i, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 static intptr_t packed_sort_stable_out(lt_value *a) { return tensor_sort_stable_out(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].pointer, a[5].pointer); }
+
+static intptr_t packed_sparse_addmm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_addmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sparse_log_softmax(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_log_softmax(a[0].pointer, a[1].i, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sparse_mm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_mm(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sparse_sampled_addmm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_sampled_addmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sparse_softmax(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_softmax(a[0].pointer, a[1].i, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sparse_spdiags(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_spdiags(a[0].pointer, a[1].pointer, a[2].list.data, a[2].list.length, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sparse_spsolve(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_spsolve(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sparse_sum(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_sum(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sparse_compressed_tensor(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_compressed_tensor(a[0].pointer, a[1].pointer, a[2].pointer, a[3].list.data, a[3].list.length, a[4].i, a[5].i, a[6].device, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sparse_coo_tensor(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_coo_tensor(a[0].pointer, a[1].pointer, a[2].list.data, a[2].list.length, a[3].i, a[4].device, a[5].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sparse_dim(lt_value *a) { return tensor_sparse_dim(a[0].pointer, (int64_t *)&a[0].i); }
+
+static intptr_t packed_sparse_mask(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_mask(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sparse_resize_(lt_value *a) { return tensor_sparse_resize_(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i); }
+
+static intptr_t packed_sparse_resize_and_clear_(lt_value *a) { return tensor_sparse_resize_and_clear_(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, a[3].i); }
 
 static intptr_t packed_special_airy_ai(lt_value *a) {
   tensor_t *made;
@@ -5068,6 +5225,8 @@ static intptr_t packed_svd(lt_value *a) { return tensor_svd(a[0].pointer, a[1].i
 
 static intptr_t packed_svd_out(lt_value *a) { return tensor_svd_out(a[0].pointer, a[1].i, a[2].i, a[3].pointer, a[4].pointer, a[5].pointer); }
 
+static intptr_t packed_svd_lowrank(lt_value *a) { return tensor_svd_lowrank(a[0].pointer, a[1].i, a[2].i, a[3].pointer, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+
 static intptr_t packed_swapaxes(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_swapaxes(a[0].pointer, a[1].i, a[2].i, &made);
@@ -5159,6 +5318,54 @@ static intptr_t packed_tile(lt_value *a) {
 static intptr_t packed_to_options(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_to_options(a[0].pointer, a[1].i, a[2].i, a[3].device, a[4].i, a[5].i, a[6].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_to_dense(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_to_dense(a[0].pointer, a[1].i, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_to_sparse(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_to_sparse(a[0].pointer, a[1].i, a[2].list.data, a[2].list.length, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_to_sparse_sparse_dim(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_to_sparse_sparse_dim(a[0].pointer, a[1].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_to_sparse_bsc(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_to_sparse_bsc(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_to_sparse_bsr(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_to_sparse_bsr(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_to_sparse_coo(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_to_sparse_coo(a[0].pointer, a[1].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_to_sparse_csc(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_to_sparse_csc(a[0].pointer, a[1].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_to_sparse_csr(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_to_sparse_csr(a[0].pointer, a[1].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -5321,6 +5528,12 @@ static intptr_t packed_untracked(lt_value *a) {
 }
 
 static intptr_t packed_untyped_storage(lt_value *a) { return tensor_untyped_storage(a[0].pointer, (tensor_storage_t **)&a[0].pointer); }
+
+static intptr_t packed_values(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_values(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
 
 static intptr_t packed_vander(lt_value *a) {
   tensor_t *made;
@@ -5884,6 +6097,10 @@ static const lt_parameter of_cauchy_[] = {
     {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
+static const lt_parameter of_ccol_indices[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
 static const lt_parameter of_cdist[] = {
     {"x1", 'T', 0, -1, {0}},
     {"x2", 'T', 0, -1, {0}},
@@ -5960,6 +6177,14 @@ static const lt_parameter of_clone[] = {
     {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
+static const lt_parameter of_coalesce[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_col_indices[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
 static const lt_parameter of_column_stack[] = {
     {"tensors", 'A', 0, -1, {0}},
 };
@@ -6004,6 +6229,14 @@ static const lt_parameter of_contiguous[] = {
     {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = TENSOR_CONTIGUOUS}},
 };
 
+static const lt_parameter of_coo_indices[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_coo_values[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
 static const lt_parameter of_copy_[] = {
     {"input", 'T', 0, -1, {0}},
     {"src", 'O', 0, -1, {0}},
@@ -6045,6 +6278,10 @@ static const lt_parameter of_cross[] = {
     {"dim", 'i', LT_DEFAULT, 0, {.i = TENSOR_NONE}},
 };
 
+static const lt_parameter of_crow_indices[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
 static const lt_parameter of_cummax[] = {
     {"input", 'T', 0, -1, {0}},
     {"dim", 'I', 0, 0, {0}},
@@ -6084,6 +6321,10 @@ static const lt_parameter of_data_ptr[] = {
 };
 
 static const lt_parameter of_deg2rad[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_dense_dim[] = {
     {"input", 'T', 0, -1, {0}},
 };
 
@@ -6177,6 +6418,11 @@ static const lt_parameter of_divide[] = {
 static const lt_parameter of_dot[] = {
     {"input", 'T', 0, -1, {0}},
     {"tensor", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_dsmm[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_dsplit[] = {
@@ -6628,6 +6874,18 @@ static const lt_parameter of_ge[] = {
     {"other", 'O', 0, -1, {0}},
 };
 
+static const lt_parameter of_generator_clone[] = {
+    {"input", 'G', 0, -1, {0}},
+};
+
+static const lt_parameter of_generator_engine[] = {
+    {"input", 'G', 0, -1, {0}},
+};
+
+static const lt_parameter of_generator_get_offset[] = {
+    {"input", 'G', 0, -1, {0}},
+};
+
 static const lt_parameter of_generator_get_state[] = {
     {"input", 'G', 0, -1, {0}},
 };
@@ -6643,10 +6901,16 @@ static const lt_parameter of_generator_manual_seed[] = {
 
 static const lt_parameter of_generator_new[] = {
     {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
+    {"engine", 'U', LT_BY_NAME | LT_DEFAULT, -1, {.text = "mt19937"}},
 };
 
 static const lt_parameter of_generator_seed[] = {
     {"input", 'G', 0, -1, {0}},
+};
+
+static const lt_parameter of_generator_set_offset[] = {
+    {"input", 'G', 0, -1, {0}},
+    {"offset", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_generator_set_state[] = {
@@ -6888,12 +7152,20 @@ static const lt_parameter of_index_set_scalar_[] = {
     {"value", 'S', 0, -1, {0}},
 };
 
+static const lt_parameter of_indices[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
 static const lt_parameter of_inner[] = {
     {"input", 'T', 0, -1, {0}},
     {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_inverse[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_is_coalesced[] = {
     {"input", 'T', 0, -1, {0}},
 };
 
@@ -7418,6 +7690,19 @@ static const lt_parameter of_load_dict[] = {
     {"mmap", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
+static const lt_parameter of_lobpcg[] = {
+    {"A", 'T', 0, -1, {0}},
+    {"k", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"B", 't', LT_DEFAULT, -1, {0}},
+    {"X", 't', LT_DEFAULT, -1, {0}},
+    {"n", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"iK", 't', LT_DEFAULT, -1, {0}},
+    {"niter", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"tol", 'f', LT_DEFAULT, -1, {0}},
+    {"largest", 'b', LT_DEFAULT, -1, {.i = -1}},
+    {"method", 'u', LT_DEFAULT, -1, {0}},
+};
+
 static const lt_parameter of_log[] = {
     {"input", 'T', 0, -1, {0}},
 };
@@ -7857,6 +8142,10 @@ static const lt_parameter of_nextafter[] = {
     {"other", 'T', 0, -1, {0}},
 };
 
+static const lt_parameter of_nnz[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
 static const lt_parameter of_node_context[] = {
     {"input", 'Q', 0, -1, {0}},
 };
@@ -8048,6 +8337,13 @@ static const lt_parameter of_output_nr[] = {
 
 static const lt_parameter of_parse_device[] = {
     {"text", 'U', 0, -1, {0}},
+};
+
+static const lt_parameter of_pca_lowrank[] = {
+    {"A", 'T', 0, -1, {0}},
+    {"q", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"center", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"niter", 'I', LT_DEFAULT, -1, {.i = 2}},
 };
 
 static const lt_parameter of_permute[] = {
@@ -8405,6 +8701,10 @@ static const lt_parameter of_rot90[] = {
 static const lt_parameter of_round[] = {
     {"input", 'T', 0, -1, {0}},
     {"decimals", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = 0}},
+};
+
+static const lt_parameter of_row_indices[] = {
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_row_stack[] = {
@@ -8780,6 +9080,11 @@ static const lt_parameter of_slogdet[] = {
     {"input", 'T', 0, -1, {0}},
 };
 
+static const lt_parameter of_smm[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
+};
+
 static const lt_parameter of_softmax[] = {
     {"input", 'T', 0, -1, {0}},
     {"dim", 'I', 0, 0, {0}},
@@ -8797,6 +9102,99 @@ static const lt_parameter of_sort_stable[] = {
     {"stable", 'b', LT_BY_NAME, -1, {0}},
     {"dim", 'I', LT_BY_NAME | LT_DEFAULT, 0, {.i = -1}},
     {"descending", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
+};
+
+static const lt_parameter of_sparse_addmm[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"mat1", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
+    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+};
+
+static const lt_parameter of_sparse_log_softmax[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+};
+
+static const lt_parameter of_sparse_mm[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_sparse_sampled_addmm[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"mat1", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
+    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+};
+
+static const lt_parameter of_sparse_softmax[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+};
+
+static const lt_parameter of_sparse_spdiags[] = {
+    {"diagonals", 'T', 0, -1, {0}},
+    {"offsets", 'T', 0, -1, {0}},
+    {"shape", 'L', 0, -1, {0}},
+    {"layout", 'y', LT_DEFAULT, -1, {.i = -1}},
+};
+
+static const lt_parameter of_sparse_spsolve[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_sparse_sum[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+};
+
+static const lt_parameter of_sparse_compressed_tensor[] = {
+    {"compressed_indices", 'T', 0, -1, {0}},
+    {"plain_indices", 'T', 0, -1, {0}},
+    {"values", 'T', 0, -1, {0}},
+    {"size", 'l', LT_DEFAULT, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_sparse_coo_tensor[] = {
+    {"indices", 'T', 0, -1, {0}},
+    {"values", 'T', 0, -1, {0}},
+    {"size", 'l', LT_DEFAULT, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
+    {"is_coalesced", 'b', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+};
+
+static const lt_parameter of_sparse_dim[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_sparse_mask[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"mask", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_sparse_resize_[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"size", 'L', 0, -1, {0}},
+    {"sparse_dim", 'I', 0, -1, {0}},
+    {"dense_dim", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_sparse_resize_and_clear_[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"size", 'L', 0, -1, {0}},
+    {"sparse_dim", 'I', 0, -1, {0}},
+    {"dense_dim", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_airy_ai[] = {
@@ -9286,6 +9684,13 @@ static const lt_parameter of_svd[] = {
     {"compute_uv", 'B', LT_DEFAULT, -1, {.i = true}},
 };
 
+static const lt_parameter of_svd_lowrank[] = {
+    {"A", 'T', 0, -1, {0}},
+    {"q", 'i', LT_DEFAULT, -1, {.i = 6}},
+    {"niter", 'i', LT_DEFAULT, -1, {.i = 2}},
+    {"M", 't', LT_DEFAULT, -1, {0}},
+};
+
 static const lt_parameter of_swapaxes[] = {
     {"input", 'T', 0, -1, {0}},
     {"axis0", 'I', 0, 0, {0}},
@@ -9365,6 +9770,51 @@ static const lt_parameter of_to_options[] = {
     {"non_blocking", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
     {"copy", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
     {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+};
+
+static const lt_parameter of_to_dense[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"dtype", 'd', LT_DEFAULT, -1, {.i = -1}},
+    {"masked_grad", 'b', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+};
+
+static const lt_parameter of_to_sparse[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"blocksize", 'l', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"dense_dim", 'i', LT_BY_NAME | LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+};
+
+static const lt_parameter of_to_sparse_sparse_dim[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"sparse_dim", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_to_sparse_bsc[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"blocksize", 'L', 0, -1, {0}},
+    {"dense_dim", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+};
+
+static const lt_parameter of_to_sparse_bsr[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"blocksize", 'L', 0, -1, {0}},
+    {"dense_dim", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+};
+
+static const lt_parameter of_to_sparse_coo[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"dense_dim", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+};
+
+static const lt_parameter of_to_sparse_csc[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"dense_dim", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+};
+
+static const lt_parameter of_to_sparse_csr[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"dense_dim", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_to_string[] = {
@@ -9543,6 +9993,10 @@ static const lt_parameter of_untracked[] = {
 };
 
 static const lt_parameter of_untyped_storage[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_values[] = {
     {"input", 'T', 0, -1, {0}},
 };
 
@@ -9745,6 +10199,7 @@ lt_operator lt_operators[] = {
     {"cartesian_prod", {{packed_cartesian_prod, NULL}, {NULL, NULL}, {NULL, NULL}}, of_cartesian_prod, 1, "T", "(sequence of Tensor tensors)", -1, 0},
     {"cat", {{packed_cat, NULL}, {NULL, NULL}, {packed_cat_out, NULL}}, of_cat, 2, "T", "(sequence of Tensor tensors, int dim=0)", -1, 0},
     {"cauchy_", {{packed_cauchy_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_cauchy_, 4, "", "(Tensor input, float median=0, float sigma=1, *, Generator generator=None)", 0, 0},
+    {"ccol_indices", {{packed_ccol_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_ccol_indices, 1, "T", "(Tensor input)", -1, 0},
     {"cdist", {{packed_cdist, NULL}, {NULL, NULL}, {NULL, NULL}}, of_cdist, 4, "T", "(Tensor x1, Tensor x2, float p=2.0, str compute_mode=\"use_mm_for_euclid_dist_if_necessary\")", -1, 0},
     {"ceil", {{packed_ceil, NULL}, {packed_ceil_, NULL}, {packed_ceil_out, NULL}}, of_ceil, 1, "T", "(Tensor input)", -1, 0},
     {"chain_matmul", {{packed_chain_matmul, NULL}, {NULL, NULL}, {packed_chain_matmul_out, NULL}}, of_chain_matmul, 1, "T", "(sequence of Tensor matrices)", -1, 0},
@@ -9759,6 +10214,8 @@ lt_operator lt_operators[] = {
     {"clip", {{packed_clip, NULL}, {packed_clip_, NULL}, {packed_clip_out, NULL}}, of_clip, 3, "T", "(Tensor input, Number min=None, Number max=None)", -1, 0},
     {"clip.tensor", {{packed_clip_tensor, NULL}, {packed_clip_tensor_, NULL}, {packed_clip_tensor_out, NULL}}, of_clip_tensor, 3, "T", "(Tensor input, Tensor min=None, Tensor max=None)", -1, 0},
     {"clone", {{packed_clone, NULL}, {NULL, NULL}, {NULL, NULL}}, of_clone, 2, "T", "(Tensor input, *, memory_format memory_format=None)", -1, 0},
+    {"coalesce", {{packed_coalesce, NULL}, {NULL, NULL}, {NULL, NULL}}, of_coalesce, 1, "T", "(Tensor input)", -1, 0},
+    {"col_indices", {{packed_col_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_col_indices, 1, "T", "(Tensor input)", -1, 0},
     {"column_stack", {{packed_column_stack, NULL}, {NULL, NULL}, {packed_column_stack_out, NULL}}, of_column_stack, 1, "T", "(sequence of Tensor tensors)", -1, 0},
     {"combinations", {{packed_combinations, NULL}, {NULL, NULL}, {NULL, NULL}}, of_combinations, 3, "T", "(Tensor input, int r=2, bool with_replacement=False)", -1, 0},
     {"complex.parts", {{packed_complex_parts, NULL}, {NULL, NULL}, {packed_complex_parts_out, NULL}}, of_complex_parts, 2, "T", "(Tensor real, Tensor imag)", -1, 0},
@@ -9768,6 +10225,8 @@ lt_operator lt_operators[] = {
     {"conj_physical", {{packed_conj_physical, NULL}, {packed_conj_physical_, NULL}, {packed_conj_physical_out, NULL}}, of_conj_physical, 1, "T", "(Tensor input)", -1, 0},
     {"constant_pad_nd", {{packed_constant_pad_nd, NULL}, {NULL, NULL}, {NULL, NULL}}, of_constant_pad_nd, 3, "T", "(Tensor input, sequence of int pad, Number value=0)", -1, 0},
     {"contiguous", {{packed_contiguous, NULL}, {NULL, NULL}, {NULL, NULL}}, of_contiguous, 2, "T", "(Tensor input, *, memory_format memory_format=contiguous_format)", -1, 0},
+    {"coo_indices", {{packed_coo_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_coo_indices, 1, "T", "(Tensor input)", -1, 0},
+    {"coo_values", {{packed_coo_values, NULL}, {NULL, NULL}, {NULL, NULL}}, of_coo_values, 1, "T", "(Tensor input)", -1, 0},
     {"copy_", {{packed_copy_, packed_copy__scalar}, {NULL, NULL}, {NULL, NULL}}, of_copy_, 3, "", "(Tensor input, Tensor|Number src, bool non_blocking=False)", 0, 0},
     {"copysign", {{packed_copysign, packed_copysign_scalar}, {packed_copysign_, packed_copysign_scalar_}, {packed_copysign_out, packed_copysign_scalar_out}}, of_copysign, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"corrcoef", {{packed_corrcoef, NULL}, {NULL, NULL}, {NULL, NULL}}, of_corrcoef, 1, "T", "(Tensor input)", -1, 0},
@@ -9777,6 +10236,7 @@ lt_operator lt_operators[] = {
     {"cov", {{packed_cov, NULL}, {NULL, NULL}, {NULL, NULL}}, of_cov, 4, "T", "(Tensor input, *, int correction=1, Tensor fweights=None, Tensor aweights=None)", -1, 0},
     {"cpu_tier", {{packed_cpu_tier, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "U", "()", -1, 0},
     {"cross", {{packed_cross, NULL}, {NULL, NULL}, {packed_cross_out, NULL}}, of_cross, 3, "T", "(Tensor input, Tensor other, int dim=None)", -1, 0},
+    {"crow_indices", {{packed_crow_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_crow_indices, 1, "T", "(Tensor input)", -1, 0},
     {"cummax", {{packed_cummax, NULL}, {NULL, NULL}, {packed_cummax_out, NULL}}, of_cummax, 2, "TT", "(Tensor input, int dim)", -1, 0},
     {"cummin", {{packed_cummin, NULL}, {NULL, NULL}, {packed_cummin_out, NULL}}, of_cummin, 2, "TT", "(Tensor input, int dim)", -1, 0},
     {"cumprod", {{packed_cumprod, NULL}, {packed_cumprod_, NULL}, {packed_cumprod_out, NULL}}, of_cumprod, 3, "T", "(Tensor input, int dim, *, dtype dtype=None)", -1, 0},
@@ -9786,6 +10246,7 @@ lt_operator lt_operators[] = {
     {"data_ptr", {{packed_data_ptr, NULL}, {NULL, NULL}, {NULL, NULL}}, of_data_ptr, 1, "Q", "(Tensor input)", -1, 0},
     {"default_generator", {{packed_default_generator, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "G", "()", -1, 0},
     {"deg2rad", {{packed_deg2rad, NULL}, {packed_deg2rad_, NULL}, {packed_deg2rad_out, NULL}}, of_deg2rad, 1, "T", "(Tensor input)", -1, 0},
+    {"dense_dim", {{packed_dense_dim, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dense_dim, 1, "I", "(Tensor input)", -1, 0},
     {"det", {{packed_det, NULL}, {NULL, NULL}, {packed_det_out, NULL}}, of_det, 1, "T", "(Tensor input)", -1, 0},
     {"detach", {{packed_detach, NULL}, {NULL, NULL}, {NULL, NULL}}, of_detach, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"detach_", {{packed_detach_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_detach_, 1, "", "(Tensor input)", 0, 0},
@@ -9802,6 +10263,7 @@ lt_operator lt_operators[] = {
     {"div", {{packed_div, packed_div_scalar}, {packed_div_, packed_div_scalar_}, {packed_div_out, packed_div_scalar_out}}, of_div, 3, "T", "(Tensor|Number input, Tensor|Number other, *, str rounding_mode=None)", -1, 0},
     {"divide", {{packed_divide, packed_divide_scalar}, {packed_divide_, packed_divide_scalar_}, {packed_divide_out, packed_divide_scalar_out}}, of_divide, 3, "T", "(Tensor|Number input, Tensor|Number other, *, str rounding_mode=None)", -1, 0},
     {"dot", {{packed_dot, NULL}, {NULL, NULL}, {packed_dot_out, NULL}}, of_dot, 2, "T", "(Tensor input, Tensor tensor)", -1, 0},
+    {"dsmm", {{packed_dsmm, NULL}, {NULL, NULL}, {packed_dsmm_out, NULL}}, of_dsmm, 2, "T", "(Tensor input, Tensor mat2)", -1, 0},
     {"dsplit", {{packed_dsplit, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dsplit, 2, "A", "(Tensor input, int sections)", -1, LT_BRIEF},
     {"dsplit.indices", {{packed_dsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dsplit_indices, 2, "A", "(Tensor input, sequence of int indices)", -1, LT_BRIEF},
     {"dstack", {{packed_dstack, NULL}, {NULL, NULL}, {packed_dstack_out, NULL}}, of_dstack, 1, "T", "(sequence of Tensor tensors)", -1, 0},
@@ -9877,11 +10339,15 @@ lt_operator lt_operators[] = {
     {"gather", {{packed_gather, NULL}, {NULL, NULL}, {packed_gather_out, NULL}}, of_gather, 4, "T", "(Tensor input, int dim, Tensor index, *, bool sparse_grad=False)", -1, 0},
     {"gcd", {{packed_gcd, NULL}, {packed_gcd_, NULL}, {packed_gcd_out, NULL}}, of_gcd, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"ge", {{packed_ge, packed_ge_scalar}, {packed_ge_, packed_ge_scalar_}, {packed_ge_out, packed_ge_scalar_out}}, of_ge, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
+    {"generator_clone", {{packed_generator_clone, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_clone, 1, "G", "(Generator input)", -1, 0},
+    {"generator_engine", {{packed_generator_engine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_engine, 1, "U", "(Generator input)", -1, 0},
+    {"generator_get_offset", {{packed_generator_get_offset, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_get_offset, 1, "I", "(Generator input)", -1, 0},
     {"generator_get_state", {{packed_generator_get_state, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_get_state, 1, "T", "(Generator input)", -1, 0},
     {"generator_initial_seed", {{packed_generator_initial_seed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_initial_seed, 1, "I", "(Generator input)", -1, 0},
     {"generator_manual_seed", {{packed_generator_manual_seed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_manual_seed, 2, "", "(Generator input, int seed)", -1, 0},
-    {"generator_new", {{packed_generator_new, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_new, 1, "G", "(*, device device=None)", -1, 0},
+    {"generator_new", {{packed_generator_new, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_new, 2, "G", "(*, device device=None, str engine=\"mt19937\")", -1, 0},
     {"generator_seed", {{packed_generator_seed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_seed, 1, "I", "(Generator input)", -1, 0},
+    {"generator_set_offset", {{packed_generator_set_offset, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_set_offset, 2, "", "(Generator input, int offset)", -1, 0},
     {"generator_set_state", {{packed_generator_set_state, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_set_state, 2, "", "(Generator input, Tensor state)", -1, 0},
     {"geometric_", {{packed_geometric_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_geometric_, 3, "", "(Tensor input, float p, *, Generator generator=None)", 0, 0},
     {"geqrf", {{packed_geqrf, NULL}, {NULL, NULL}, {packed_geqrf_out, NULL}}, of_geqrf, 1, "TT", "(Tensor input)", -1, 0},
@@ -9926,10 +10392,12 @@ lt_operator lt_operators[] = {
     {"index_select", {{packed_index_select, NULL}, {NULL, NULL}, {packed_index_select_out, NULL}}, of_index_select, 3, "T", "(Tensor input, int dim, Tensor index)", -1, 0},
     {"index_set_", {{packed_index_set_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_index_set_, 3, "", "(Tensor input, Index index, Tensor value)", 0, 0},
     {"index_set_scalar_", {{packed_index_set_scalar_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_index_set_scalar_, 3, "", "(Tensor input, Index index, Number value)", 0, 0},
+    {"indices", {{packed_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_indices, 1, "T", "(Tensor input)", -1, 0},
     {"inner", {{packed_inner, NULL}, {NULL, NULL}, {packed_inner_out, NULL}}, of_inner, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"inverse", {{packed_inverse, NULL}, {NULL, NULL}, {packed_inverse_out, NULL}}, of_inverse, 1, "T", "(Tensor input)", -1, 0},
     {"is_anomaly_check_nan_enabled", {{packed_is_anomaly_check_nan_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "B", "()", -1, 0},
     {"is_anomaly_enabled", {{packed_is_anomaly_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "B", "()", -1, 0},
+    {"is_coalesced", {{packed_is_coalesced, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_coalesced, 1, "B", "(Tensor input)", -1, 0},
     {"is_conj", {{packed_is_conj, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_conj, 1, "B", "(Tensor input)", -1, 0},
     {"is_contiguous", {{packed_is_contiguous, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_contiguous, 2, "B", "(Tensor input, *, memory_format memory_format=contiguous_format)", -1, 0},
     {"is_grad", {{packed_is_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_grad, 2, "B", "(Tensor input, Tensor other)", -1, 0},
@@ -10024,6 +10492,7 @@ lt_operator lt_operators[] = {
     {"load", {{packed_load, NULL}, {NULL, NULL}, {NULL, NULL}}, of_load, 3, "UA", "(str path, *, str map_location=None, bool mmap=False)", -1, 0},
     {"load_bytes", {{packed_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}, of_load_bytes, 2, "UA", "(Tensor data, *, str map_location=None)", -1, 0},
     {"load_dict", {{packed_load_dict, NULL}, {NULL, NULL}, {NULL, NULL}}, of_load_dict, 3, "KA", "(str path, *, str map_location=None, bool mmap=False)", -1, 0},
+    {"lobpcg", {{packed_lobpcg, NULL}, {NULL, NULL}, {NULL, NULL}}, of_lobpcg, 10, "TT", "(Tensor A, int k=None, Tensor B=None, Tensor X=None, int n=None, Tensor iK=None, int niter=None, float tol=None, bool largest=None, str method=None)", -1, 0},
     {"log", {{packed_log, NULL}, {packed_log_, NULL}, {packed_log_out, NULL}}, of_log, 1, "T", "(Tensor input)", -1, 0},
     {"log10", {{packed_log10, NULL}, {packed_log10_, NULL}, {packed_log10_out, NULL}}, of_log10, 1, "T", "(Tensor input)", -1, 0},
     {"log1p", {{packed_log1p, NULL}, {packed_log1p_, NULL}, {packed_log1p_out, NULL}}, of_log1p, 1, "T", "(Tensor input)", -1, 0},
@@ -10103,6 +10572,7 @@ lt_operator lt_operators[] = {
     {"new_ones", {{packed_new_ones, NULL}, {NULL, NULL}, {NULL, NULL}}, of_new_ones, 5, "T", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"new_zeros", {{packed_new_zeros, NULL}, {NULL, NULL}, {NULL, NULL}}, of_new_zeros, 5, "T", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"nextafter", {{packed_nextafter, NULL}, {packed_nextafter_, NULL}, {packed_nextafter_out, NULL}}, of_nextafter, 2, "T", "(Tensor input, Tensor other)", -1, 0},
+    {"nnz", {{packed_nnz, NULL}, {NULL, NULL}, {NULL, NULL}}, of_nnz, 1, "I", "(Tensor input)", -1, 0},
     {"node_context", {{packed_node_context, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_context, 1, "Q", "(Node input)", -1, 0},
     {"node_edge", {{packed_node_edge, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_edge, 2, "QI", "(Node input, int i)", -1, 0},
     {"node_edges", {{packed_node_edges, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_edges, 1, "I", "(Node input)", -1, 0},
@@ -10139,6 +10609,7 @@ lt_operator lt_operators[] = {
     {"outer", {{packed_outer, NULL}, {NULL, NULL}, {packed_outer_out, NULL}}, of_outer, 2, "T", "(Tensor input, Tensor vec2)", -1, 0},
     {"output_nr", {{packed_output_nr, NULL}, {NULL, NULL}, {NULL, NULL}}, of_output_nr, 1, "I", "(Tensor input)", -1, 0},
     {"parse_device", {{packed_parse_device, NULL}, {NULL, NULL}, {NULL, NULL}}, of_parse_device, 1, "C", "(str text)", -1, 0},
+    {"pca_lowrank", {{packed_pca_lowrank, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pca_lowrank, 4, "TTT", "(Tensor A, int q=None, bool center=True, int niter=2)", -1, 0},
     {"permute", {{packed_permute, NULL}, {NULL, NULL}, {NULL, NULL}}, of_permute, 2, "T", "(Tensor input, sequence of int dims)", -1, LT_BRIEF},
     {"pin_memory", {{packed_pin_memory, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pin_memory, 1, "T", "(Tensor input)", -1, 0},
     {"pinverse", {{packed_pinverse, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pinverse, 2, "T", "(Tensor input, float rcond=1e-15)", -1, 0},
@@ -10200,6 +10671,7 @@ lt_operator lt_operators[] = {
     {"roll", {{packed_roll, NULL}, {NULL, NULL}, {NULL, NULL}}, of_roll, 3, "T", "(Tensor input, sequence of int shifts, sequence of int dims=None)", -1, 0},
     {"rot90", {{packed_rot90, NULL}, {NULL, NULL}, {NULL, NULL}}, of_rot90, 3, "T", "(Tensor input, int k=1, sequence of int dims=[0,1])", -1, 0},
     {"round", {{packed_round, NULL}, {packed_round_, NULL}, {packed_round_out, NULL}}, of_round, 2, "T", "(Tensor input, *, int decimals=0)", -1, 0},
+    {"row_indices", {{packed_row_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_row_indices, 1, "T", "(Tensor input)", -1, 0},
     {"row_stack", {{packed_row_stack, NULL}, {NULL, NULL}, {packed_row_stack_out, NULL}}, of_row_stack, 1, "T", "(sequence of Tensor tensors)", -1, 0},
     {"rsqrt", {{packed_rsqrt, NULL}, {packed_rsqrt_, NULL}, {packed_rsqrt_out, NULL}}, of_rsqrt, 1, "T", "(Tensor input)", -1, 0},
     {"rsub", {{packed_rsub, packed_rsub_scalar}, {NULL, NULL}, {NULL, NULL}}, of_rsub, 3, "T", "(Tensor input, Tensor|Number other, *, Number alpha=1)", -1, 0},
@@ -10261,9 +10733,24 @@ lt_operator lt_operators[] = {
     {"slice", {{packed_slice, NULL}, {NULL, NULL}, {NULL, NULL}}, of_slice, 5, "T", "(Tensor input, int dim=0, int start=None, int end=None, int step=1)", -1, LT_BRIEF},
     {"slice_scatter", {{packed_slice_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}, of_slice_scatter, 6, "T", "(Tensor input, Tensor src, int dim=0, int start=None, int end=None, int step=1)", -1, 0},
     {"slogdet", {{packed_slogdet, NULL}, {NULL, NULL}, {packed_slogdet_out, NULL}}, of_slogdet, 1, "TT", "(Tensor input)", -1, 0},
+    {"smm", {{packed_smm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_smm, 2, "T", "(Tensor input, Tensor mat2)", -1, 0},
     {"softmax", {{packed_softmax, NULL}, {NULL, NULL}, {packed_softmax_out, NULL}}, of_softmax, 3, "T", "(Tensor input, int dim, dtype dtype=None)", -1, 0},
     {"sort", {{packed_sort, NULL}, {NULL, NULL}, {packed_sort_out, NULL}}, of_sort, 3, "TT", "(Tensor input, int dim=-1, bool descending=False)", -1, 0},
     {"sort.stable", {{packed_sort_stable, NULL}, {NULL, NULL}, {packed_sort_stable_out, NULL}}, of_sort_stable, 4, "TT", "(Tensor input, *, bool stable, int dim=-1, bool descending=False)", -1, 0},
+    {"sparse.addmm", {{packed_sparse_addmm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_addmm, 5, "T", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, 0},
+    {"sparse.log_softmax", {{packed_sparse_log_softmax, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_log_softmax, 3, "T", "(Tensor input, int dim, *, dtype dtype=None)", -1, 0},
+    {"sparse.mm", {{packed_sparse_mm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_mm, 2, "T", "(Tensor input, Tensor mat2)", -1, 0},
+    {"sparse.sampled_addmm", {{packed_sparse_sampled_addmm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_sampled_addmm, 5, "T", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, 0},
+    {"sparse.softmax", {{packed_sparse_softmax, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_softmax, 3, "T", "(Tensor input, int dim, *, dtype dtype=None)", -1, 0},
+    {"sparse.spdiags", {{packed_sparse_spdiags, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_spdiags, 4, "T", "(Tensor diagonals, Tensor offsets, sequence of int shape, layout layout=None)", -1, 0},
+    {"sparse.spsolve", {{packed_sparse_spsolve, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_spsolve, 2, "T", "(Tensor input, Tensor other)", -1, 0},
+    {"sparse.sum", {{packed_sparse_sum, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_sum, 3, "T", "(Tensor input, sequence of int dim=None, *, dtype dtype=None)", -1, 0},
+    {"sparse_compressed_tensor", {{packed_sparse_compressed_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_compressed_tensor, 7, "T", "(Tensor compressed_indices, Tensor plain_indices, Tensor values, sequence of int size=None, *, dtype dtype=None, layout layout=None, device device=None)", -1, 0},
+    {"sparse_coo_tensor", {{packed_sparse_coo_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_coo_tensor, 6, "T", "(Tensor indices, Tensor values, sequence of int size=None, *, dtype dtype=None, device device=None, bool is_coalesced=None)", -1, 0},
+    {"sparse_dim", {{packed_sparse_dim, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_dim, 1, "I", "(Tensor input)", -1, 0},
+    {"sparse_mask", {{packed_sparse_mask, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_mask, 2, "T", "(Tensor input, Tensor mask)", -1, 0},
+    {"sparse_resize_", {{packed_sparse_resize_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_resize_, 4, "", "(Tensor input, sequence of int size, int sparse_dim, int dense_dim)", 0, 0},
+    {"sparse_resize_and_clear_", {{packed_sparse_resize_and_clear_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_resize_and_clear_, 4, "", "(Tensor input, sequence of int size, int sparse_dim, int dense_dim)", 0, 0},
     {"special.airy_ai", {{packed_special_airy_ai, NULL}, {NULL, NULL}, {packed_special_airy_ai_out, NULL}}, of_special_airy_ai, 1, "T", "(Tensor input)", -1, 0},
     {"special.bessel_j0", {{packed_special_bessel_j0, NULL}, {NULL, NULL}, {packed_special_bessel_j0_out, NULL}}, of_special_bessel_j0, 1, "T", "(Tensor input)", -1, 0},
     {"special.bessel_j1", {{packed_special_bessel_j1, NULL}, {NULL, NULL}, {packed_special_bessel_j1_out, NULL}}, of_special_bessel_j1, 1, "T", "(Tensor input)", -1, 0},
@@ -10365,6 +10852,7 @@ lt_operator lt_operators[] = {
     {"sum", {{packed_sum, NULL}, {NULL, NULL}, {packed_sum_out, NULL}}, of_sum, 4, "T", "(Tensor input, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, 0},
     {"sum_to_size", {{packed_sum_to_size, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sum_to_size, 2, "T", "(Tensor input, sequence of int size)", -1, 0},
     {"svd", {{packed_svd, NULL}, {NULL, NULL}, {packed_svd_out, NULL}}, of_svd, 3, "TTT", "(Tensor input, bool some=True, bool compute_uv=True)", -1, 0},
+    {"svd_lowrank", {{packed_svd_lowrank, NULL}, {NULL, NULL}, {NULL, NULL}}, of_svd_lowrank, 4, "TTT", "(Tensor A, int q=6, int niter=2, Tensor M=None)", -1, 0},
     {"swapaxes", {{packed_swapaxes, NULL}, {packed_swapaxes_, NULL}, {NULL, NULL}}, of_swapaxes, 3, "T", "(Tensor input, int axis0, int axis1)", -1, LT_BRIEF},
     {"swapdims", {{packed_swapdims, NULL}, {packed_swapdims_, NULL}, {NULL, NULL}}, of_swapdims, 3, "T", "(Tensor input, int dim0, int dim1)", -1, LT_BRIEF},
     {"t.matrix", {{packed_t_matrix, NULL}, {packed_t_matrix_, NULL}, {NULL, NULL}}, of_t_matrix, 1, "T", "(Tensor input)", -1, LT_BRIEF},
@@ -10379,6 +10867,14 @@ lt_operator lt_operators[] = {
     {"tensordot.dims", {{packed_tensordot_dims, NULL}, {NULL, NULL}, {packed_tensordot_dims_out, NULL}}, of_tensordot_dims, 4, "T", "(Tensor input, Tensor other, sequence of int dims_self, sequence of int dims_other)", -1, 0},
     {"tile", {{packed_tile, NULL}, {NULL, NULL}, {NULL, NULL}}, of_tile, 2, "T", "(Tensor input, sequence of int dims)", -1, 0},
     {"to.options", {{packed_to_options, NULL}, {NULL, NULL}, {NULL, NULL}}, of_to_options, 7, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, bool non_blocking=False, bool copy=False, memory_format memory_format=None)", -1, 0},
+    {"to_dense", {{packed_to_dense, NULL}, {NULL, NULL}, {NULL, NULL}}, of_to_dense, 3, "T", "(Tensor input, dtype dtype=None, *, bool masked_grad=None)", -1, 0},
+    {"to_sparse", {{packed_to_sparse, NULL}, {NULL, NULL}, {NULL, NULL}}, of_to_sparse, 4, "T", "(Tensor input, *, layout layout=None, sequence of int blocksize=None, int dense_dim=None)", -1, 0},
+    {"to_sparse.sparse_dim", {{packed_to_sparse_sparse_dim, NULL}, {NULL, NULL}, {NULL, NULL}}, of_to_sparse_sparse_dim, 2, "T", "(Tensor input, int sparse_dim)", -1, 0},
+    {"to_sparse_bsc", {{packed_to_sparse_bsc, NULL}, {NULL, NULL}, {NULL, NULL}}, of_to_sparse_bsc, 3, "T", "(Tensor input, sequence of int blocksize, int dense_dim=None)", -1, 0},
+    {"to_sparse_bsr", {{packed_to_sparse_bsr, NULL}, {NULL, NULL}, {NULL, NULL}}, of_to_sparse_bsr, 3, "T", "(Tensor input, sequence of int blocksize, int dense_dim=None)", -1, 0},
+    {"to_sparse_coo", {{packed_to_sparse_coo, NULL}, {NULL, NULL}, {NULL, NULL}}, of_to_sparse_coo, 2, "T", "(Tensor input, int dense_dim=None)", -1, 0},
+    {"to_sparse_csc", {{packed_to_sparse_csc, NULL}, {NULL, NULL}, {NULL, NULL}}, of_to_sparse_csc, 2, "T", "(Tensor input, int dense_dim=None)", -1, 0},
+    {"to_sparse_csr", {{packed_to_sparse_csr, NULL}, {NULL, NULL}, {NULL, NULL}}, of_to_sparse_csr, 2, "T", "(Tensor input, int dense_dim=None)", -1, 0},
     {"to_string", {{packed_to_string, NULL}, {NULL, NULL}, {NULL, NULL}}, of_to_string, 6, "U", "(Tensor input, int precision=4, int threshold=1000, int edgeitems=3, int linewidth=80, bool sci_mode=None)", -1, 0},
     {"topk", {{packed_topk, NULL}, {NULL, NULL}, {packed_topk_out, NULL}}, of_topk, 5, "TT", "(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True)", -1, 0},
     {"trace", {{packed_trace, NULL}, {NULL, NULL}, {NULL, NULL}}, of_trace, 1, "T", "(Tensor input)", -1, 0},
@@ -10408,6 +10904,7 @@ lt_operator lt_operators[] = {
     {"unsqueeze", {{packed_unsqueeze, NULL}, {packed_unsqueeze_, NULL}, {NULL, NULL}}, of_unsqueeze, 2, "T", "(Tensor input, int dim)", -1, LT_BRIEF},
     {"untracked", {{packed_untracked, NULL}, {NULL, NULL}, {NULL, NULL}}, of_untracked, 1, "T", "(Tensor input)", -1, 0},
     {"untyped_storage", {{packed_untyped_storage, NULL}, {NULL, NULL}, {NULL, NULL}}, of_untyped_storage, 1, "W", "(Tensor input)", -1, 0},
+    {"values", {{packed_values, NULL}, {NULL, NULL}, {NULL, NULL}}, of_values, 1, "T", "(Tensor input)", -1, 0},
     {"vander", {{packed_vander, NULL}, {NULL, NULL}, {NULL, NULL}}, of_vander, 3, "T", "(Tensor x, int N=None, bool increasing=False)", -1, 0},
     {"var", {{packed_var, NULL}, {NULL, NULL}, {NULL, NULL}}, of_var, 2, "T", "(Tensor input, bool unbiased=True)", -1, 0},
     {"var.correction", {{packed_var_correction, NULL}, {NULL, NULL}, {packed_var_correction_out, NULL}}, of_var_correction, 4, "T", "(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)", -1, 0},
@@ -10431,4 +10928,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 762;
+const int lt_operator_count = 805;

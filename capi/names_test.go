@@ -13,7 +13,7 @@ import (
 )
 
 func TestNamesKeepObjectsUntilTheyAreForgotten(t *testing.T) {
-	g := random.New(7)
+	g := random.New(random.MT19937, 7)
 	kept := weak.Make(g)
 	key := name(g)
 	g = nil

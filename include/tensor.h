@@ -657,9 +657,18 @@ TENSOR_API tensor_status tensor_manual_seed(int64_t seed);
 // The generator that random functions use when they are given none (new reference).
 TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out);
 
-// Makes a generator with PyTorch's initial seed.
+// Makes a generator with PyTorch's initial seed. `engine` is its algorithm:
+//
+// mt19937 draws PyTorch's streams, one number after the other. The default generator is one.
+//
+// philox makes each number from the seed, the generator's offset and the index of the element alone, by Philox4x32-10 (Salmon, Moraes,
+// Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011): the same numbers on any number of threads, whatever the strides
+// of the tensor, and on any processor. The words of element i, row-major, begin at offset + i w, where w is 1, or 2 for numbers that
+// are drawn in float64 and integers of a range from 2^28 on; 4 words are a block of the counter. A call takes a multiple of 32 words.
+// Words of 24 or 53 bits become uniform numbers, and these the others as with mt19937, but that normals are always made in blocks of
+// 16. Each element of poisson has a block, and further ones of its own; multinomial and randperm draw words one after the other.
 // Absent: device tensor_device_default().
-TENSOR_API tensor_status tensor_generator_new(tensor_device device, tensor_generator_t **out);
+TENSOR_API tensor_status tensor_generator_new(tensor_device device, const char *engine, tensor_generator_t **out);
 
 // Restarts the generator from `seed`; negative seeds count as their two's complement.
 TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed);
@@ -670,10 +679,22 @@ TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t
 // The seed that the generator last started from.
 TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out);
 
-// The generator's state as a uint8 tensor, in PyTorch's layout.
+// The name of the generator's algorithm: mt19937 or philox.
+TENSOR_API tensor_status tensor_generator_engine(tensor_generator_t *self, char **out);
+
+// Another generator of the same algorithm and in the same state (new reference).
+TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor_generator_t **out);
+
+// The number of 32-bit words before those that a philox generator draws next. A generator of mt19937 has none, which is an error.
+TENSOR_API tensor_status tensor_generator_get_offset(tensor_generator_t *self, int64_t *out);
+
+// Lets a philox generator continue from an offset, a multiple of 4 of [0, 2^62].
+TENSOR_API tensor_status tensor_generator_set_offset(tensor_generator_t *self, int64_t offset);
+
+// The generator's state as a uint8 tensor, in PyTorch's layout: 5056 bytes of mt19937; 16 bytes of philox, the seed and the offset.
 TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out);
 
-// Continues from a state of generator_get_state.
+// Continues from a state of generator_get_state, of a generator of the same algorithm.
 TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state);
 
 // ---------------------------------------------------------------------------------------------------- copies and casts
@@ -2500,6 +2521,10 @@ TENSOR_API tensor_status tensor_kron_out(const tensor_t *self, const tensor_t *o
 // differences are then formed, as for any other p.
 TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, double p, const char *compute_mode, tensor_t **out);
 
+// Another name of `mm`.
+TENSOR_API tensor_status tensor_dsmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
+TENSOR_API tensor_status tensor_dsmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out);
+
 // Covariance matrix of variables in rows and observations in columns (at most two dimensions). `fweights`, integers, count how often each
 // observation occurs; `aweights`, floats, say how much it weighs. Sums are divided by the weight of the observations less `correction`.
 // Absent: fweights NULL, aweights NULL.
@@ -2844,6 +2869,25 @@ TENSOR_API tensor_status tensor_svd_out(const tensor_t *self, bool some, bool co
 // Absent: driver NULL.
 TENSOR_API tensor_status tensor_linalg_svdvals(const tensor_t *A, const char *driver, tensor_t **out);
 TENSOR_API tensor_status tensor_linalg_svdvals_out(const tensor_t *A, const char *driver, tensor_t *out);
+
+// Nearly the `q` largest singular values S (..., q) of matrices A (..., m, n), or of A - `M`, and their vectors U (..., m, q) and V (..., n, q): A = U diag(S) V^H where the rank is not above `q`. They are
+// those of A on a subspace that `niter` powers of A A^H make of `q` random vectors, for large matrices whose rank is small (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness, 2011).
+// `M` is broadcast. Where `q` is larger than m or n there are as many values as that. `niter` is at most 10,000.
+// Absent: q TENSOR_NONE, niter TENSOR_NONE, M NULL.
+TENSOR_API tensor_status tensor_svd_lowrank(const tensor_t *A, int64_t q, int64_t niter, const tensor_t *M, tensor_t **U, tensor_t **S, tensor_t **V);
+
+// As `svd_lowrank`, of matrices without the means of their columns where `center` is set: the columns of V are the principal directions of m samples of n numbers, the squares of S / sqrt(m - 1) the
+// variances along them. `q` is at most the least of m and n; 6 or that unless given.
+// Absent: q TENSOR_NONE.
+TENSOR_API tensor_status tensor_pca_lowrank(const tensor_t *A, int64_t q, bool center, int64_t niter, tensor_t **U, tensor_t **S, tensor_t **V);
+
+// The `k` largest eigenvalues of Hermitian matrices A (..., m, m), in falling order (..., k), or with `largest` false the smallest in rising order, and their vectors in columns (..., m, k), of norm 1; with
+// `B`, Hermitian and positive-definite, those of A x = l B x, with x^H B x = 1. `X` (..., m, n) are vectors to begin with, otherwise `n` random ones; `k` is n, or 1, unless given, and m at least 3 n.
+// `iK` (..., m, m) is close to the inverse of A, or of what has its small eigenvalues. It ends when the norms of the residuals of the first `k` are `tol` (the root of the dtype's epsilon unless given) times the norm
+// of A + l B, or after `niter` rounds (1,000 unless given, at most 10,000). Both names of `method` are the same: a basis that is orthonormal (A. V. Knyazev, Toward the optimal preconditioned eigensolver, 2001). For
+// some eigenvalues of large matrices; `linalg.eigh` has all.
+// Absent: k TENSOR_NONE, B NULL, X NULL, n TENSOR_NONE, iK NULL, niter TENSOR_NONE, tol NULL, largest -1, method NULL.
+TENSOR_API tensor_status tensor_lobpcg(const tensor_t *A, int64_t k, const tensor_t *B, const tensor_t *X, int64_t n, const tensor_t *iK, int64_t niter, const double *tol, int32_t largest, const char *method, tensor_t **eigenvalues, tensor_t **eigenvectors);
 
 // -------------------------------------------------------------------------------------------------- Fourier transforms
 
@@ -3331,6 +3375,142 @@ TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, t
 // Absent: dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
+// ------------------------------------------------------------------------------------------------------ sparse tensors
+
+// Makes a tensor of layout sparse_coo: `indices` has a row for each sparse dimension and a column for each entry, `values` a row
+// for each entry, which has the sizes of the dense dimensions. `size` is the smallest that holds the indices unless given. The
+// parts are shared with the tensor where they have its dtype and device already; indices of floats are converted to int64.
+// Indices that are negative or beyond `size`, and parts that do not fit each other, are refused. Entries of the same place add up;
+// with `is_coalesced` true they must be in row-major order, each place once.
+// Absent: size NULL with size_len 0, dtype TENSOR_DTYPE_NONE, device tensor_device_default(), is_coalesced -1.
+TENSOR_API tensor_status tensor_sparse_coo_tensor(const tensor_t *indices, const tensor_t *values, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_device device, int32_t is_coalesced, tensor_t **out);
+
+// Makes a tensor of `layout` sparse_csr, sparse_csc, sparse_bsr or sparse_bsc. `compressed_indices` tell where the entries of each row
+// (CSR, BSR) or column (CSC, BSC) begin, the number of entries last; `plain_indices` are the columns, or rows, of the entries, which
+// rise within each row. Of the block layouts, entries are blocks. All parts may have the same leading batch dimensions, and `values`
+// dense ones behind. `size` is the smallest that holds the indices unless given. The parts are shared with the tensor. Indices
+// that are out of range, out of order or repeated, and parts that do not fit each other, are refused.
+// Absent: size NULL with size_len 0, dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_sparse_compressed_tensor(const tensor_t *compressed_indices, const tensor_t *plain_indices, const tensor_t *values, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// All elements of a sparse tensor, 0 where it keeps none, in `dtype` where that is given. A dense tensor is given as it is.
+// Absent: dtype TENSOR_DTYPE_NONE, masked_grad -1.
+TENSOR_API tensor_status tensor_to_dense(const tensor_t *self, tensor_dtype dtype, int32_t masked_grad, tensor_t **out);
+
+// The tensor in a sparse `layout`, sparse_coo unless given: its elements that are not zero. `blocksize`, two sizes that divide those
+// of the matrices, is about sparse_bsr and sparse_bsc. The last `dense_dim` dimensions stay dense. A tensor that has the layout
+// already is given as it is.
+// Absent: layout TENSOR_LAYOUT_NONE, blocksize NULL with blocksize_len 0, dense_dim TENSOR_NONE.
+TENSOR_API tensor_status tensor_to_sparse(const tensor_t *self, tensor_layout layout, const int64_t *blocksize, int64_t blocksize_len, int64_t dense_dim, tensor_t **out);
+
+// The tensor in the layout sparse_coo with `sparse_dim` sparse dimensions: the entries are rows of it that are not all zero.
+TENSOR_API tensor_status tensor_to_sparse_sparse_dim(const tensor_t *self, int64_t sparse_dim, tensor_t **out);
+
+// The tensor in the layout sparse_coo, of which the last `dense_dim` dimensions are dense.
+// Absent: dense_dim TENSOR_NONE.
+TENSOR_API tensor_status tensor_to_sparse_coo(const tensor_t *self, int64_t dense_dim, tensor_t **out);
+
+// The tensor in the layout sparse_csr, compressed rows. Dimensions before the matrices' are batches, which must have as many entries each;
+// the last `dense_dim` are dense.
+// Absent: dense_dim TENSOR_NONE.
+TENSOR_API tensor_status tensor_to_sparse_csr(const tensor_t *self, int64_t dense_dim, tensor_t **out);
+
+// The tensor in the layout sparse_csc, compressed columns; see to_sparse_csr.
+// Absent: dense_dim TENSOR_NONE.
+TENSOR_API tensor_status tensor_to_sparse_csc(const tensor_t *self, int64_t dense_dim, tensor_t **out);
+
+// The tensor in the layout sparse_bsr, compressed rows of blocks of sizes `blocksize` that are not all zero; see to_sparse_csr.
+// Absent: dense_dim TENSOR_NONE.
+TENSOR_API tensor_status tensor_to_sparse_bsr(const tensor_t *self, const int64_t *blocksize, int64_t blocksize_len, int64_t dense_dim, tensor_t **out);
+
+// The tensor in the layout sparse_bsc, compressed columns of blocks of sizes `blocksize` that are not all zero; see to_sparse_csr.
+// Absent: dense_dim TENSOR_NONE.
+TENSOR_API tensor_status tensor_to_sparse_bsc(const tensor_t *self, const int64_t *blocksize, int64_t blocksize_len, int64_t dense_dim, tensor_t **out);
+
+// A tensor of layout sparse_coo with its entries in row-major order, those of the same place added up. One that is so already is given
+// as it is.
+TENSOR_API tensor_status tensor_coalesce(const tensor_t *self, tensor_t **out);
+
+// Whether the entries of a tensor of layout sparse_coo are known to be in order, each place once.
+TENSOR_API tensor_status tensor_is_coalesced(const tensor_t *self, bool *out);
+
+// The places of the entries of a coalesced tensor of layout sparse_coo: a row for each sparse dimension, a column for each entry.
+// The memory is the tensor's.
+TENSOR_API tensor_status tensor_indices(const tensor_t *self, tensor_t **out);
+
+// The entries of a sparse tensor; one of layout sparse_coo must be coalesced. The memory is the tensor's.
+TENSOR_API tensor_status tensor_values(const tensor_t *self, tensor_t **out);
+
+// The places of the entries of a tensor of layout sparse_coo, coalesced or not.
+TENSOR_API tensor_status tensor_coo_indices(const tensor_t *self, tensor_t **out);
+
+// The entries of a tensor of layout sparse_coo, coalesced or not.
+TENSOR_API tensor_status tensor_coo_values(const tensor_t *self, tensor_t **out);
+
+// Where the entries of each row of a tensor of layout sparse_csr or sparse_bsr begin, their number last. The memory is the tensor's.
+TENSOR_API tensor_status tensor_crow_indices(const tensor_t *self, tensor_t **out);
+
+// The columns of the entries, or blocks, of a tensor of layout sparse_csr or sparse_bsr. The memory is the tensor's.
+TENSOR_API tensor_status tensor_col_indices(const tensor_t *self, tensor_t **out);
+
+// Where the entries of each column of a tensor of layout sparse_csc or sparse_bsc begin, their number last. The memory is the tensor's.
+TENSOR_API tensor_status tensor_ccol_indices(const tensor_t *self, tensor_t **out);
+
+// The rows of the entries, or blocks, of a tensor of layout sparse_csc or sparse_bsc. The memory is the tensor's.
+TENSOR_API tensor_status tensor_row_indices(const tensor_t *self, tensor_t **out);
+
+// The number of sparse dimensions: 0 of a dense tensor.
+TENSOR_API tensor_status tensor_sparse_dim(const tensor_t *self, int64_t *out);
+
+// The number of dimensions that each entry of a sparse tensor has: all dimensions of a dense one.
+TENSOR_API tensor_status tensor_dense_dim(const tensor_t *self, int64_t *out);
+
+// The number of entries, or blocks, that a sparse tensor keeps in each batch, among which may be zeros. PyTorch's name is `_nnz`.
+TENSOR_API tensor_status tensor_nnz(const tensor_t *self, int64_t *out);
+
+// The elements of `self` at the places of the entries of `mask`, a sparse tensor of the same sizes, whose layout the result has.
+TENSOR_API tensor_status tensor_sparse_mask(const tensor_t *self, const tensor_t *mask, tensor_t **out);
+
+// Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions and its dense sizes, and
+// each entry must have its place.
+TENSOR_API tensor_status tensor_sparse_resize_(tensor_t *self, const int64_t *size, int64_t size_len, int64_t sparse_dim, int64_t dense_dim);
+
+// Gives a tensor of layout sparse_coo other sizes and dimensions, and no entries.
+TENSOR_API tensor_status tensor_sparse_resize_and_clear_(tensor_t *self, const int64_t *size, int64_t size_len, int64_t sparse_dim, int64_t dense_dim);
+
+// The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `self` has entries.
+TENSOR_API tensor_status tensor_smm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
+
+// Adds up the elements of a sparse tensor, or those along `dim`: strided where no sparse dimension is left, else of layout sparse_coo.
+// Absent: dim NULL with dim_len 0, dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_sparse_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_dtype dtype, tensor_t **out);
+
+// The product of two matrices: strided unless both are sparse, of layout sparse_coo where both are, else sparse_csr.
+TENSOR_API tensor_status tensor_sparse_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
+
+// `beta` times `self` plus `alpha` times the product of `mat1`, which is sparse, and `mat2`.
+TENSOR_API tensor_status tensor_sparse_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
+
+// `beta` times the entries of `self` plus `alpha` times the elements of the product of the strided `mat1` and `mat2` at their places.
+TENSOR_API tensor_status tensor_sparse_sampled_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
+
+// The softmax of the entries of a sparse tensor along `dim`; elements that it does not keep count as minus infinity. `dtype`
+// converts the entries first.
+// Absent: dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_sparse_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+
+// The logarithm of sparse.softmax.
+// Absent: dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_sparse_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+
+// A sparse matrix of sizes `shape` with the rows of `diagonals` on the diagonals that `offsets` name: element j of a row lies in
+// column j. `layout` is sparse_coo unless it is sparse_csr or sparse_csc.
+// Absent: layout TENSOR_LAYOUT_NONE.
+TENSOR_API tensor_status tensor_sparse_spdiags(const tensor_t *diagonals, const tensor_t *offsets, const int64_t *shape, int64_t shape_len, tensor_layout layout, tensor_t **out);
+
+// The x for which `self` @ x is `other`, of a square sparse matrix. The matrix is converted to a strided one.
+TENSOR_API tensor_status tensor_sparse_spsolve(const tensor_t *self, const tensor_t *other, tensor_t **out);
 
 // ----------------------------------------------------------------------------------------------------------- gradients
 

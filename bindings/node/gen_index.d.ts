@@ -2300,6 +2300,112 @@ export class Tensor extends Handle {
   uniqueConsecutive(returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | string | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
   uniqueConsecutive(returnInverse: boolean, returnCounts: boolean, dim: Int | string | null): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
   /**
+   * All elements of a sparse tensor, 0 where it keeps none, in `dtype` where that is given. A dense tensor is given as it is.
+   */
+  toDense(options?: { dtype?: DType | null; maskedGrad?: boolean | null }): Tensor;
+  toDense(dtype: DType | null, options?: { maskedGrad?: boolean | null }): Tensor;
+  /**
+   * The tensor in a sparse `layout`, sparse_coo unless given: its elements that are not zero. `blocksize`, two sizes that divide those
+   * of the matrices, is about sparse_bsr and sparse_bsc. The last `dense_dim` dimensions stay dense. A tensor that has the layout
+   * already is given as it is.
+   */
+  toSparse(options?: { layout?: Layout | null; blocksize?: Ints | null; denseDim?: Int | null }): Tensor;
+  /**
+   * The tensor in the layout sparse_coo with `sparse_dim` sparse dimensions: the entries are rows of it that are not all zero.
+   */
+  toSparse(sparseDim: Int): Tensor;
+  /**
+   * The tensor in the layout sparse_coo, of which the last `dense_dim` dimensions are dense.
+   */
+  toSparseCoo(options?: { denseDim?: Int | null }): Tensor;
+  toSparseCoo(denseDim: Int | null): Tensor;
+  /**
+   * The tensor in the layout sparse_csr, compressed rows. Dimensions before the matrices' are batches, which must have as many entries each;
+   * the last `dense_dim` are dense.
+   */
+  toSparseCsr(options?: { denseDim?: Int | null }): Tensor;
+  toSparseCsr(denseDim: Int | null): Tensor;
+  /**
+   * The tensor in the layout sparse_csc, compressed columns; see to_sparse_csr.
+   */
+  toSparseCsc(options?: { denseDim?: Int | null }): Tensor;
+  toSparseCsc(denseDim: Int | null): Tensor;
+  /**
+   * The tensor in the layout sparse_bsr, compressed rows of blocks of sizes `blocksize` that are not all zero; see to_sparse_csr.
+   */
+  toSparseBsr(blocksize: Ints, options?: { denseDim?: Int | null }): Tensor;
+  toSparseBsr(blocksize: Ints, denseDim: Int | null): Tensor;
+  /**
+   * The tensor in the layout sparse_bsc, compressed columns of blocks of sizes `blocksize` that are not all zero; see to_sparse_csr.
+   */
+  toSparseBsc(blocksize: Ints, options?: { denseDim?: Int | null }): Tensor;
+  toSparseBsc(blocksize: Ints, denseDim: Int | null): Tensor;
+  /**
+   * A tensor of layout sparse_coo with its entries in row-major order, those of the same place added up. One that is so already is given
+   * as it is.
+   */
+  coalesce(): Tensor;
+  /**
+   * Whether the entries of a tensor of layout sparse_coo are known to be in order, each place once.
+   */
+  isCoalesced(): boolean;
+  /**
+   * The places of the entries of a coalesced tensor of layout sparse_coo: a row for each sparse dimension, a column for each entry.
+   * The memory is the tensor's.
+   */
+  indices(): Tensor;
+  /**
+   * The entries of a sparse tensor; one of layout sparse_coo must be coalesced. The memory is the tensor's.
+   */
+  values(): Tensor;
+  /**
+   * Where the entries of each row of a tensor of layout sparse_csr or sparse_bsr begin, their number last. The memory is the tensor's.
+   */
+  crowIndices(): Tensor;
+  /**
+   * The columns of the entries, or blocks, of a tensor of layout sparse_csr or sparse_bsr. The memory is the tensor's.
+   */
+  colIndices(): Tensor;
+  /**
+   * Where the entries of each column of a tensor of layout sparse_csc or sparse_bsc begin, their number last. The memory is the tensor's.
+   */
+  ccolIndices(): Tensor;
+  /**
+   * The rows of the entries, or blocks, of a tensor of layout sparse_csc or sparse_bsc. The memory is the tensor's.
+   */
+  rowIndices(): Tensor;
+  /**
+   * The number of sparse dimensions: 0 of a dense tensor.
+   */
+  sparseDim(): Int;
+  /**
+   * The number of dimensions that each entry of a sparse tensor has: all dimensions of a dense one.
+   */
+  denseDim(): Int;
+  /**
+   * The number of entries, or blocks, that a sparse tensor keeps in each batch, among which may be zeros. PyTorch's name is `_nnz`.
+   */
+  nnz(): Int;
+  /**
+   * The elements of `self` at the places of the entries of `mask`, a sparse tensor of the same sizes, whose layout the result has.
+   */
+  sparseMask(mask: Tensor): Tensor;
+  /**
+   * Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions and its dense sizes, and
+   * each entry must have its place.
+   */
+  sparseResize_(size: Ints, options: { sparseDim: Int; denseDim: Int }): this;
+  sparseResize_(size: Ints, sparseDim: Int, denseDim: Int): this;
+  /**
+   * Gives a tensor of layout sparse_coo other sizes and dimensions, and no entries.
+   */
+  sparseResizeAndClear_(size: Ints, options: { sparseDim: Int; denseDim: Int }): this;
+  sparseResizeAndClear_(size: Ints, sparseDim: Int, denseDim: Int): this;
+  /**
+   * The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `self` has entries.
+   */
+  smm(mat2: Tensor): Tensor;
+  /**
    * The error function of every element. Integers and bool count as the default dtype.
    */
   erf(options?: { out?: Tensor | null }): Tensor;
@@ -2990,11 +3096,27 @@ export class Generator extends Handle {
    */
   initialSeed(): Int;
   /**
-   * The generator's state as a uint8 tensor, in PyTorch's layout.
+   * The name of the generator's algorithm: mt19937 or philox.
+   */
+  engine(): string;
+  /**
+   * Another generator of the same algorithm and in the same state.
+   */
+  clone(): Generator;
+  /**
+   * The number of 32-bit words before those that a philox generator draws next. A generator of mt19937 has none, which is an error.
+   */
+  getOffset(): Int;
+  /**
+   * Lets a philox generator continue from an offset, a multiple of 4 of [0, 2^62].
+   */
+  setOffset(offset: Int): void;
+  /**
+   * The generator's state as a uint8 tensor, in PyTorch's layout: 5056 bytes of mt19937; 16 bytes of philox, the seed and the offset.
    */
   getState(): Tensor;
   /**
-   * Continues from a state of generator_get_state.
+   * Continues from a state of generator_get_state, of a generator of the same algorithm.
    */
   setState(state: Tensor): void;
 }
@@ -4908,6 +5030,61 @@ export function svdAsync(input: Tensor, options?: { some?: boolean; computeUv?: 
 export function svdAsync(input: Tensor, some: boolean, options?: { computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
 export function svdAsync(input: Tensor, some: boolean, computeUv: boolean, options?: { out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
 /**
+ * Nearly the `q` largest singular values S (..., q) of matrices A (..., m, n), or of A - `M`, and their vectors U (..., m, q) and V (..., n, q): A = U diag(S) V^H where the rank is not above `q`. They are
+ * those of A on a subspace that `niter` powers of A A^H make of `q` random vectors, for large matrices whose rank is small (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness, 2011).
+ * `M` is broadcast. Where `q` is larger than m or n there are as many values as that. `niter` is at most 10,000.
+ */
+export function svdLowrank(A: Tensor, options?: { q?: Int | null; niter?: Int | null; M?: Tensor | null }): { U: Tensor; S: Tensor; V: Tensor };
+export function svdLowrank(A: Tensor, q: Int | null, options?: { niter?: Int | null; M?: Tensor | null }): { U: Tensor; S: Tensor; V: Tensor };
+export function svdLowrank(A: Tensor, q: Int | null, niter: Int | null, options?: { M?: Tensor | null }): { U: Tensor; S: Tensor; V: Tensor };
+export function svdLowrank(A: Tensor, q: Int | null, niter: Int | null, M: Tensor | null): { U: Tensor; S: Tensor; V: Tensor };
+/** svdLowrank, off the event loop. */
+export function svdLowrankAsync(A: Tensor, options?: { q?: Int | null; niter?: Int | null; M?: Tensor | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
+export function svdLowrankAsync(A: Tensor, q: Int | null, options?: { niter?: Int | null; M?: Tensor | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
+export function svdLowrankAsync(A: Tensor, q: Int | null, niter: Int | null, options?: { M?: Tensor | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
+export function svdLowrankAsync(A: Tensor, q: Int | null, niter: Int | null, M: Tensor | null, options?: { signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
+/**
+ * As `svd_lowrank`, of matrices without the means of their columns where `center` is set: the columns of V are the principal directions of m samples of n numbers, the squares of S / sqrt(m - 1) the
+ * variances along them. `q` is at most the least of m and n; 6 or that unless given.
+ */
+export function pcaLowrank(A: Tensor, options?: { q?: Int | null; center?: boolean; niter?: Int }): { U: Tensor; S: Tensor; V: Tensor };
+export function pcaLowrank(A: Tensor, q: Int | null, options?: { center?: boolean; niter?: Int }): { U: Tensor; S: Tensor; V: Tensor };
+export function pcaLowrank(A: Tensor, q: Int | null, center: boolean, options?: { niter?: Int }): { U: Tensor; S: Tensor; V: Tensor };
+export function pcaLowrank(A: Tensor, q: Int | null, center: boolean, niter: Int): { U: Tensor; S: Tensor; V: Tensor };
+/** pcaLowrank, off the event loop. */
+export function pcaLowrankAsync(A: Tensor, options?: { q?: Int | null; center?: boolean; niter?: Int; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
+export function pcaLowrankAsync(A: Tensor, q: Int | null, options?: { center?: boolean; niter?: Int; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
+export function pcaLowrankAsync(A: Tensor, q: Int | null, center: boolean, options?: { niter?: Int; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
+export function pcaLowrankAsync(A: Tensor, q: Int | null, center: boolean, niter: Int, options?: { signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
+/**
+ * The `k` largest eigenvalues of Hermitian matrices A (..., m, m), in falling order (..., k), or with `largest` false the smallest in rising order, and their vectors in columns (..., m, k), of norm 1; with
+ * `B`, Hermitian and positive-definite, those of A x = l B x, with x^H B x = 1. `X` (..., m, n) are vectors to begin with, otherwise `n` random ones; `k` is n, or 1, unless given, and m at least 3 n.
+ * `iK` (..., m, m) is close to the inverse of A, or of what has its small eigenvalues. It ends when the norms of the residuals of the first `k` are `tol` (the root of the dtype's epsilon unless given) times the norm
+ * of A + l B, or after `niter` rounds (1,000 unless given, at most 10,000). Both names of `method` are the same: a basis that is orthonormal (A. V. Knyazev, Toward the optimal preconditioned eigensolver, 2001). For
+ * some eigenvalues of large matrices; `linalg.eigh` has all.
+ */
+export function lobpcg(A: Tensor, options?: { k?: Int | null; B?: Tensor | null; X?: Tensor | null; n?: Int | null; iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+export function lobpcg(A: Tensor, k: Int | null, options?: { B?: Tensor | null; X?: Tensor | null; n?: Int | null; iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+export function lobpcg(A: Tensor, k: Int | null, B: Tensor | null, options?: { X?: Tensor | null; n?: Int | null; iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+export function lobpcg(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, options?: { n?: Int | null; iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+export function lobpcg(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, options?: { iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+export function lobpcg(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, options?: { niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+export function lobpcg(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, niter: Int | null, options?: { tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+export function lobpcg(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, niter: Int | null, tol: number | null, options?: { largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+export function lobpcg(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, niter: Int | null, tol: number | null, largest: boolean | null, options?: { method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
+export function lobpcg(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, niter: Int | null, tol: number | null, largest: boolean | null, method: 'basic' | 'ortho' | null): { eigenvalues: Tensor; eigenvectors: Tensor };
+/** lobpcg, off the event loop. */
+export function lobpcgAsync(A: Tensor, options?: { k?: Int | null; B?: Tensor | null; X?: Tensor | null; n?: Int | null; iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+export function lobpcgAsync(A: Tensor, k: Int | null, options?: { B?: Tensor | null; X?: Tensor | null; n?: Int | null; iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+export function lobpcgAsync(A: Tensor, k: Int | null, B: Tensor | null, options?: { X?: Tensor | null; n?: Int | null; iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+export function lobpcgAsync(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, options?: { n?: Int | null; iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+export function lobpcgAsync(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, options?: { iK?: Tensor | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+export function lobpcgAsync(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, options?: { niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+export function lobpcgAsync(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, niter: Int | null, options?: { tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+export function lobpcgAsync(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, niter: Int | null, tol: number | null, options?: { largest?: boolean | null; method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+export function lobpcgAsync(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, niter: Int | null, tol: number | null, largest: boolean | null, options?: { method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+export function lobpcgAsync(A: Tensor, k: Int | null, B: Tensor | null, X: Tensor | null, n: Int | null, iK: Tensor | null, niter: Int | null, tol: number | null, largest: boolean | null, method: 'basic' | 'ortho' | null, options?: { signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
+/**
  * Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
  */
 export function logicalAnd(input: Tensor, options: { other: Tensor; out?: Tensor | null }): Tensor;
@@ -5399,9 +5576,18 @@ export function manualSeed(seed: Int): void;
  */
 export function defaultGenerator(): Generator;
 /**
- * Makes a generator with PyTorch's initial seed.
+ * Makes a generator with PyTorch's initial seed. `engine` is its algorithm:
+ *
+ * mt19937 draws PyTorch's streams, one number after the other. The default generator is one.
+ *
+ * philox makes each number from the seed, the generator's offset and the index of the element alone, by Philox4x32-10 (Salmon, Moraes,
+ * Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011): the same numbers on any number of threads, whatever the strides
+ * of the tensor, and on any processor. The words of element i, row-major, begin at offset + i w, where w is 1, or 2 for numbers that
+ * are drawn in float64 and integers of a range from 2^28 on; 4 words are a block of the counter. A call takes a multiple of 32 words.
+ * Words of 24 or 53 bits become uniform numbers, and these the others as with mt19937, but that normals are always made in blocks of
+ * 16. Each element of poisson has a block, and further ones of its own; multinomial and randperm draw words one after the other.
  */
-export function generatorNew(options?: { device?: Device | null }): Generator;
+export function generatorNew(options?: { device?: Device | null; engine?: 'mt19937' | 'philox' }): Generator;
 /**
  * Adds up the elements over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Integers and bool give int64 unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
@@ -6098,6 +6284,62 @@ export function isin(elements: Tensor | Scalar, testElements: Tensor | Scalar, o
 /** isin, off the event loop. */
 export function isinAsync(elements: Tensor | Scalar, options: { testElements: Tensor | Scalar; assumeUnique?: boolean; invert?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function isinAsync(elements: Tensor | Scalar, testElements: Tensor | Scalar, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Makes a tensor of layout sparse_coo: `indices` has a row for each sparse dimension and a column for each entry, `values` a row
+ * for each entry, which has the sizes of the dense dimensions. `size` is the smallest that holds the indices unless given. The
+ * parts are shared with the tensor where they have its dtype and device already; indices of floats are converted to int64.
+ * Indices that are negative or beyond `size`, and parts that do not fit each other, are refused. Entries of the same place add up;
+ * with `is_coalesced` true they must be in row-major order, each place once.
+ */
+export function sparseCooTensor(indices: Tensor, options: { values: Tensor; size?: Ints | null; dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null }): Tensor;
+export function sparseCooTensor(indices: Tensor, values: Tensor, options?: { size?: Ints | null; dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null }): Tensor;
+export function sparseCooTensor(indices: Tensor, values: Tensor, size: Ints | null, options?: { dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null }): Tensor;
+/** sparseCooTensor, off the event loop. */
+export function sparseCooTensorAsync(indices: Tensor, options: { values: Tensor; size?: Ints | null; dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function sparseCooTensorAsync(indices: Tensor, values: Tensor, options?: { size?: Ints | null; dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+export function sparseCooTensorAsync(indices: Tensor, values: Tensor, size: Ints | null, options?: { dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Makes a tensor of `layout` sparse_csr, sparse_csc, sparse_bsr or sparse_bsc. `compressed_indices` tell where the entries of each row
+ * (CSR, BSR) or column (CSC, BSC) begin, the number of entries last; `plain_indices` are the columns, or rows, of the entries, which
+ * rise within each row. Of the block layouts, entries are blocks. All parts may have the same leading batch dimensions, and `values`
+ * dense ones behind. `size` is the smallest that holds the indices unless given. The parts are shared with the tensor. Indices
+ * that are out of range, out of order or repeated, and parts that do not fit each other, are refused.
+ */
+export function sparseCompressedTensor(compressedIndices: Tensor, options: { plainIndices: Tensor; values: Tensor; size?: Ints | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function sparseCompressedTensor(compressedIndices: Tensor, plainIndices: Tensor, values: Tensor, options?: { size?: Ints | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function sparseCompressedTensor(compressedIndices: Tensor, plainIndices: Tensor, values: Tensor, size: Ints | null, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+/** sparseCompressedTensor, off the event loop. */
+export function sparseCompressedTensorAsync(compressedIndices: Tensor, options: { plainIndices: Tensor; values: Tensor; size?: Ints | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function sparseCompressedTensorAsync(compressedIndices: Tensor, plainIndices: Tensor, values: Tensor, options?: { size?: Ints | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function sparseCompressedTensorAsync(compressedIndices: Tensor, plainIndices: Tensor, values: Tensor, size: Ints | null, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The places of the entries of a tensor of layout sparse_coo, coalesced or not.
+ */
+export function cooIndices(input: Tensor): Tensor;
+/** cooIndices, off the event loop. */
+export function cooIndicesAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The entries of a tensor of layout sparse_coo, coalesced or not.
+ */
+export function cooValues(input: Tensor): Tensor;
+/** cooValues, off the event loop. */
+export function cooValuesAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `self` has entries.
+ */
+export function smm(input: Tensor, options: { mat2: Tensor }): Tensor;
+export function smm(input: Tensor, mat2: Tensor): Tensor;
+/** smm, off the event loop. */
+export function smmAsync(input: Tensor, options: { mat2: Tensor; signal?: Signal | null }): Promise<Tensor>;
+export function smmAsync(input: Tensor, mat2: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Another name of `mm`.
+ */
+export function dsmm(input: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Tensor;
+export function dsmm(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** dsmm, off the event loop. */
+export function dsmmAsync(input: Tensor, options: { mat2: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function dsmmAsync(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The error function of every element. Integers and bool count as the default dtype.
  */
@@ -7764,6 +8006,76 @@ export namespace signal {
     /** signal.windows.nuttall, off the event loop. */
     export function nuttallAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
   }
+}
+export namespace sparse {
+  /**
+   * Adds up the elements of a sparse tensor, or those along `dim`: strided where no sparse dimension is left, else of layout sparse_coo.
+   */
+  export function sum(input: Tensor, options?: { dim?: Ints | null; dtype?: DType | null }): Tensor;
+  export function sum(input: Tensor, dim: Ints | null, options?: { dtype?: DType | null }): Tensor;
+  /** sparse.sum, off the event loop. */
+  export function sumAsync(input: Tensor, options?: { dim?: Ints | null; dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
+  export function sumAsync(input: Tensor, dim: Ints | null, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The product of two matrices: strided unless both are sparse, of layout sparse_coo where both are, else sparse_csr.
+   */
+  export function mm(input: Tensor, options: { mat2: Tensor }): Tensor;
+  export function mm(input: Tensor, mat2: Tensor): Tensor;
+  /** sparse.mm, off the event loop. */
+  export function mmAsync(input: Tensor, options: { mat2: Tensor; signal?: Signal | null }): Promise<Tensor>;
+  export function mmAsync(input: Tensor, mat2: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `beta` times `self` plus `alpha` times the product of `mat1`, which is sparse, and `mat2`.
+   */
+  export function addmm(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+  export function addmm(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
+  /** sparse.addmm, off the event loop. */
+  export function addmmAsync(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  export function addmmAsync(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `beta` times the entries of `self` plus `alpha` times the elements of the product of the strided `mat1` and `mat2` at their places.
+   */
+  export function sampledAddmm(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
+  export function sampledAddmm(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
+  /** sparse.sampledAddmm, off the event loop. */
+  export function sampledAddmmAsync(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  export function sampledAddmmAsync(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The softmax of the entries of a sparse tensor along `dim`; elements that it does not keep count as minus infinity. `dtype`
+   * converts the entries first.
+   */
+  export function softmax(input: Tensor, options: { dim: Int; dtype?: DType | null }): Tensor;
+  export function softmax(input: Tensor, dim: Int, options?: { dtype?: DType | null }): Tensor;
+  /** sparse.softmax, off the event loop. */
+  export function softmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The logarithm of sparse.softmax.
+   */
+  export function logSoftmax(input: Tensor, options: { dim: Int; dtype?: DType | null }): Tensor;
+  export function logSoftmax(input: Tensor, dim: Int, options?: { dtype?: DType | null }): Tensor;
+  /** sparse.logSoftmax, off the event loop. */
+  export function logSoftmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logSoftmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * A sparse matrix of sizes `shape` with the rows of `diagonals` on the diagonals that `offsets` name: element j of a row lies in
+   * column j. `layout` is sparse_coo unless it is sparse_csr or sparse_csc.
+   */
+  export function spdiags(diagonals: Tensor, options: { offsets: Tensor; shape: Ints; layout?: Layout | null }): Tensor;
+  export function spdiags(diagonals: Tensor, offsets: Tensor, shape: Ints, options?: { layout?: Layout | null }): Tensor;
+  export function spdiags(diagonals: Tensor, offsets: Tensor, shape: Ints, layout: Layout | null): Tensor;
+  /** sparse.spdiags, off the event loop. */
+  export function spdiagsAsync(diagonals: Tensor, options: { offsets: Tensor; shape: Ints; layout?: Layout | null; signal?: Signal | null }): Promise<Tensor>;
+  export function spdiagsAsync(diagonals: Tensor, offsets: Tensor, shape: Ints, options?: { layout?: Layout | null; signal?: Signal | null }): Promise<Tensor>;
+  export function spdiagsAsync(diagonals: Tensor, offsets: Tensor, shape: Ints, layout: Layout | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The x for which `self` @ x is `other`, of a square sparse matrix. The matrix is converted to a strided one.
+   */
+  export function spsolve(input: Tensor, options: { other: Tensor }): Tensor;
+  export function spsolve(input: Tensor, other: Tensor): Tensor;
+  /** sparse.spsolve, off the event loop. */
+  export function spsolveAsync(input: Tensor, options: { other: Tensor; signal?: Signal | null }): Promise<Tensor>;
+  export function spsolveAsync(input: Tensor, other: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 }
 export namespace special {
   /**

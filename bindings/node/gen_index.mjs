@@ -174,6 +174,10 @@ const lt_conjPhysicalAsync = lt.conjPhysicalAsync;
 const lt_constantPadNd = lt.constantPadNd;
 const lt_constantPadNdAsync = lt.constantPadNdAsync;
 const lt_contiguousFormat = lt.contiguousFormat;
+const lt_cooIndices = lt.cooIndices;
+const lt_cooIndicesAsync = lt.cooIndicesAsync;
+const lt_cooValues = lt.cooValues;
+const lt_cooValuesAsync = lt.cooValuesAsync;
 const lt_copysign = lt.copysign;
 const lt_copysignAsync = lt.copysignAsync;
 const lt_corrcoef = lt.corrcoef;
@@ -228,6 +232,8 @@ const lt_divide = lt.divide;
 const lt_divideAsync = lt.divideAsync;
 const lt_dot = lt.dot;
 const lt_dotAsync = lt.dotAsync;
+const lt_dsmm = lt.dsmm;
+const lt_dsmmAsync = lt.dsmmAsync;
 const lt_dsplit = lt.dsplit;
 const lt_dsplitAsync = lt.dsplitAsync;
 const lt_dstack = lt.dstack;
@@ -438,6 +444,8 @@ const lt_loadBytes = lt.loadBytes;
 const lt_loadBytesAsync = lt.loadBytesAsync;
 const lt_loadDict = lt.loadDict;
 const lt_loadDictAsync = lt.loadDictAsync;
+const lt_lobpcg = lt.lobpcg;
+const lt_lobpcgAsync = lt.lobpcgAsync;
 const lt_log = lt.log;
 const lt_log10 = lt.log10;
 const lt_log10Async = lt.log10Async;
@@ -590,6 +598,8 @@ const lt_ormqrAsync = lt.ormqrAsync;
 const lt_outer = lt.outer;
 const lt_outerAsync = lt.outerAsync;
 const lt_parseDevice = lt.parseDevice;
+const lt_pcaLowrank = lt.pcaLowrank;
+const lt_pcaLowrankAsync = lt.pcaLowrankAsync;
 const lt_permute = lt.permute;
 const lt_permuteAsync = lt.permuteAsync;
 const lt_pinverse = lt.pinverse;
@@ -731,10 +741,17 @@ const lt_sliceScatter = lt.sliceScatter;
 const lt_sliceScatterAsync = lt.sliceScatterAsync;
 const lt_slogdet = lt.slogdet;
 const lt_slogdetAsync = lt.slogdetAsync;
+const lt_smm = lt.smm;
+const lt_smmAsync = lt.smmAsync;
 const lt_softmax = lt.softmax;
 const lt_softmaxAsync = lt.softmaxAsync;
 const lt_sort = lt.sort;
 const lt_sortAsync = lt.sortAsync;
+const lt_sparse = lt.sparse;
+const lt_sparseCompressedTensor = lt.sparseCompressedTensor;
+const lt_sparseCompressedTensorAsync = lt.sparseCompressedTensorAsync;
+const lt_sparseCooTensor = lt.sparseCooTensor;
+const lt_sparseCooTensorAsync = lt.sparseCooTensorAsync;
 const lt_special = lt.special;
 const lt_split = lt.split;
 const lt_splitAsync = lt.splitAsync;
@@ -768,6 +785,8 @@ const lt_sum = lt.sum;
 const lt_sumAsync = lt.sumAsync;
 const lt_svd = lt.svd;
 const lt_svdAsync = lt.svdAsync;
+const lt_svdLowrank = lt.svdLowrank;
+const lt_svdLowrankAsync = lt.svdLowrankAsync;
 const lt_swapaxes = lt.swapaxes;
 const lt_swapaxesAsync = lt.swapaxesAsync;
 const lt_swapdims = lt.swapdims;
@@ -1035,6 +1054,10 @@ export {
   lt_constantPadNd as constantPadNd,
   lt_constantPadNdAsync as constantPadNdAsync,
   lt_contiguousFormat as contiguousFormat,
+  lt_cooIndices as cooIndices,
+  lt_cooIndicesAsync as cooIndicesAsync,
+  lt_cooValues as cooValues,
+  lt_cooValuesAsync as cooValuesAsync,
   lt_copysign as copysign,
   lt_copysignAsync as copysignAsync,
   lt_corrcoef as corrcoef,
@@ -1089,6 +1112,8 @@ export {
   lt_divideAsync as divideAsync,
   lt_dot as dot,
   lt_dotAsync as dotAsync,
+  lt_dsmm as dsmm,
+  lt_dsmmAsync as dsmmAsync,
   lt_dsplit as dsplit,
   lt_dsplitAsync as dsplitAsync,
   lt_dstack as dstack,
@@ -1299,6 +1324,8 @@ export {
   lt_loadBytesAsync as loadBytesAsync,
   lt_loadDict as loadDict,
   lt_loadDictAsync as loadDictAsync,
+  lt_lobpcg as lobpcg,
+  lt_lobpcgAsync as lobpcgAsync,
   lt_log as log,
   lt_log10 as log10,
   lt_log10Async as log10Async,
@@ -1451,6 +1478,8 @@ export {
   lt_outer as outer,
   lt_outerAsync as outerAsync,
   lt_parseDevice as parseDevice,
+  lt_pcaLowrank as pcaLowrank,
+  lt_pcaLowrankAsync as pcaLowrankAsync,
   lt_permute as permute,
   lt_permuteAsync as permuteAsync,
   lt_pinverse as pinverse,
@@ -1592,10 +1621,17 @@ export {
   lt_sliceScatterAsync as sliceScatterAsync,
   lt_slogdet as slogdet,
   lt_slogdetAsync as slogdetAsync,
+  lt_smm as smm,
+  lt_smmAsync as smmAsync,
   lt_softmax as softmax,
   lt_softmaxAsync as softmaxAsync,
   lt_sort as sort,
   lt_sortAsync as sortAsync,
+  lt_sparse as sparse,
+  lt_sparseCompressedTensor as sparseCompressedTensor,
+  lt_sparseCompressedTensorAsync as sparseCompressedTensorAsync,
+  lt_sparseCooTensor as sparseCooTensor,
+  lt_sparseCooTensorAsync as sparseCooTensorAsync,
   lt_special as special,
   lt_split as split,
   lt_splitAsync as splitAsync,
@@ -1629,6 +1665,8 @@ export {
   lt_sumAsync as sumAsync,
   lt_svd as svd,
   lt_svdAsync as svdAsync,
+  lt_svdLowrank as svdLowrank,
+  lt_svdLowrankAsync as svdLowrankAsync,
   lt_swapaxes as swapaxes,
   lt_swapaxesAsync as swapaxesAsync,
   lt_swapdims as swapdims,

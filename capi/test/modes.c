@@ -87,7 +87,7 @@ static void follows(void) {
   CHECK(tensor_get_device(t).type == TENSOR_META);
   OK(tensor_free(t));
   OK(tensor_set_default_device(META));
-  OK(tensor_generator_new(NONE, &g));
+  OK(tensor_generator_new(NONE, "mt19937", &g));
   OK(tensor_storage_new(8, NONE, &s));
   OK(tensor_storage_get_device(s, &d));
   CHECK(d.type == TENSOR_CPU);

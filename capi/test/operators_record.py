@@ -47,6 +47,8 @@ def tensor(handle):
         return None
     t = borrowed(handle)
     try:
+        if t.layout is not torch.strided:
+            raise Unsuitable
         storage = t.untyped_storage()
         if t.device.type != "cpu" or storage.nbytes() > LARGEST or storage.nbytes() % t.element_size():
             raise Unsuitable

@@ -49,12 +49,14 @@ func keysOfIndex(items []ops.IndexItem) (k tensor.Keys) {
 	return k
 }
 
-// composed are the operators of engine/composite, and recorded those of engine/autograd, which import this package.
-var composed, recorded Backend
+// composed are the operators of engine/composite, recorded those of engine/autograd and parted those of engine/sparse, which
+// import this package.
+var composed, recorded, parted Backend
 
-// Compose and Record set them, when the program starts.
+// Compose, Record and Part set them, when the program starts.
 func Compose(b Backend) { composed = b }
 func Record(b Backend)  { recorded = b }
+func Part(b Backend)    { parted = b }
 
 // Composed are the operators of engine/composite.
 func Composed() *Backend { return &composed }

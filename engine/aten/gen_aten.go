@@ -970,7 +970,7 @@ func (c Ctx) Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.T
 
 // ToOptions is the operator to.
 func (c Ctx) ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, x4, forced bool, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | layout.Keys()); key != 0 {
 		if does := backend(key).ToOptions; does != nil {
 			return does(c, self, d, layout, dev, x4, forced, f)
 		}
@@ -1210,7 +1210,7 @@ func (c Ctx) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (e
 
 // Zeros is the operator zeros.
 func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Zeros; does != nil {
 			return does(c, out, size, d, layout, dev)
 		}
@@ -1227,7 +1227,7 @@ func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 
 // Ones is the operator ones.
 func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Ones; does != nil {
 			return does(c, out, size, d, layout, dev)
 		}
@@ -1244,7 +1244,7 @@ func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor
 
 // Full is the operator full.
 func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Full; does != nil {
 			return does(c, out, size, value, d, layout, dev)
 		}
@@ -1261,7 +1261,7 @@ func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.
 
 // Empty is the operator empty.
 func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Empty; does != nil {
 			return does(c, out, size, d, layout, dev, f)
 		}
@@ -1277,26 +1277,47 @@ func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 }
 
 // EmptyStrided is the operator empty_strided.
-func (c Ctx) EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).EmptyStrided; does != nil {
+			return does(c, size, stride, d, layout, dev)
+		}
+		err = Refused("empty_strided", key)
+		return
+	}
 	dev = c.place(dev)
 	return ops.EmptyStrided(size, stride, d, layout, dev)
 }
 
 // EmptyPermuted is the operator empty_permuted.
-func (c Ctx) EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).EmptyPermuted; does != nil {
+			return does(c, size, physical, d, layout, dev)
+		}
+		err = Refused("empty_permuted", key)
+		return
+	}
 	dev = c.place(dev)
 	return ops.EmptyPermuted(size, physical, d, layout, dev)
 }
 
 // ScalarTensor is the operator scalar_tensor.
-func (c Ctx) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).ScalarTensor; does != nil {
+			return does(c, value, d, layout, dev)
+		}
+		err = Refused("scalar_tensor", key)
+		return
+	}
 	dev = c.place(dev)
 	return ops.ScalarTensor(value, d, layout, dev)
 }
 
 // ArangeStart is the operator arange.
 func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).ArangeStart; does != nil {
 			return does(c, out, start, end, d, layout, dev)
 		}
@@ -1313,7 +1334,7 @@ func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DT
 
 // ArangeStartStep is the operator arange.
 func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).ArangeStartStep; does != nil {
 			return does(c, out, start, end, step, d, layout, dev)
 		}
@@ -1330,7 +1351,7 @@ func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, 
 
 // Arange is the operator arange.
 func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Arange; does != nil {
 			return does(c, out, end, d, layout, dev)
 		}
@@ -1347,7 +1368,7 @@ func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout 
 
 // Range is the operator range.
 func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Range; does != nil {
 			return does(c, out, start, end, step, d, layout, dev)
 		}
@@ -1364,7 +1385,7 @@ func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DT
 
 // Linspace is the operator linspace.
 func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Linspace; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1381,7 +1402,7 @@ func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 
 // LinspaceTensorTensor is the operator linspace.
 func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | (keys(start)|keys(end))&^tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).LinspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1391,7 +1412,7 @@ func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d
 
 // LinspaceTensorScalar is the operator linspace.
 func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | (keys(start))&^tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).LinspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1401,7 +1422,7 @@ func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 
 // LinspaceScalarTensor is the operator linspace.
 func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | (keys(end))&^tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).LinspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1411,7 +1432,7 @@ func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 
 // Logspace is the operator logspace.
 func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Logspace; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1428,7 +1449,7 @@ func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 
 // LogspaceTensorTensor is the operator logspace.
 func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | (keys(start)|keys(end))&^tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).LogspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1438,7 +1459,7 @@ func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, b
 
 // LogspaceTensorScalar is the operator logspace.
 func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | (keys(start))&^tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).LogspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1448,7 +1469,7 @@ func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 
 // LogspaceScalarTensor is the operator logspace.
 func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | (keys(end))&^tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).LogspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1458,7 +1479,7 @@ func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 
 // Eye is the operator eye.
 func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Eye; does != nil {
 			return does(c, out, n, d, layout, dev)
 		}
@@ -1475,7 +1496,7 @@ func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layou
 
 // EyeM is the operator eye.
 func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).EyeM; does != nil {
 			return does(c, out, n, m, d, layout, dev)
 		}
@@ -1491,20 +1512,34 @@ func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.L
 }
 
 // TrilIndices is the operator tril_indices.
-func (c Ctx) TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).TrilIndices; does != nil {
+			return does(c, row, col, offset, d, layout, dev)
+		}
+		err = Refused("tril_indices", key)
+		return
+	}
 	dev = c.place(dev)
 	return ops.TrilIndices(row, col, offset, d, layout, dev)
 }
 
 // TriuIndices is the operator triu_indices.
-func (c Ctx) TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).TriuIndices; does != nil {
+			return does(c, row, col, offset, d, layout, dev)
+		}
+		err = Refused("triu_indices", key)
+		return
+	}
 	dev = c.place(dev)
 	return ops.TriuIndices(row, col, offset, d, layout, dev)
 }
 
 // EmptyLike is the operator empty_like.
 func (c Ctx) EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).EmptyLike; does != nil {
 			return does(c, self, d, layout, dev, f)
 		}
@@ -1516,7 +1551,7 @@ func (c Ctx) EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 
 // ZerosLike is the operator zeros_like.
 func (c Ctx) ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).ZerosLike; does != nil {
 			return does(c, self, d, layout, dev, f)
 		}
@@ -1528,7 +1563,7 @@ func (c Ctx) ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 
 // OnesLike is the operator ones_like.
 func (c Ctx) OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).OnesLike; does != nil {
 			return does(c, self, d, layout, dev, f)
 		}
@@ -1540,7 +1575,7 @@ func (c Ctx) OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, 
 
 // FullLike is the operator full_like.
 func (c Ctx) FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).FullLike; does != nil {
 			return does(c, self, value, d, layout, dev, f)
 		}
@@ -1552,7 +1587,7 @@ func (c Ctx) FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, la
 
 // NewEmpty is the operator new_empty.
 func (c Ctx) NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).NewEmpty; does != nil {
 			return does(c, self, size, d, layout, dev)
 		}
@@ -1564,7 +1599,7 @@ func (c Ctx) NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layout t
 
 // NewEmptyStrided is the operator new_empty_strided.
 func (c Ctx) NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).NewEmptyStrided; does != nil {
 			return does(c, self, size, stride, d, layout, dev)
 		}
@@ -1576,7 +1611,7 @@ func (c Ctx) NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.
 
 // NewFull is the operator new_full.
 func (c Ctx) NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).NewFull; does != nil {
 			return does(c, self, size, value, d, layout, dev)
 		}
@@ -1588,7 +1623,7 @@ func (c Ctx) NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dt
 
 // NewZeros is the operator new_zeros.
 func (c Ctx) NewZeros(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).NewZeros; does != nil {
 			return does(c, self, size, d, layout, dev)
 		}
@@ -1600,7 +1635,7 @@ func (c Ctx) NewZeros(self *tensor.Tensor, size []int64, d dtype.DType, layout t
 
 // NewOnes is the operator new_ones.
 func (c Ctx) NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).NewOnes; does != nil {
 			return does(c, self, size, d, layout, dev)
 		}
@@ -1612,26 +1647,51 @@ func (c Ctx) NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layout te
 
 // BartlettWindow is the operator bartlett_window.
 func (c Ctx) BartlettWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).BartlettWindow; does != nil {
+			return does(c, length, periodic, d, layout, dev)
+		}
+	}
 	return composed.BartlettWindow(c, length, periodic, d, layout, dev)
 }
 
 // HannWindow is the operator hann_window.
 func (c Ctx) HannWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).HannWindow; does != nil {
+			return does(c, length, periodic, d, layout, dev)
+		}
+	}
 	return composed.HannWindow(c, length, periodic, d, layout, dev)
 }
 
 // HammingWindow is the operator hamming_window.
 func (c Ctx) HammingWindow(length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).HammingWindow; does != nil {
+			return does(c, length, periodic, alpha, beta, d, layout, dev)
+		}
+	}
 	return composed.HammingWindow(c, length, periodic, alpha, beta, d, layout, dev)
 }
 
 // BlackmanWindow is the operator blackman_window.
 func (c Ctx) BlackmanWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).BlackmanWindow; does != nil {
+			return does(c, length, periodic, d, layout, dev)
+		}
+	}
 	return composed.BlackmanWindow(c, length, periodic, d, layout, dev)
 }
 
 // KaiserWindow is the operator kaiser_window.
 func (c Ctx) KaiserWindow(length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).KaiserWindow; does != nil {
+			return does(c, length, periodic, beta, d, layout, dev)
+		}
+	}
 	return composed.KaiserWindow(c, length, periodic, beta, d, layout, dev)
 }
 
@@ -1883,7 +1943,7 @@ func (c Ctx) FftIfftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, err
 
 // FftFftfreq is the operator fft.fftfreq.
 func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).FftFftfreq; does != nil {
 			return does(c, out, n, d, dt, layout, dev)
 		}
@@ -1893,7 +1953,7 @@ func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, 
 
 // FftRfftfreq is the operator fft.rfftfreq.
 func (c Ctx) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).FftRfftfreq; does != nil {
 			return does(c, out, n, d, dt, layout, dev)
 		}
@@ -4173,6 +4233,36 @@ func (c Ctx) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Ten
 	return
 }
 
+// SvdLowrank is the operator svd_lowrank.
+func (c Ctx) SvdLowrank(a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(a) | keys(m)); key != 0 {
+		if does := backend(key).SvdLowrank; does != nil {
+			return does(c, a, q, niter, m)
+		}
+	}
+	return composed.SvdLowrank(c, a, q, niter, m)
+}
+
+// PcaLowrank is the operator pca_lowrank.
+func (c Ctx) PcaLowrank(a *tensor.Tensor, q ops.Int, center bool, niter int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(a)); key != 0 {
+		if does := backend(key).PcaLowrank; does != nil {
+			return does(c, a, q, center, niter)
+		}
+	}
+	return composed.PcaLowrank(c, a, q, center, niter)
+}
+
+// Lobpcg is the operator lobpcg.
+func (c Ctx) Lobpcg(a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(a) | keys(b) | keys(x) | keys(iK)); key != 0 {
+		if does := backend(key).Lobpcg; does != nil {
+			return does(c, a, k, b, x, n, iK, niter, tol, largest, method)
+		}
+	}
+	return composed.Lobpcg(c, a, k, b, x, n, iK, niter, tol, largest, method)
+}
+
 // LogicalAnd is the operator logical_and.
 func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
@@ -4738,7 +4828,7 @@ func (c Ctx) IsSameSize(self, other *tensor.Tensor) (bool, error) {
 
 // Rand is the operator rand.
 func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Rand; does != nil {
 			return does(c, out, size, g, d, layout, dev)
 		}
@@ -4755,7 +4845,7 @@ func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype
 
 // Randn is the operator randn.
 func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Randn; does != nil {
 			return does(c, out, size, g, d, layout, dev)
 		}
@@ -4772,7 +4862,7 @@ func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtyp
 
 // Randint is the operator randint.
 func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Randint; does != nil {
 			return does(c, out, low, high, size, g, d, layout, dev)
 		}
@@ -4789,7 +4879,7 @@ func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *rando
 
 // RandintHigh is the operator randint.
 func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).RandintHigh; does != nil {
 			return does(c, out, high, size, g, d, layout, dev)
 		}
@@ -4806,7 +4896,7 @@ func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random
 
 // Randperm is the operator randperm.
 func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).Randperm; does != nil {
 			return does(c, out, n, g, d, layout, dev)
 		}
@@ -4823,7 +4913,7 @@ func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.
 
 // RandLike is the operator rand_like.
 func (c Ctx) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).RandLike; does != nil {
 			return does(c, self, g, d, layout, dev, f)
 		}
@@ -4835,7 +4925,7 @@ func (c Ctx) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, l
 
 // RandnLike is the operator randn_like.
 func (c Ctx) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).RandnLike; does != nil {
 			return does(c, self, g, d, layout, dev, f)
 		}
@@ -4847,7 +4937,7 @@ func (c Ctx) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, 
 
 // RandintLike is the operator randint_like.
 func (c Ctx) RandintLike(self *tensor.Tensor, low, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).RandintLike; does != nil {
 			return does(c, self, low, high, g, d, layout, dev, f)
 		}
@@ -4859,7 +4949,7 @@ func (c Ctx) RandintLike(self *tensor.Tensor, low, high int64, g *random.Generat
 
 // RandintLikeHigh is the operator randint_like.
 func (c Ctx) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if does := backend(key).RandintLikeHigh; does != nil {
 			return does(c, self, high, g, d, layout, dev, f)
 		}
@@ -4881,7 +4971,7 @@ func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (
 
 // NormalSize is the operator normal.
 func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out)); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
 		if does := backend(key).NormalSize; does != nil {
 			return does(c, out, mean, std, size, g, d, layout, dev)
 		}
@@ -5139,8 +5229,8 @@ func (c Ctx) DefaultGenerator() (*random.Generator, error) {
 }
 
 // GeneratorNew is the operator generator_new.
-func (c Ctx) GeneratorNew(dev device.Device) (*random.Generator, error) {
-	return ops.GeneratorNew(dev)
+func (c Ctx) GeneratorNew(dev device.Device, engine string) (*random.Generator, error) {
+	return ops.GeneratorNew(dev, engine)
 }
 
 // GeneratorManualSeed is the operator generator_manual_seed.
@@ -5156,6 +5246,26 @@ func (c Ctx) GeneratorSeed(self *random.Generator) (int64, error) {
 // GeneratorInitialSeed is the operator generator_initial_seed.
 func (c Ctx) GeneratorInitialSeed(self *random.Generator) (int64, error) {
 	return ops.GeneratorInitialSeed(self)
+}
+
+// GeneratorEngine is the operator generator_engine.
+func (c Ctx) GeneratorEngine(self *random.Generator) (string, error) {
+	return ops.GeneratorEngine(self)
+}
+
+// GeneratorClone is the operator generator_clone.
+func (c Ctx) GeneratorClone(self *random.Generator) (*random.Generator, error) {
+	return ops.GeneratorClone(self)
+}
+
+// GeneratorGetOffset is the operator generator_get_offset.
+func (c Ctx) GeneratorGetOffset(self *random.Generator) (int64, error) {
+	return ops.GeneratorGetOffset(self)
+}
+
+// GeneratorSetOffset is the operator generator_set_offset.
+func (c Ctx) GeneratorSetOffset(self *random.Generator, offset int64) error {
+	return ops.GeneratorSetOffset(self, offset)
 }
 
 // GeneratorGetState is the operator generator_get_state.
@@ -5980,56 +6090,111 @@ func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 
 
 // SignalWindowsBartlett is the operator signal.windows.bartlett.
 func (c Ctx) SignalWindowsBartlett(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).SignalWindowsBartlett; does != nil {
+			return does(c, m, sym, d, layout, dev)
+		}
+	}
 	return composed.SignalWindowsBartlett(c, m, sym, d, layout, dev)
 }
 
 // SignalWindowsBlackman is the operator signal.windows.blackman.
 func (c Ctx) SignalWindowsBlackman(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).SignalWindowsBlackman; does != nil {
+			return does(c, m, sym, d, layout, dev)
+		}
+	}
 	return composed.SignalWindowsBlackman(c, m, sym, d, layout, dev)
 }
 
 // SignalWindowsCosine is the operator signal.windows.cosine.
 func (c Ctx) SignalWindowsCosine(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).SignalWindowsCosine; does != nil {
+			return does(c, m, sym, d, layout, dev)
+		}
+	}
 	return composed.SignalWindowsCosine(c, m, sym, d, layout, dev)
 }
 
 // SignalWindowsExponential is the operator signal.windows.exponential.
 func (c Ctx) SignalWindowsExponential(m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).SignalWindowsExponential; does != nil {
+			return does(c, m, center, tau, sym, d, layout, dev)
+		}
+	}
 	return composed.SignalWindowsExponential(c, m, center, tau, sym, d, layout, dev)
 }
 
 // SignalWindowsGaussian is the operator signal.windows.gaussian.
 func (c Ctx) SignalWindowsGaussian(m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).SignalWindowsGaussian; does != nil {
+			return does(c, m, std, sym, d, layout, dev)
+		}
+	}
 	return composed.SignalWindowsGaussian(c, m, std, sym, d, layout, dev)
 }
 
 // SignalWindowsGeneralCosine is the operator signal.windows.general_cosine.
 func (c Ctx) SignalWindowsGeneralCosine(m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).SignalWindowsGeneralCosine; does != nil {
+			return does(c, m, weights, sym, d, layout, dev)
+		}
+	}
 	return composed.SignalWindowsGeneralCosine(c, m, weights, sym, d, layout, dev)
 }
 
 // SignalWindowsGeneralHamming is the operator signal.windows.general_hamming.
 func (c Ctx) SignalWindowsGeneralHamming(m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).SignalWindowsGeneralHamming; does != nil {
+			return does(c, m, alpha, sym, d, layout, dev)
+		}
+	}
 	return composed.SignalWindowsGeneralHamming(c, m, alpha, sym, d, layout, dev)
 }
 
 // SignalWindowsHamming is the operator signal.windows.hamming.
 func (c Ctx) SignalWindowsHamming(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).SignalWindowsHamming; does != nil {
+			return does(c, m, sym, d, layout, dev)
+		}
+	}
 	return composed.SignalWindowsHamming(c, m, sym, d, layout, dev)
 }
 
 // SignalWindowsHann is the operator signal.windows.hann.
 func (c Ctx) SignalWindowsHann(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).SignalWindowsHann; does != nil {
+			return does(c, m, sym, d, layout, dev)
+		}
+	}
 	return composed.SignalWindowsHann(c, m, sym, d, layout, dev)
 }
 
 // SignalWindowsKaiser is the operator signal.windows.kaiser.
 func (c Ctx) SignalWindowsKaiser(m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).SignalWindowsKaiser; does != nil {
+			return does(c, m, beta, sym, d, layout, dev)
+		}
+	}
 	return composed.SignalWindowsKaiser(c, m, beta, sym, d, layout, dev)
 }
 
 // SignalWindowsNuttall is the operator signal.windows.nuttall.
 func (c Ctx) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead(layout.Keys()); key != 0 {
+		if does := backend(key).SignalWindowsNuttall; does != nil {
+			return does(c, m, sym, d, layout, dev)
+		}
+	}
 	return composed.SignalWindowsNuttall(c, m, sym, d, layout, dev)
 }
 
@@ -6276,6 +6441,356 @@ func (c Ctx) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (
 		wrote(out)
 	}
 	return
+}
+
+// SparseCooTensor is the operator sparse_coo_tensor.
+func (c Ctx) SparseCooTensor(indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(indices) | keys(values)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).SparseCooTensor; does != nil {
+			return does(c, indices, values, size, d, dev, coalesced)
+		}
+	}
+	return parted.SparseCooTensor(c, indices, values, size, d, dev, coalesced)
+}
+
+// SparseCompressedTensor is the operator sparse_compressed_tensor.
+func (c Ctx) SparseCompressedTensor(compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(compressed)|keys(plain)|keys(values))&^tensor.Gradient | l.Keys()); key != 0 {
+		if does := backend(key).SparseCompressedTensor; does != nil {
+			return does(c, compressed, plain, values, size, d, l, dev)
+		}
+	}
+	return parted.SparseCompressedTensor(c, compressed, plain, values, size, d, l, dev)
+}
+
+// ToDense is the operator to_dense.
+func (c Ctx) ToDense(self *tensor.Tensor, d dtype.DType, x3 ops.Bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).ToDense; does != nil {
+			return does(c, self, d, x3)
+		}
+	}
+	return parted.ToDense(c, self, d, x3)
+}
+
+// ToSparse is the operator to_sparse.
+func (c Ctx) ToSparse(self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | layout.Keys()); key != 0 {
+		if does := backend(key).ToSparse; does != nil {
+			return does(c, self, layout, blockSize, dense)
+		}
+	}
+	return parted.ToSparse(c, self, layout, blockSize, dense)
+}
+
+// ToSparseDim is the operator to_sparse.
+func (c Ctx) ToSparseDim(self *tensor.Tensor, sparseDim int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).ToSparseDim; does != nil {
+			return does(c, self, sparseDim)
+		}
+	}
+	return parted.ToSparseDim(c, self, sparseDim)
+}
+
+// ToSparseCoo is the operator to_sparse_coo.
+func (c Ctx) ToSparseCoo(self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).ToSparseCoo; does != nil {
+			return does(c, self, dense)
+		}
+	}
+	return parted.ToSparseCoo(c, self, dense)
+}
+
+// ToSparseCsr is the operator to_sparse_csr.
+func (c Ctx) ToSparseCsr(self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).ToSparseCsr; does != nil {
+			return does(c, self, dense)
+		}
+	}
+	return parted.ToSparseCsr(c, self, dense)
+}
+
+// ToSparseCsc is the operator to_sparse_csc.
+func (c Ctx) ToSparseCsc(self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).ToSparseCsc; does != nil {
+			return does(c, self, dense)
+		}
+	}
+	return parted.ToSparseCsc(c, self, dense)
+}
+
+// ToSparseBsr is the operator to_sparse_bsr.
+func (c Ctx) ToSparseBsr(self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).ToSparseBsr; does != nil {
+			return does(c, self, blockSize, dense)
+		}
+	}
+	return parted.ToSparseBsr(c, self, blockSize, dense)
+}
+
+// ToSparseBsc is the operator to_sparse_bsc.
+func (c Ctx) ToSparseBsc(self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).ToSparseBsc; does != nil {
+			return does(c, self, blockSize, dense)
+		}
+	}
+	return parted.ToSparseBsc(c, self, blockSize, dense)
+}
+
+// Coalesce is the operator coalesce.
+func (c Ctx) Coalesce(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).Coalesce; does != nil {
+			return does(c, self)
+		}
+	}
+	return parted.Coalesce(c, self)
+}
+
+// IsCoalesced is the operator is_coalesced.
+func (c Ctx) IsCoalesced(self *tensor.Tensor) (bool, error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).IsCoalesced; does != nil {
+			return does(c, self)
+		}
+	}
+	return parted.IsCoalesced(c, self)
+}
+
+// Indices is the operator indices.
+func (c Ctx) Indices(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).Indices; does != nil {
+			return does(c, self)
+		}
+	}
+	return parted.Indices(c, self)
+}
+
+// Values is the operator values.
+func (c Ctx) Values(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).Values; does != nil {
+			return does(c, self)
+		}
+	}
+	return parted.Values(c, self)
+}
+
+// RawIndices is the operator coo_indices.
+func (c Ctx) RawIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).RawIndices; does != nil {
+			return does(c, self)
+		}
+	}
+	return parted.RawIndices(c, self)
+}
+
+// RawValues is the operator coo_values.
+func (c Ctx) RawValues(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).RawValues; does != nil {
+			return does(c, self)
+		}
+	}
+	return parted.RawValues(c, self)
+}
+
+// CrowIndices is the operator crow_indices.
+func (c Ctx) CrowIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).CrowIndices; does != nil {
+			return does(c, self)
+		}
+	}
+	return parted.CrowIndices(c, self)
+}
+
+// ColIndices is the operator col_indices.
+func (c Ctx) ColIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).ColIndices; does != nil {
+			return does(c, self)
+		}
+	}
+	return parted.ColIndices(c, self)
+}
+
+// CcolIndices is the operator ccol_indices.
+func (c Ctx) CcolIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).CcolIndices; does != nil {
+			return does(c, self)
+		}
+	}
+	return parted.CcolIndices(c, self)
+}
+
+// RowIndices is the operator row_indices.
+func (c Ctx) RowIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).RowIndices; does != nil {
+			return does(c, self)
+		}
+	}
+	return parted.RowIndices(c, self)
+}
+
+// SparseDim is the operator sparse_dim.
+func (c Ctx) SparseDim(self *tensor.Tensor) (int64, error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).SparseDim; does != nil {
+			return does(c, self)
+		}
+	}
+	return parted.SparseDim(c, self)
+}
+
+// DenseDim is the operator dense_dim.
+func (c Ctx) DenseDim(self *tensor.Tensor) (int64, error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).DenseDim; does != nil {
+			return does(c, self)
+		}
+	}
+	return parted.DenseDim(c, self)
+}
+
+// Nnz is the operator nnz.
+func (c Ctx) Nnz(self *tensor.Tensor) (int64, error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).Nnz; does != nil {
+			return does(c, self)
+		}
+	}
+	return parted.Nnz(c, self)
+}
+
+// SparseMask is the operator sparse_mask.
+func (c Ctx) SparseMask(self, mask *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(mask)); key != 0 {
+		if does := backend(key).SparseMask; does != nil {
+			return does(c, self, mask)
+		}
+	}
+	return parted.SparseMask(c, self, mask)
+}
+
+// SparseResize is the operator sparse_resize_.
+func (c Ctx) SparseResize(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).SparseResize; does != nil {
+			return does(c, self, size, sparseDim, denseDims)
+		}
+	}
+	return parted.SparseResize(c, self, size, sparseDim, denseDims)
+}
+
+// SparseResizeAndClear is the operator sparse_resize_and_clear_.
+func (c Ctx) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).SparseResizeAndClear; does != nil {
+			return does(c, self, size, sparseDim, denseDims)
+		}
+	}
+	return parted.SparseResizeAndClear(c, self, size, sparseDim, denseDims)
+}
+
+// Smm is the operator smm.
+func (c Ctx) Smm(self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
+		if does := backend(key).Smm; does != nil {
+			return does(c, self, mat2)
+		}
+	}
+	return parted.Smm(c, self, mat2)
+}
+
+// SparseSum is the operator sparse.sum.
+func (c Ctx) SparseSum(self *tensor.Tensor, dim []int64, d dtype.DType) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).SparseSum; does != nil {
+			return does(c, self, dim, d)
+		}
+	}
+	return parted.SparseSum(c, self, dim, d)
+}
+
+// SparseMm is the operator sparse.mm.
+func (c Ctx) SparseMm(self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
+		if does := backend(key).SparseMm; does != nil {
+			return does(c, self, mat2)
+		}
+	}
+	return parted.SparseMm(c, self, mat2)
+}
+
+// SparseAddmm is the operator sparse.addmm.
+func (c Ctx) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(mat1) | keys(mat2)); key != 0 {
+		if does := backend(key).SparseAddmm; does != nil {
+			return does(c, self, mat1, mat2, beta, alpha)
+		}
+	}
+	return parted.SparseAddmm(c, self, mat1, mat2, beta, alpha)
+}
+
+// SparseSampledAddmm is the operator sparse.sampled_addmm.
+func (c Ctx) SparseSampledAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(mat1) | keys(mat2)); key != 0 {
+		if does := backend(key).SparseSampledAddmm; does != nil {
+			return does(c, self, mat1, mat2, beta, alpha)
+		}
+	}
+	return parted.SparseSampledAddmm(c, self, mat1, mat2, beta, alpha)
+}
+
+// SparseSoftmax is the operator sparse.softmax.
+func (c Ctx) SparseSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).SparseSoftmax; does != nil {
+			return does(c, self, dim, d)
+		}
+	}
+	return parted.SparseSoftmax(c, self, dim, d)
+}
+
+// SparseLogSoftmax is the operator sparse.log_softmax.
+func (c Ctx) SparseLogSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).SparseLogSoftmax; does != nil {
+			return does(c, self, dim, d)
+		}
+	}
+	return parted.SparseLogSoftmax(c, self, dim, d)
+}
+
+// SparseSpdiags is the operator sparse.spdiags.
+func (c Ctx) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(diagonals) | keys(offsets) | l.Keys()); key != 0 {
+		if does := backend(key).SparseSpdiags; does != nil {
+			return does(c, diagonals, offsets, size, l)
+		}
+	}
+	return parted.SparseSpdiags(c, diagonals, offsets, size, l)
+}
+
+// SparseSpsolve is the operator sparse.spsolve.
+func (c Ctx) SparseSpsolve(self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+		if does := backend(key).SparseSpsolve; does != nil {
+			return does(c, self, other)
+		}
+	}
+	return parted.SparseSpsolve(c, self, other)
 }
 
 // Erf is the operator erf.
@@ -7480,7 +7995,14 @@ func (c Ctx) Lend(self *tensor.Tensor) (r0 *tensor.Tensor, r1 unsafe.Pointer, r2
 }
 
 // FromFile is the operator from_file.
-func (c Ctx) FromFile(filename string, share ops.Bool, size ops.Int, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func (c Ctx) FromFile(filename string, share ops.Bool, size ops.Int, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(l.Keys()); key != 0 {
+		if does := backend(key).FromFile; does != nil {
+			return does(c, filename, share, size, d, l, dev)
+		}
+		err = Refused("from_file", key)
+		return
+	}
 	dev = c.place(dev)
 	return ops.FromFile(filename, share, size, d, l, dev)
 }

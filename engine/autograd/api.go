@@ -85,6 +85,26 @@ func nameOf(t *tensor.Tensor) string {
 	return n.name
 }
 
+// valuesOf are what has the history of a tensor: the values of a sparse one.
+func valuesOf(t *tensor.Tensor) *tensor.Tensor {
+	if t == nil {
+		return nil
+	}
+	if p := t.Parts(); p != nil {
+		return p.Values
+	}
+	return t
+}
+
+// gradientOf is a gradient as the caller gets it: that of a sparse tensor's values has its places.
+func gradientOf(t, grad *tensor.Tensor) (*tensor.Tensor, error) {
+	p := t.Parts()
+	if p == nil {
+		return grad.Alias(), nil
+	}
+	return tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.Parts{Indices: p.Indices, Values: grad, Coalesced: p.Coalesced})
+}
+
 // Grad is the gradient of self, nil where there is none.
 func Grad(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	v := variableOf(self)
@@ -96,7 +116,7 @@ func Grad(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if v.grad == nil {
 		return nil, nil
 	}
-	return v.grad.Alias(), nil
+	return gradientOf(self, v.grad)
 }
 
 // IsGrad tells whether other is the gradient of self under another handle.
@@ -107,7 +127,7 @@ func IsGrad(_ aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	g := v.grad
+	g, other := v.grad, valuesOf(other)
 	return g != nil && g.Storage() == other.Storage() && g.Offset() == other.Offset() && g.DType() == other.DType() &&
 		slices.Equal(g.Sizes(), other.Sizes()) && slices.Equal(g.Strides(), other.Strides()), nil
 }
@@ -118,10 +138,10 @@ func SetGrad(_ aten.Ctx, self, grad *tensor.Tensor) error {
 		if grad == self {
 			return status.Runtimef("can't assign Variable as its own grad")
 		}
-		if err := fits(self, grad); err != nil {
+		if err := fits(valuesOf(self), valuesOf(grad)); err != nil {
 			return err
 		}
-		grad = grad.Alias()
+		grad = valuesOf(grad).Alias()
 	}
 	v := variableOf(self)
 	if v == nil {
@@ -253,7 +273,7 @@ func AutogradGrad(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain op
 			break
 		}
 		if grad := r.wanted[goals[i]]; grad != nil && goals[i].Node != nil {
-			made[i] = grad.Alias()
+			made[i], err = gradientOf(inputs[i], grad)
 			continue
 		}
 		switch {
@@ -295,7 +315,7 @@ func (r *run) begin(tensors, grads, inputs []*tensor.Tensor, capture bool) (goal
 	var roots []Edge
 	defer func() { release(roots) }()
 	for i, t := range tensors {
-		e, err := settled(t)
+		e, err := settled(valuesOf(t))
 		if err != nil {
 			return nil, err
 		}
@@ -305,7 +325,7 @@ func (r *run) begin(tensors, grads, inputs []*tensor.Tensor, capture bool) (goal
 		roots = append(roots, e)
 	}
 	for i, t := range inputs {
-		e, err := settled(t)
+		e, err := settled(valuesOf(t))
 		if err != nil {
 			return goals, err
 		}
@@ -318,7 +338,7 @@ func (r *run) begin(tensors, grads, inputs []*tensor.Tensor, capture bool) (goal
 		r.toward(roots, goals, capture)
 	}
 	for i, t := range tensors {
-		grad, err := r.seed(t, at(grads, i), i)
+		grad, err := r.seed(valuesOf(t), valuesOf(at(grads, i)), i)
 		if err != nil {
 			return goals, err
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -71,12 +72,6 @@ func (s *steps) rest(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
 // has tells whether a gradient of result i has come, which is asked before it is taken for zeros.
 func (s *steps) has(i int) bool { return s.given[i] != nil }
 
-// matrixSizes are the sizes of the matrices in a batch.
-func matrixSizes(t *tensor.Tensor) (rows, columns int64) {
-	n := t.Dim()
-	return t.Sizes()[n-2], t.Sizes()[n-1]
-}
-
 // choleskyGradient is that of A = L L^H.
 func (s *steps) choleskyGradient(grad, l *tensor.Tensor, upper bool) *tensor.Tensor {
 	if upper {
@@ -89,7 +84,7 @@ func (s *steps) choleskyGradient(grad, l *tensor.Tensor, upper bool) *tensor.Ten
 
 // luFactorGradient is that of A = P L U, of which wide and tall matrices have a part that is not square.
 func (s *steps) luFactorGradient(grad, lu, pivots *tensor.Tensor) *tensor.Tensor {
-	m, n := matrixSizes(lu)
+	m, n := shape.Matrix(lu.Sizes())
 	k := min(m, n)
 	p := s.permutationOf(lu, pivots, m)
 	square := s.firsts(s.firsts(lu, -2, k), -1, k)
@@ -226,14 +221,14 @@ func (s *steps) squareQR(hasQ, hasR bool, gradQ, gradR, q, r *tensor.Tensor) *te
 
 // reflections are the vectors v of reflections 1 - tau v v^H, in columns.
 func (s *steps) reflections(input *tensor.Tensor) *tensor.Tensor {
-	m, n := matrixSizes(input)
+	m, n := shape.Matrix(input.Sizes())
 	return s.add(s.lower(input, -1), s.keep(s.c.EyeM(nil, m, n, input.DType(), tensor.NoLayout, input.Device())))
 }
 
 // householderOf is the first columns of a product of reflections. Zeros that come of the input make it one that depends on it where
 // there are no reflections too.
 func (s *steps) householderOf(input, tau *tensor.Tensor) *tensor.Tensor {
-	m, n := matrixSizes(input)
+	m, n := shape.Matrix(input.Sizes())
 	ones := s.keep(s.c.EyeM(nil, m, n, input.DType(), tensor.NoLayout, input.Device()))
 	ones = s.keep(s.c.Expand(ones, slices.Clone(input.Sizes()), false))
 	return s.reflected(s.reflections(input), tau, s.add(ones, s.upper(s.lower(input, -1), 0)), false)
@@ -315,8 +310,8 @@ func (s *steps) eigGradient(hasValues, hasVectors, complexes bool, gradValues, g
 
 // svdGradient is that of A = U diag(S) Vh; of vectors beyond the singular values none depend on A smoothly.
 func (s *steps) svdGradient(hasU, hasS, hasVh bool, gradU, gradS, gradVh, u, values, vh *tensor.Tensor) *tensor.Tensor {
-	m, _ := matrixSizes(u)
-	_, n := matrixSizes(vh)
+	m, _ := shape.Matrix(u.Sizes())
+	_, n := shape.Matrix(vh.Sizes())
 	k := values.Sizes()[values.Dim()-1]
 	u, vh = s.firsts(u, -1, k), s.firsts(vh, -2, k)
 	if !hasU && !hasVh {
@@ -467,9 +462,33 @@ func (s *steps) pinvOf(a *tensor.Tensor) *tensor.Tensor {
 
 // matrixExpGradient is a block of the exponential of a matrix of twice the size (R. Mathias, A chain rule for matrix functions, 1996).
 func (s *steps) matrixExpGradient(grad, self *tensor.Tensor) *tensor.Tensor {
-	n, _ := matrixSizes(self)
+	n, _ := shape.Matrix(self.Sizes())
 	turned := s.adjointOf(self)
 	blocks := s.joined(-2, s.joined(-1, turned, grad), s.joined(-1, s.zerosLike(turned), turned))
 	made := s.keep(s.c.LinalgMatrixExp(blocks))
 	return s.rest(s.firsts(made, -2, n), -1, n)
+}
+
+// lobpcgGradient is that of some eigenvalues and eigenvectors, in whose directions the others have a part too.
+func (s *steps) lobpcgGradient(hasValues, hasVectors bool, gradValues, gradVectors, a, b, values, vectors *tensor.Tensor) *tensor.Tensor {
+	if b != nil {
+		s.check(status.NotImplementedf("lobpcg: the derivative with B is not implemented; give A = L^-1 A L^-H, with L the Cholesky factor of B"))
+	}
+	var made *tensor.Tensor
+	if hasVectors {
+		all, every, err := s.c.LinalgEigh(nil, nil, a, "L")
+		all, every = s.keep(all, err), s.Keep(every, nil)
+		inner := s.times(s.adjointOf(every), gradVectors)
+		apart := s.sub(s.row(values), s.column(all))
+		// A vector's own part, of which there is no change, is the one whose eigenvalue is nearest.
+		nearest := s.keep(s.c.Argmin(nil, s.abs(apart), -2, true))
+		put := func(t *tensor.Tensor, v int64) *tensor.Tensor {
+			return s.keep(s.c.ScatterValue(nil, t, -2, nearest, dtype.IntScalar(v)))
+		}
+		made = s.times(s.times(every, s.div(put(inner, 0), put(apart, 1))), s.adjointOf(vectors))
+	}
+	if hasValues {
+		made = s.plus(made, s.times(s.mul(vectors, s.row(gradValues)), s.adjointOf(vectors)))
+	}
+	return made
 }

@@ -19,9 +19,10 @@ func (s *steps) zerosOf(l like) *tensor.Tensor {
 func (s *steps) eq(a, b *tensor.Tensor) *tensor.Tensor  { return s.keep(s.c.Eq(nil, a, b)) }
 func (s *steps) abs(t *tensor.Tensor) *tensor.Tensor    { return s.keep(s.c.Abs(nil, t)) }
 func (s *steps) sgn(t *tensor.Tensor) *tensor.Tensor    { return s.keep(s.c.Sgn(nil, t)) }
-func (s *steps) exp(t *tensor.Tensor) *tensor.Tensor    { return s.keep(s.c.Exp(nil, t)) }
 func (s *steps) log(t *tensor.Tensor) *tensor.Tensor    { return s.keep(s.c.Log(nil, t)) }
 func (s *steps) pow(a, b *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Pow(nil, a, b)) }
+
+func (s *steps) exp(t *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Exp(nil, t)) }
 
 // where is a where the condition holds and b elsewhere; cleared is zero where it holds, and t elsewhere.
 func (s *steps) where(condition, a, b *tensor.Tensor) *tensor.Tensor {
@@ -29,7 +30,7 @@ func (s *steps) where(condition, a, b *tensor.Tensor) *tensor.Tensor {
 }
 
 func (s *steps) cleared(t, condition *tensor.Tensor) *tensor.Tensor {
-	return s.keep(s.c.MaskedFill(nil, t, condition, s.int(0)))
+	return s.where(condition, s.int(0), t)
 }
 
 func (s *steps) isZero(t *tensor.Tensor) *tensor.Tensor { return s.eq(t, s.int(0)) }
@@ -56,8 +57,9 @@ func (s *steps) wide(t, other *tensor.Tensor) *tensor.Tensor {
 // powerBase and powerExponent are the derivatives of self**exponent. 0**0 and what is constant around it count as constant.
 func (s *steps) powerBase(grad, self, exponent *tensor.Tensor) *tensor.Tensor {
 	less := s.sub(exponent, s.int(1))
-	slope := s.mul(grad, s.conj(s.mul(exponent, s.pow(self, less))))
-	return s.where(s.isZero(exponent), s.int(0), slope)
+	slope := s.binary('*', exponent, s.pow(self, less), right)
+	slope = s.binary('*', grad, s.conj(slope), right)
+	return s.after(1, s.clearedOver(slope, s.hand(s.isZero(exponent))))
 }
 
 func (s *steps) powerExponent(grad, self, exponent, result *tensor.Tensor) *tensor.Tensor {
@@ -133,15 +135,29 @@ func (s *steps) lgammaSum(self *tensor.Tensor, p int64) *tensor.Tensor {
 	return total
 }
 
+// reluGradient uses the gradient up. In a run that is recorded it counts as made of the result, too.
+func (s *steps) reluGradient(grad, result *tensor.Tensor) *tensor.Tensor {
+	off := s.keep(s.c.Le(nil, result, s.int(0)))
+	if s.record {
+		return s.where(off, result, grad)
+	}
+	return s.after(1, s.clearedOver(grad, s.hand(off)))
+}
+
 // withinLimits is the gradient of what numbers limit: of elements between them.
 func (s *steps) withinLimits(grad, self *tensor.Tensor, low, high dtype.Scalar) *tensor.Tensor {
-	if !low.IsNone() {
-		grad = s.where(s.greater(self, s.number(low)), grad, s.int(0))
+	switch {
+	case low.IsNone():
+		return s.only(grad, s.less(self, s.number(high)))
+	case high.IsNone():
+		return s.only(grad, s.greater(self, s.number(low)))
 	}
-	if !high.IsNone() {
-		grad = s.where(s.less(self, s.number(high)), grad, s.int(0))
-	}
-	return grad
+	return s.only(grad, s.after(2, s.both(s.hand(s.greater(self, s.number(low))), s.hand(s.less(self, s.number(high))))))
+}
+
+// only is t where a condition, which is handed over, holds, and zero elsewhere.
+func (s *steps) only(t, condition *tensor.Tensor) *tensor.Tensor {
+	return s.after(1, s.where(s.hand(condition), t, s.int(0)))
 }
 
 func (s *steps) less(a, b *tensor.Tensor) *tensor.Tensor    { return s.keep(s.c.Lt(nil, a, b)) }

@@ -72,7 +72,8 @@ func (s *steps) anyZero(t *tensor.Tensor) bool {
 	if !launch.Known(t) {
 		return false
 	}
-	found, err := s.c.Item(s.keep(s.c.Any(nil, s.isZero(t), nil, false)))
+	zeros := s.isZero(t)
+	found, err := s.c.Item(s.used(zeros, s.keep(s.c.Any(nil, zeros, nil, false))))
 	s.check(err)
 	return found.I != 0
 }
@@ -85,7 +86,7 @@ func (s *steps) productGradient(grad, self, result *tensor.Tensor, dim ops.Int, 
 	}
 	grad, whole := s.restore(grad, sizes, along(dim), keepdim), s.restore(result, sizes, along(dim), keepdim)
 	if !s.anyZero(self) {
-		return s.mul(grad, s.conj(s.div(whole, self)))
+		return s.binary('*', grad, s.conj(s.div(whole, self)), right)
 	}
 	if !dim.IsNone() {
 		return s.mul(grad, s.conj(s.others(self, int64(dim))))
@@ -122,12 +123,13 @@ func (s *steps) flipped(t *tensor.Tensor, dim int64) *tensor.Tensor {
 	return s.keep(s.c.Flip(t, []int64{dim}))
 }
 
-// reversedSum is for each element the sum from it to the end of dim.
+// reversedSum is for each element the sum from it to the end of dim. It uses t up.
 func (s *steps) reversedSum(t *tensor.Tensor, dim int64) *tensor.Tensor {
 	if t.Dim() == 0 || t.Numel() <= 1 {
 		return t
 	}
-	return s.flipped(s.keep(s.c.Cumsum(nil, s.flipped(t, dim), dim, dtype.None)), dim)
+	sums := s.cumsumOver(s.used(t, s.flipped(t, dim)), dim)
+	return s.used(sums, s.flipped(sums, dim))
 }
 
 func (s *steps) cumprodGradient(grad, self, result *tensor.Tensor, dim int64) *tensor.Tensor {
@@ -178,7 +180,8 @@ func (s *steps) logcumsumexpGradient(grad, self, result *tensor.Tensor, dim int6
 func (s *steps) logsumexpGradient(grad, self, result *tensor.Tensor, dims []int64, keepdim bool) *tensor.Tensor {
 	sizes := self.Sizes()
 	grad, result = s.restore(grad, sizes, dims, keepdim), s.restore(result, sizes, dims, keepdim)
-	return s.mul(grad, s.conj(s.exp(s.sub(self, result))))
+	slope := s.expOver(s.sub(self, result))
+	return s.binary('*', grad, s.conj(slope), right)
 }
 
 // halved makes a gradient of a standard deviation one of the variance.
@@ -196,7 +199,7 @@ func (s *steps) varianceGradient(grad, self *tensor.Tensor, dims []int64, correc
 	if freedom <= 0 {
 		return s.mul(grad, s.where(s.isZero(apart), s.float(math.NaN()), s.float(math.Inf(1))))
 	}
-	return s.mul(grad, s.mul(apart, s.float(2/freedom)))
+	return s.binary('*', grad, s.binary('*', apart, s.float(2/freedom), left), right)
 }
 
 func (s *steps) normGradient(grad, self *tensor.Tensor, order dtype.Scalar, result *tensor.Tensor, dims []int64, keepdim bool) *tensor.Tensor {
@@ -210,9 +213,9 @@ func (s *steps) normGradient(grad, self *tensor.Tensor, order dtype.Scalar, resu
 	case p == 0:
 		return s.zerosLike(self)
 	case p == 1:
-		return s.mul(s.sgn(self), grad)
+		return s.binary('*', s.sgn(self), grad, left)
 	case p == 2:
-		return s.mul(grad, s.cleared(s.div(self, result), s.isZero(result)))
+		return s.binary('*', grad, s.after(1, s.clearedOver(s.div(self, result), s.hand(s.isZero(result)))), right)
 	case math.IsInf(p, 0):
 		return s.mul(s.sgn(self), s.shared(grad, s.abs(self), result, dims, true))
 	case p < 1:

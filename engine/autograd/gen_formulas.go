@@ -114,6 +114,7 @@ var formulas = aten.Backend{
 	FftFftfreq:                         recordFftFftfreq,
 	FftRfftfreq:                        recordFftRfftfreq,
 	SignalPad:                          recordSignalPad,
+	Stft:                               recordStft,
 	Sqrt:                               recordSqrt,
 	Rsqrt:                              recordRsqrt,
 	Exp:                                recordExp,
@@ -170,7 +171,10 @@ var formulas = aten.Backend{
 	Combinations:                       recordCombinations,
 	BlockDiag:                          recordBlockDiag,
 	Repeat:                             recordRepeat,
+	RepeatInterleaveSelf:               recordRepeatInterleaveSelf,
+	Roll:                               recordRoll,
 	Flip:                               recordFlip,
+	Rot90:                              recordRot90,
 	Tril:                               recordTril,
 	Triu:                               recordTriu,
 	Diag:                               recordDiag,
@@ -187,20 +191,25 @@ var formulas = aten.Backend{
 	ChainMatmul:                        recordChainMatmul,
 	LinalgMatrixPower:                  recordLinalgMatrixPower,
 	LinalgMatrixExp:                    recordLinalgMatrixExp,
+	LinalgVander:                       recordLinalgVander,
 	LinalgTensorinv:                    recordLinalgTensorinv,
 	LinalgTensorsolve:                  recordLinalgTensorsolve,
 	LinalgCholeskyEx:                   recordLinalgCholeskyEx,
 	LinalgCholesky:                     recordLinalgCholesky,
 	Cholesky:                           recordCholesky,
 	LinalgLuFactorEx:                   recordLinalgLuFactorEx,
+	LinalgLu:                           recordLinalgLu,
+	LuUnpack:                           recordLuUnpack,
 	LinalgLdlFactorEx:                  recordLinalgLdlFactorEx,
 	Geqrf:                              recordGeqrf,
 	LinalgQr:                           recordLinalgQr,
 	LinalgHouseholderProduct:           recordLinalgHouseholderProduct,
 	Ormqr:                              recordOrmqr,
 	LinalgMatrixSqrth:                  recordLinalgMatrixSqrth,
+	LinalgPolar:                        recordLinalgPolar,
 	LinalgDet:                          recordLinalgDet,
 	LinalgSlogdet:                      recordLinalgSlogdet,
+	Logdet:                             recordLogdet,
 	LinalgVectorNorm:                   recordLinalgVectorNorm,
 	LinalgMatrixNorm:                   recordLinalgMatrixNorm,
 	LinalgMatrixNormStrOrd:             recordLinalgMatrixNormStrOrd,
@@ -223,6 +232,7 @@ var formulas = aten.Backend{
 	LinalgInvEx:                        recordLinalgInvEx,
 	LinalgInv:                          recordLinalgInv,
 	LinalgSolveTriangular:              recordLinalgSolveTriangular,
+	TriangularSolve:                    recordTriangularSolve,
 	LinalgLuSolve:                      recordLinalgLuSolve,
 	LuSolve:                            recordLuSolve,
 	CholeskySolve:                      recordCholeskySolve,
@@ -235,6 +245,7 @@ var formulas = aten.Backend{
 	LinalgEigvals:                      recordLinalgEigvals,
 	LinalgSvd:                          recordLinalgSvd,
 	LinalgSvdvals:                      recordLinalgSvdvals,
+	Lobpcg:                             recordLobpcg,
 	LogicalAnd:                         recordLogicalAnd,
 	LogicalOr:                          recordLogicalOr,
 	LogicalXor:                         recordLogicalXor,
@@ -403,7 +414,14 @@ var formulas = aten.Backend{
 	SpecialShiftedChebyshevPolynomialV: recordSpecialShiftedChebyshevPolynomialV,
 	SpecialShiftedChebyshevPolynomialW: recordSpecialShiftedChebyshevPolynomialW,
 	Diff:                               recordDiff,
+	Trapezoid:                          recordTrapezoid,
+	TrapezoidX:                         recordTrapezoidX,
+	CumulativeTrapezoid:                recordCumulativeTrapezoid,
+	CumulativeTrapezoidX:               recordCumulativeTrapezoidX,
+	Cov:                                recordCov,
 	Cross:                              recordCross,
+	Trace:                              recordTrace,
+	Dist:                               recordDist,
 	Bincount:                           recordBincount,
 	Histc:                              recordHistc,
 	Histogram:                          recordHistogram,
@@ -466,9 +484,9 @@ func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.grad(0)
+				return s.take(0)
 			}
-			return s.scaled(s.grad(0), alpha)
+			return s.after(1, s.scaled(s.hand(s.take(0)), alpha))
 		}
 		r.publish()
 	}
@@ -485,9 +503,9 @@ func recordSub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.grad(0)
+				return s.take(0)
 			}
-			return s.after(1, s.scaled(s.hand(s.neg(s.grad(0))), alpha))
+			return s.after(1, s.scaled(s.hand(s.negOver(s.take(0))), alpha))
 		}
 		r.publish()
 	}
@@ -504,9 +522,9 @@ func recordRsub(c aten.Ctx, self, other *tensor.Tensor, alpha dtype.Scalar) (res
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.scaled(s.hand(s.neg(s.grad(0))), alpha))
+				return s.after(1, s.scaled(s.hand(s.negOver(s.take(0))), alpha))
 			}
-			return s.grad(0)
+			return s.take(0)
 		}
 	}
 	return
@@ -528,9 +546,9 @@ func recordMul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.mul(s.grad(0), s.conj(s.saved(other_)))
+				return s.binary('*', s.take(0), s.conj(s.saved(other_)), left)
 			}
-			return s.mul(s.grad(0), s.conj(s.saved(self_)))
+			return s.binary('*', s.take(0), s.conj(s.saved(self_)), left)
 		}
 		r.publish()
 	}
@@ -553,11 +571,11 @@ func recordDiv(c aten.Ctx, out, self, other *tensor.Tensor, rounding string) (re
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.cond(rounding == "", func() *tensor.Tensor { return s.div(s.grad(0), s.conj(s.saved(other_))) }, func() *tensor.Tensor { return s.zerosLike(s.grad(0)) })
+				return s.cond(rounding == "", func() *tensor.Tensor { return s.binary('/', s.take(0), s.conj(s.saved(other_)), left) }, func() *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) })
 			}
 			return s.cond(rounding == "", func() *tensor.Tensor {
-				return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
-			}, func() *tensor.Tensor { return s.zerosLike(s.grad(0)) })
+				return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
+			}, func() *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) })
 		}
 		r.publish()
 	}
@@ -580,9 +598,9 @@ func recordTrueDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.div(s.grad(0), s.conj(s.saved(other_)))
+				return s.binary('/', s.take(0), s.conj(s.saved(other_)), left)
 			}
-			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
 		}
 		r.publish()
 	}
@@ -615,9 +633,9 @@ func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.grad(0)
+				return s.take(0)
 			}
-			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "floor")), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "floor")), left|right)
 		}
 		r.publish()
 	}
@@ -640,9 +658,9 @@ func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.grad(0)
+				return s.take(0)
 			}
-			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "trunc")), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "trunc")), left|right)
 		}
 		r.publish()
 	}
@@ -662,18 +680,16 @@ func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.T
 	}
 	result, err = r.c.Pow(out, self, exponent)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(1))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.powerBase(s.grad(0), s.saved(self_), s.saved(exponent_))
+				return s.after(1, s.powerBase(s.hand(s.take(0)), s.saved(self_), s.saved(exponent_)))
 			}
-			return s.powerExponent(s.grad(0), s.saved(self_), s.saved(exponent_), s.saved(result_))
+			return s.after(1, s.powerExponent(s.hand(s.take(0)), s.saved(self_), s.saved(exponent_), s.saved(result_)))
 		}
 		r.publish()
 	}
@@ -689,9 +705,12 @@ func recordFloatPower(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *t
 	}, out, self, exponent); err != nil {
 		return
 	}
-	return compose(c, "float_power", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.pow(s.wide(self, exponent), s.wide(exponent, self))
+	since := numbers.Load()
+	result, err = compose(c, "float_power", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
+		return s.keep(s.c.Pow(nil, s.wide(self, exponent), s.wide(exponent, self)))
 	})
+	named(since, either(self.IsWrappedNumber(), "PowBackward2", either(exponent.IsWrappedNumber(), "PowBackward0", "PowBackward1")), result)
+	return
 }
 
 func recordNeg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -701,7 +720,7 @@ func recordNeg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	}
 	result, err = r.c.Neg(out, self)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.neg(s.grad(0)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.negOver(s.take(0)) }
 		r.publish()
 	}
 	return
@@ -715,7 +734,7 @@ func recordPositive(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Positive(self)
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Positive(base)) }, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 	}
 	return
 }
@@ -727,7 +746,7 @@ func recordSquare(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	if err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Past(tensor.Gradient).Square(m.of(out), m.of(self)) }, out, self); err != nil {
 		return
 	}
-	return compose(c, "square", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.pow(self, s.int(2)) })
+	return compose(c, "square", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Pow(nil, self, s.int(2))) })
 }
 
 func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -737,14 +756,12 @@ func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	}
 	result, err = r.c.Reciprocal(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.saved(result_)))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.saved(result_)))))), left|right)
 		}
 		r.publish()
 	}
@@ -763,7 +780,9 @@ func recordAbs(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	}
 	result, err = r.c.Abs(out, self)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.sgn(s.saved(self_))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.take(0), s.keep(s.c.Sgn(nil, s.saved(self_))), left|right)
+		}
 		r.publish()
 	}
 	return
@@ -776,7 +795,7 @@ func recordSign(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	}
 	result, err = r.c.Sign(out, self)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
 		r.publish()
 	}
 	return
@@ -794,14 +813,12 @@ func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	}
 	result, err = r.c.Sgn(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.signGradient(s.grad(0), s.saved(self_), s.saved(result_))
+			return s.after(1, s.signGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_)))
 		}
 		r.publish()
 	}
@@ -820,18 +837,16 @@ func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor
 	}
 	result, err = r.c.Copysign(out, self, other)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('*', s.grad(0), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.div(s.saved(result_), s.saved(self_)))), s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.int(0)))), right)
+				return s.binary('*', s.take(0), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.div(s.saved(result_), s.saved(self_)))), s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.int(0)))), left|right)
 			}
-			return s.zerosLike(s.grad(0))
+			return s.after(1, s.zerosLike(s.hand(s.take(0))))
 		}
 		r.publish()
 	}
@@ -854,11 +869,11 @@ func recordAddcmul(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.grad(0)
+				return s.take(0)
 			case 1:
-				return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.mul(s.saved(tensor2_), s.number(value)))))), right)
+				return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.mul(s.saved(tensor2_), s.number(value)))))), left|right)
 			}
-			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.mul(s.saved(tensor1_), s.number(value)))))), right)
+			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.mul(s.saved(tensor1_), s.number(value)))))), left|right)
 		}
 		r.publish()
 	}
@@ -881,11 +896,11 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.grad(0)
+				return s.take(0)
 			case 1:
-				return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.div(s.number(value), s.saved(tensor2_)))))), right)
+				return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.div(s.number(value), s.saved(tensor2_)))))), left|right)
 			}
-			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand((s.binary('/', s.mul(s.number(value), s.saved(tensor1_)), (s.mul(s.saved(tensor2_), s.saved(tensor2_))), left|right))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.binary('/', s.mul(s.number(value), s.saved(tensor1_)), (s.mul(s.saved(tensor2_), s.saved(tensor2_))), left|right))))), left|right)
 		}
 		r.publish()
 	}
@@ -911,9 +926,9 @@ func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tens
 			case 0:
 				return s.binary('-', s.grad(0), s.mul(s.grad(0), s.conj(s.saved(weight_))), right)
 			case 1:
-				return s.mul(s.grad(0), s.conj(s.saved(weight_)))
+				return s.binary('*', s.take(0), s.conj(s.saved(weight_)), left)
 			}
-			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.sub(s.saved(end_), s.saved(self_)))))), right)
+			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.sub(s.saved(end_), s.saved(self_)))))), left|right)
 		}
 		r.publish()
 	}
@@ -1020,9 +1035,9 @@ func recordComplexParts(c aten.Ctx, out, re, im *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.real(s.grad(0))
+				return s.after(1, s.real(s.hand(s.take(0))))
 			}
-			return s.keep(s.c.Imag(s.grad(0)))
+			return s.after(1, s.keep(s.c.Imag(s.hand(s.take(0)))))
 		}
 		r.publish()
 	}
@@ -1036,18 +1051,16 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 	}
 	result, err = r.c.Polar(out, abs, angle)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0) || r.wants(1))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.real(s.hand(s.mul(s.conj(s.grad(0)), s.sgn(s.saved(result_))))))
+				return s.after(1, s.real(s.hand(s.binary('*', s.after(1, s.conj(s.hand(s.take(0)))), s.keep(s.c.Sgn(nil, s.saved(result_))), left|right))))
 			}
-			return s.after(1, s.real(s.hand(s.mul(s.conj(s.grad(0)), s.turned(s.saved(result_))))))
+			return s.after(1, s.real(s.hand(s.binary('*', s.after(1, s.conj(s.hand(s.take(0)))), s.turned(s.saved(result_)), left))))
 		}
 		r.publish()
 	}
@@ -1055,27 +1068,27 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 }
 
 func recordReal(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "real", "RealBackward0", nil, self)
+	r, err := begin(c, "real", "SelectBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Real(self)
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Real(base)) }, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 	}
 	return
 }
 
 func recordImag(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "imag", "ImagBackward0", nil, self)
+	r, err := begin(c, "imag", "SelectBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Imag(self)
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Imag(base)) }, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.turned(s.grad(0)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.turned(s.hand(s.take(0)))) }
 	}
 	return
 }
@@ -1089,7 +1102,7 @@ func recordViewAsReal(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAsReal(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.ViewAsComplex(s.hand(s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))))))
+			return s.after(1, s.keep(s.c.ViewAsComplex(s.hand(s.after(1, s.keep(s.c.Contiguous(s.hand(s.take(0)), shape.Contiguous)))))))
 		}
 	}
 	return
@@ -1103,7 +1116,7 @@ func recordViewAsComplex(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	result, err = r.c.ViewAsComplex(self)
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAsComplex(base)) }, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.ViewAsReal(s.grad(0))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.keep(s.c.ViewAsReal(s.hand(s.take(0))))) }
 	}
 	return
 }
@@ -1115,19 +1128,19 @@ func recordConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err err
 	}
 	result, err = r.c.Conj(self)
 	if r.mayView(err, self, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.conj(s.grad(0)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.conj(s.hand(s.take(0)))) }
 	}
 	return
 }
 
 func recordConjPhysical(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "conj_physical", "ConjPhysicalBackward0", out, self)
+	r, err := begin(c, "conj_physical", either(out == self, "ConjPhysicalBackward1", "ConjPhysicalBackward0"), out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.ConjPhysical(out, self)
 	if r.mayView(err, self, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.conj(s.grad(0)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.conj(s.hand(s.take(0)))) }
 		r.publish()
 	}
 	return
@@ -1140,7 +1153,7 @@ func recordResolveConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, 
 	}
 	result, err = r.c.ResolveConj(self)
 	if r.mayView(err, self, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 	}
 	return
 }
@@ -1152,7 +1165,7 @@ func recordResolveNeg(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	}
 	result, err = r.c.ResolveNeg(self)
 	if r.mayView(err, self, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 	}
 	return
 }
@@ -1169,7 +1182,9 @@ func recordAngle(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	}
 	result, err = r.c.Angle(out, self)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.angleGradient(s.grad(0), s.saved(self_)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.angleGradient(s.hand(s.take(0)), s.saved(self_)))
+		}
 		r.publish()
 	}
 	return
@@ -1182,7 +1197,7 @@ func recordClone(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (result 
 	}
 	result, err = r.c.Clone(self, f)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 	}
 	return
 }
@@ -1194,7 +1209,7 @@ func recordContiguous(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (re
 	}
 	result, err = r.c.Contiguous(self, f)
 	if r.mayView(err, self, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 	}
 	return
 }
@@ -1206,7 +1221,7 @@ func recordToOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, layout tens
 	}
 	result, err = r.c.ToOptions(self, d, layout, dev, x4, forced, f)
 	if r.mayView(err, self, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 	}
 	return
 }
@@ -1231,7 +1246,7 @@ func recordCopy(c aten.Ctx, self, src *tensor.Tensor, x2 bool) (err error) {
 }
 
 func recordFill(c aten.Ctx, out, self, value *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "fill", "FillBackward0", out, self, value)
+	r, err := begin(c, "fill", either(out == self, either(value.IsWrappedNumber(), "FillBackward2", "FillBackward3"), either(value.IsWrappedNumber(), "FillBackward0", "FillBackward1")), out, self, value)
 	if err != nil {
 		return
 	}
@@ -1240,9 +1255,9 @@ func recordFill(c aten.Ctx, out, self, value *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.zerosLike(s.grad(0))
+				return s.after(1, s.zerosLike(s.hand(s.take(0))))
 			}
-			return s.keep(s.c.Sum(nil, s.grad(0), nil, false, dtype.None))
+			return s.after(1, s.keep(s.c.Sum(nil, s.hand(s.take(0)), nil, false, dtype.None)))
 		}
 		r.publish()
 	}
@@ -1310,7 +1325,7 @@ func recordSetStorageGeometry(c aten.Ctx, self *tensor.Tensor, source *storage.S
 }
 
 func recordFillDiagonal(c aten.Ctx, self *tensor.Tensor, value dtype.Scalar, wrap bool) (err error) {
-	r, err := begin(c, "fill_diagonal_", "FillDiagonalBackward0", self, self)
+	r, err := begin(c, "fill_diagonal_", "CopySlices", self, self)
 	if err != nil {
 		return
 	}
@@ -1510,7 +1525,9 @@ func recordFftC2c(c aten.Ctx, self *tensor.Tensor, dim []int64, forward bool, sc
 	result, err = r.c.FftC2c(self, dim, forward, scale)
 	if r.finish(err, result) {
 		dim = copied(dim)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.FftC2c(s.grad(0), dim, !forward, scale)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.keep(s.c.FftC2c(s.hand(s.take(0)), dim, !forward, scale)))
+		}
 	}
 	return
 }
@@ -1525,7 +1542,7 @@ func recordFftR2c(c aten.Ctx, self *tensor.Tensor, dim []int64, onesided bool, s
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.realTransformGradient(s.grad(0), selfSizes, dim, onesided, scale)
+			return s.after(1, s.realTransformGradient(s.hand(s.take(0)), selfSizes, dim, onesided, scale))
 		}
 	}
 	return
@@ -1538,7 +1555,9 @@ func recordFftC2r(c aten.Ctx, self *tensor.Tensor, dim, size int64, scale float6
 	}
 	result, err = r.c.FftC2r(self, dim, size, scale)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.hermitianTransformGradient(s.grad(0), dim, scale) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.hermitianTransformGradient(s.hand(s.take(0)), dim, scale))
+		}
 	}
 	return
 }
@@ -1676,9 +1695,16 @@ func recordSignalPad(c aten.Ctx, self *tensor.Tensor, before, after int64, mode 
 	result, err = r.c.SignalPad(self, before, after, mode)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.signalPadGradient(s.grad(0), s.saved(self_), before, after, mode)
+			return s.after(1, s.signalPadGradient(s.hand(s.take(0)), s.saved(self_), before, after, mode))
 		}
 	}
+	return
+}
+
+func recordStft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().Stft(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
+	named(since, either((int64(self.Dim()) == 1), "SqueezeBackward4", "TransposeBackward1"), result)
 	return
 }
 
@@ -1689,14 +1715,12 @@ func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	}
 	result, err = r.c.Sqrt(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('/', s.grad(0), (s.mul(s.int(2), s.conj(s.saved(result_)))), right)
+			return s.binary('/', s.take(0), (s.mul(s.int(2), s.conj(s.saved(result_)))), left|right)
 		}
 		r.publish()
 	}
@@ -1710,14 +1734,12 @@ func recordRsqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	}
 	result, err = r.c.Rsqrt(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.mul(s.float(-0.5), s.grad(0)), s.conj(s.pow(s.saved(result_), s.int(3))), left)
+			return s.binary('*', s.binary('*', s.float(-0.5), s.take(0), right), s.after(1, s.conj(s.hand(s.keep(s.c.Pow(nil, s.saved(result_), s.int(3)))))), left|right)
 		}
 		r.publish()
 	}
@@ -1731,13 +1753,11 @@ func recordExp(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	}
 	result, err = r.c.Exp(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.conj(s.saved(result_))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.binary('*', s.take(0), s.conj(s.saved(result_)), left) }
 		r.publish()
 	}
 	return
@@ -1750,14 +1770,12 @@ func recordExp2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	}
 	result, err = r.c.Exp2(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.mul(s.grad(0), s.conj(s.saved(result_))), s.float(0.6931471805599453), left)
+			return s.binary('*', s.binary('*', s.take(0), s.conj(s.saved(result_)), left), s.float(0.6931471805599453), left)
 		}
 		r.publish()
 	}
@@ -1771,14 +1789,12 @@ func recordExpm1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	}
 	result, err = r.c.Expm1(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), (s.add(s.conj(s.saved(result_)), s.int(1))), right)
+			return s.binary('*', s.take(0), (s.add(s.conj(s.saved(result_)), s.int(1))), left|right)
 		}
 		r.publish()
 	}
@@ -1797,7 +1813,7 @@ func recordLog(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	}
 	result, err = r.c.Log(out, self)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.div(s.grad(0), s.conj(s.saved(self_))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.binary('/', s.take(0), s.conj(s.saved(self_)), left) }
 		r.publish()
 	}
 	return
@@ -1816,7 +1832,7 @@ func recordLog2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Log2(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('/', s.grad(0), (s.mul(s.conj(s.saved(self_)), s.float(0.6931471805599453))), right)
+			return s.binary('/', s.take(0), (s.mul(s.conj(s.saved(self_)), s.float(0.6931471805599453))), left|right)
 		}
 		r.publish()
 	}
@@ -1836,7 +1852,7 @@ func recordLog10(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Log10(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('/', s.grad(0), (s.mul(s.conj(s.saved(self_)), s.float(2.302585092994046))), right)
+			return s.binary('/', s.take(0), (s.mul(s.conj(s.saved(self_)), s.float(2.302585092994046))), left|right)
 		}
 		r.publish()
 	}
@@ -1856,7 +1872,7 @@ func recordLog1p(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Log1p(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.add(s.saved(self_), s.int(1)))))), right)
+			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.add(s.saved(self_), s.int(1)))))), left|right)
 		}
 		r.publish()
 	}
@@ -1876,7 +1892,7 @@ func recordSin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Sin(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cos(nil, s.saved(self_)))))), right)
+			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cos(nil, s.saved(self_)))))), left|right)
 		}
 		r.publish()
 	}
@@ -1896,7 +1912,7 @@ func recordCos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Cos(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand(s.keep(s.c.Sin(nil, s.saved(self_)))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand(s.keep(s.c.Sin(nil, s.saved(self_)))))), left|right)
 		}
 		r.publish()
 	}
@@ -1910,14 +1926,12 @@ func recordTan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	}
 	result, err = r.c.Tan(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), right)
+			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), left|right)
 		}
 		r.publish()
 	}
@@ -1937,7 +1951,7 @@ func recordAsin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Asin(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), right)
+			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
 		r.publish()
 	}
@@ -1957,7 +1971,7 @@ func recordAcos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Acos(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
 		r.publish()
 	}
@@ -1977,7 +1991,7 @@ func recordAtan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Atan(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))), right)
+			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))), left|right)
 		}
 		r.publish()
 	}
@@ -1997,7 +2011,7 @@ func recordSinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Sinh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cosh(nil, s.saved(self_)))))), right)
+			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cosh(nil, s.saved(self_)))))), left|right)
 		}
 		r.publish()
 	}
@@ -2017,7 +2031,7 @@ func recordCosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Cosh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.keep(s.c.Sinh(nil, s.saved(self_)))))), right)
+			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.keep(s.c.Sinh(nil, s.saved(self_)))))), left|right)
 		}
 		r.publish()
 	}
@@ -2031,14 +2045,12 @@ func recordTanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	}
 	result, err = r.c.Tanh(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), right)
+			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), left|right)
 		}
 		r.publish()
 	}
@@ -2058,7 +2070,7 @@ func recordAsinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Asinh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))))))), right)
+			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))))))), left|right)
 		}
 		r.publish()
 	}
@@ -2078,7 +2090,7 @@ func recordAcosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Acosh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('*', s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.sub(s.saved(self_), s.int(1))))))), s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.add(s.saved(self_), s.int(1))))))), left|right))))), right)
+			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('*', s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.sub(s.saved(self_), s.int(1))))))), s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.add(s.saved(self_), s.int(1))))))), left|right))))), left|right)
 		}
 		r.publish()
 	}
@@ -2098,7 +2110,7 @@ func recordAtanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Atanh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))), right)
+			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))), left|right)
 		}
 		r.publish()
 	}
@@ -2112,14 +2124,12 @@ func recordSigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	}
 	result, err = r.c.Sigmoid(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.binary('*', (s.sub(s.int(1), s.saved(result_))), s.saved(result_), left))))), right)
+			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('*', (s.sub(s.int(1), s.saved(result_))), s.saved(result_), left))))), left|right)
 		}
 		r.publish()
 	}
@@ -2142,9 +2152,9 @@ func recordAtan2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('/', s.mul(s.grad(0), s.saved(other_)), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Eq(nil, s.saved(other_), s.int(0)))))))), s.int(1)))), left|right)
+				return s.binary('/', s.binary('*', s.take(0), s.saved(other_), left), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Eq(nil, s.saved(other_), s.int(0)))))))), s.int(1)))), left|right)
 			}
-			return s.binary('/', s.binary('*', s.neg(s.grad(0)), s.saved(self_), left), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Eq(nil, s.saved(other_), s.int(0)))))))), s.int(1)))), left|right)
+			return s.binary('/', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Eq(nil, s.saved(other_), s.int(0)))))))), s.int(1)))), left|right)
 		}
 		r.publish()
 	}
@@ -2164,18 +2174,16 @@ func recordHypot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 	}
 	result, err = r.c.Hypot(out, self, other)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0) || r.wants(1))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('*', s.grad(0), (s.div(s.saved(self_), s.saved(result_))), right)
+				return s.binary('*', s.take(0), (s.div(s.saved(self_), s.saved(result_))), left|right)
 			}
-			return s.binary('*', s.grad(0), (s.div(s.saved(other_), s.saved(result_))), right)
+			return s.binary('*', s.take(0), (s.div(s.saved(other_), s.saved(result_))), left|right)
 		}
 		r.publish()
 	}
@@ -2198,11 +2206,11 @@ func recordIndexPut(c aten.Ctx, out, self *tensor.Tensor, indices []*tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.cond(accumulate, func() *tensor.Tensor { return s.grad(0) }, func() *tensor.Tensor {
-					return s.keep(s.c.IndexPut(nil, s.grad(0), s.savedAll(indices_), s.zerosOf(valuesLike), false))
+				return s.cond(accumulate, func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor {
+					return s.after(1, s.keep(s.c.IndexPut(nil, s.hand(s.take(0)), s.savedAll(indices_), s.zerosOf(valuesLike), false)))
 				})
 			}
-			return s.keep(s.c.IndexGet(s.grad(0), s.items(s.savedAll(indices_))))
+			return s.after(1, s.keep(s.c.IndexGet(s.hand(s.take(0)), s.items(s.savedAll(indices_)))))
 		}
 		r.publish()
 	}
@@ -2223,7 +2231,7 @@ func recordIndexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *t
 	result, err = r.c.IndexSelect(out, self, dim, index)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.keep(s.c.IndexAdd(nil, s.zerosOf(selfLike), dim, s.saved(index_), s.grad(0), dtype.IntScalar(1)))
+			return s.after(1, s.keep(s.c.IndexAdd(nil, s.zerosOf(selfLike), dim, s.saved(index_), s.hand(s.take(0)), dtype.IntScalar(1))))
 		}
 		r.publish()
 	}
@@ -2244,7 +2252,7 @@ func recordMaskedSelect(c aten.Ctx, out, self, mask *tensor.Tensor) (result *ten
 	result, err = r.c.MaskedSelect(out, self, mask)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.maskedSelectGradient(s.grad(0), selfLike, s.saved(mask_))
+			return s.after(1, s.maskedSelectGradient(s.hand(s.take(0)), selfLike, s.saved(mask_)))
 		}
 		r.publish()
 	}
@@ -2266,9 +2274,9 @@ func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.MaskedFill(nil, s.grad(0), s.saved(mask_), s.int(0)))
+				return s.after(1, s.keep(s.c.MaskedFill(nil, s.hand(s.take(0)), s.saved(mask_), s.int(0))))
 			}
-			return s.keep(s.c.Sum(nil, s.where(s.saved(mask_), s.grad(0), s.int(0)), nil, false, dtype.None))
+			return s.after(1, s.keep(s.c.Sum(nil, s.hand(s.after(1, s.keep(s.c.Where(nil, s.saved(mask_), s.hand(s.take(0)), s.int(0))))), nil, false, dtype.None)))
 		}
 		r.publish()
 	}
@@ -2291,9 +2299,9 @@ func recordMaskedScatter(c aten.Ctx, out, self, mask, source *tensor.Tensor) (re
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.MaskedFill(nil, s.grad(0), s.saved(mask_), s.int(0)))
+				return s.after(1, s.keep(s.c.MaskedFill(nil, s.hand(s.take(0)), s.saved(mask_), s.int(0))))
 			}
-			return s.maskedScatterGradient(s.grad(0), s.saved(mask_), sourceSizes)
+			return s.after(1, s.maskedScatterGradient(s.hand(s.take(0)), s.saved(mask_), sourceSizes))
 		}
 		r.publish()
 	}
@@ -2314,7 +2322,7 @@ func recordGather(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor
 	result, err = r.c.Gather(out, self, dim, index, x4)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.gatherGradient(s.grad(0), selfLike, dim, s.saved(index_))
+			return s.after(1, s.gatherGradient(s.hand(s.take(0)), selfLike, dim, s.saved(index_)))
 		}
 		r.publish()
 	}
@@ -2335,7 +2343,7 @@ func recordTake(c aten.Ctx, out, self, index *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.Take(out, self, index)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.keep(s.c.Put(nil, s.zerosOf(selfLike), s.saved(index_), s.grad(0), true))
+			return s.after(1, s.keep(s.c.Put(nil, s.zerosOf(selfLike), s.saved(index_), s.hand(s.take(0)), true)))
 		}
 		r.publish()
 	}
@@ -2381,11 +2389,11 @@ func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate b
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.cond(accumulate, func() *tensor.Tensor { return s.grad(0) }, func() *tensor.Tensor {
-					return s.keep(s.c.Put(nil, s.grad(0), s.saved(index_), s.zerosOf(sourceLike), false))
+				return s.cond(accumulate, func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor {
+					return s.after(1, s.keep(s.c.Put(nil, s.hand(s.take(0)), s.saved(index_), s.zerosOf(sourceLike), false)))
 				})
 			}
-			return s.after(1, s.keep(s.c.Reshape(s.hand(s.keep(s.c.Take(nil, s.grad(0), s.saved(index_)))), sourceSizes)))
+			return s.after(1, s.keep(s.c.Reshape(s.hand(s.after(1, s.keep(s.c.Take(nil, s.hand(s.take(0)), s.saved(index_))))), sourceSizes)))
 		}
 		r.publish()
 	}
@@ -2408,9 +2416,9 @@ func recordScatter(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sourc
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.ScatterValue(nil, s.grad(0), dim, s.saved(index_), dtype.IntScalar(0)))
+				return s.after(1, s.keep(s.c.ScatterValue(nil, s.hand(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
 			}
-			return s.scattered(s.grad(0), dim, s.saved(index_), sourceSizes)
+			return s.after(1, s.scattered(s.hand(s.take(0)), dim, s.saved(index_), sourceSizes))
 		}
 		r.publish()
 	}
@@ -2430,7 +2438,7 @@ func recordScatterValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *
 	result, err = r.c.ScatterValue(out, self, dim, index, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.keep(s.c.ScatterValue(nil, s.grad(0), dim, s.saved(index_), dtype.IntScalar(0)))
+			return s.after(1, s.keep(s.c.ScatterValue(nil, s.hand(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
 		}
 		r.publish()
 	}
@@ -2473,9 +2481,9 @@ func recordScatterAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, so
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.grad(0)
+				return s.take(0)
 			}
-			return s.scattered(s.grad(0), dim, s.saved(index_), sourceSizes)
+			return s.after(1, s.scattered(s.hand(s.take(0)), dim, s.saved(index_), sourceSizes))
 		}
 		r.publish()
 	}
@@ -2496,18 +2504,16 @@ func recordScatterReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index,
 	}
 	result, err = r.c.ScatterReduce(out, self, dim, index, source, reduce, includeSelf)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0) || r.wants(1))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.scatterReduceSelf(s.grad(0), s.saved(self_), dim, s.saved(index_), s.saved(source_), reduce, includeSelf, s.saved(result_))
+				return s.after(1, s.scatterReduceSelf(s.hand(s.take(0)), s.saved(self_), dim, s.saved(index_), s.saved(source_), reduce, includeSelf, s.saved(result_)))
 			}
-			return s.scatterReduceSource(s.grad(0), s.saved(self_), dim, s.saved(index_), s.saved(source_), reduce, includeSelf, s.saved(result_))
+			return s.after(1, s.scatterReduceSource(s.hand(s.take(0)), s.saved(self_), dim, s.saved(index_), s.saved(source_), reduce, includeSelf, s.saved(result_)))
 		}
 		r.publish()
 	}
@@ -2529,9 +2535,9 @@ func recordIndexAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sour
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.grad(0)
+				return s.take(0)
 			}
-			return s.after(1, s.scaled(s.hand(s.keep(s.c.IndexSelect(nil, s.grad(0), dim, s.saved(index_)))), alpha))
+			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.IndexSelect(nil, s.hand(s.take(0)), dim, s.saved(index_))))), alpha))
 		}
 		r.publish()
 	}
@@ -2553,9 +2559,9 @@ func recordIndexCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sou
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.IndexFill(nil, s.grad(0), dim, s.saved(index_), s.int(0)))
+				return s.after(1, s.keep(s.c.IndexFill(nil, s.hand(s.take(0)), dim, s.saved(index_), s.int(0))))
 			}
-			return s.keep(s.c.IndexSelect(nil, s.grad(0), dim, s.saved(index_)))
+			return s.after(1, s.keep(s.c.IndexSelect(nil, s.hand(s.take(0)), dim, s.saved(index_))))
 		}
 		r.publish()
 	}
@@ -2577,7 +2583,7 @@ func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, val
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.IndexFill(nil, s.grad(0), dim, s.saved(index_), s.int(0)))
+				return s.after(1, s.keep(s.c.IndexFill(nil, s.hand(s.take(0)), dim, s.saved(index_), s.int(0))))
 			}
 			return s.after(1, s.keep(s.c.Sum(nil, s.hand((s.binary('*', s.grad(0), s.keep(s.c.IndexFill(nil, s.zerosLike(s.grad(0)), dim, s.saved(index_), s.int(1))), right))), nil, false, dtype.None)))
 		}
@@ -2601,18 +2607,16 @@ func recordIndexReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, s
 	}
 	result, err = r.c.IndexReduce(out, self, dim, index, source, reduce, includeSelf)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0) || r.wants(1))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.scatterReduceSelf(s.grad(0), s.saved(self_), dim, s.over(s.saved(index_), dim, sourceSizes), s.saved(source_), reduce, includeSelf, s.saved(result_))
+				return s.after(1, s.scatterReduceSelf(s.hand(s.take(0)), s.saved(self_), dim, s.over(s.saved(index_), dim, sourceSizes), s.saved(source_), reduce, includeSelf, s.saved(result_)))
 			}
-			return s.scatterReduceSource(s.grad(0), s.saved(self_), dim, s.over(s.saved(index_), dim, sourceSizes), s.saved(source_), reduce, includeSelf, s.saved(result_))
+			return s.after(1, s.scatterReduceSource(s.hand(s.take(0)), s.saved(self_), dim, s.over(s.saved(index_), dim, sourceSizes), s.saved(source_), reduce, includeSelf, s.saved(result_)))
 		}
 		r.publish()
 	}
@@ -2627,7 +2631,9 @@ func recordCat(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim int
 	tensorsSizes := sizesOf(tensors)
 	result, err = r.c.Cat(out, tensors, dim)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.catted(s.grad(0), tensorsSizes, dim, int64(i)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.catted(s.hand(s.take(0)), tensorsSizes, dim, int64(i)))
+		}
 		r.publish()
 	}
 	return
@@ -2640,7 +2646,7 @@ func recordStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim i
 	}
 	result, err = r.c.Stack(out, tensors, dim)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.selected(s.grad(0), dim, int64(i)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.selected(s.hand(s.take(0)), dim, int64(i))) }
 		r.publish()
 	}
 	return
@@ -2673,7 +2679,10 @@ func recordCombinations(c aten.Ctx, self *tensor.Tensor, r int64, withReplacemen
 	}, self); err != nil {
 		return
 	}
-	return compose(c, "combinations", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.combined(self, r, withReplacement) })
+	since := numbers.Load()
+	result, err = compose(c, "combinations", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.combined(self, r, withReplacement) })
+	named(since, "IndexBackward0", result)
+	return
 }
 
 func recordBlockDiag(c aten.Ctx, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -2684,7 +2693,9 @@ func recordBlockDiag(c aten.Ctx, tensors []*tensor.Tensor) (result *tensor.Tenso
 	tensorsSizes := sizesOf(tensors)
 	result, err = r.c.BlockDiag(tensors)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.block(s.grad(0), tensorsSizes, int64(i)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.block(s.hand(s.take(0)), tensorsSizes, int64(i)))
+		}
 	}
 	return
 }
@@ -2698,8 +2709,24 @@ func recordRepeat(c aten.Ctx, self *tensor.Tensor, repeats []int64) (result *ten
 	result, err = r.c.Repeat(self, repeats)
 	if r.finish(err, result) {
 		repeats = copied(repeats)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.repeatGradient(s.grad(0), repeats, selfSizes) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.repeatGradient(s.hand(s.take(0)), repeats, selfSizes))
+		}
 	}
+	return
+}
+
+func recordRepeatInterleaveSelf(c aten.Ctx, self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().RepeatInterleaveSelf(c, self, repeats, dim, outputSize)
+	named(since, "ViewBackward0", result)
+	return
+}
+
+func recordRoll(c aten.Ctx, self *tensor.Tensor, shifts, dims []int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().Roll(c, self, shifts, dims)
+	named(since, "RollBackward0", result)
 	return
 }
 
@@ -2711,8 +2738,15 @@ func recordFlip(c aten.Ctx, self *tensor.Tensor, dims []int64) (result *tensor.T
 	result, err = r.c.Flip(self, dims)
 	if r.finish(err, result) {
 		dims = copied(dims)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Flip(s.grad(0), dims)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.keep(s.c.Flip(s.hand(s.take(0)), dims))) }
 	}
+	return
+}
+
+func recordRot90(c aten.Ctx, self *tensor.Tensor, k int64, dims []int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().Rot90(c, self, k, dims)
+	named(since, "Rot90Backward0", result)
 	return
 }
 
@@ -2723,7 +2757,9 @@ func recordTril(c aten.Ctx, out, self *tensor.Tensor, diagonal int64) (result *t
 	}
 	result, err = r.c.Tril(out, self, diagonal)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Tril(nil, s.grad(0), diagonal)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.keep(s.c.Tril(nil, s.hand(s.take(0)), diagonal)))
+		}
 		r.publish()
 	}
 	return
@@ -2736,7 +2772,9 @@ func recordTriu(c aten.Ctx, out, self *tensor.Tensor, diagonal int64) (result *t
 	}
 	result, err = r.c.Triu(out, self, diagonal)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Triu(nil, s.grad(0), diagonal)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.keep(s.c.Triu(nil, s.hand(s.take(0)), diagonal)))
+		}
 		r.publish()
 	}
 	return
@@ -2751,11 +2789,14 @@ func recordDiag(c aten.Ctx, out, self *tensor.Tensor, offset int64) (result *ten
 	}, out, self); err != nil {
 		return
 	}
-	return compose(c, "diag", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
+	since := numbers.Load()
+	result, err = compose(c, "diag", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.cond((int64(self.Dim()) == 1), func() *tensor.Tensor { return s.keep(s.c.DiagEmbed(self, offset, -2, -1)) }, func() *tensor.Tensor {
 			return s.after(1, s.keep(s.c.Clone(s.hand(s.keep(s.c.Diagonal(self, offset, 0, 1))), shape.NoFormat)))
 		})
 	})
+	named(since, either((int64(self.Dim()) == 1), "DiagEmbedBackward0", "DiagonalBackward0_copy"), result)
+	return
 }
 
 func recordDiagEmbed(c aten.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
@@ -2765,7 +2806,9 @@ func recordDiagEmbed(c aten.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) 
 	}
 	result, err = r.c.DiagEmbed(self, offset, dim1, dim2)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Diagonal(s.grad(0), offset, dim1, dim2)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.keep(s.c.Diagonal(s.hand(s.take(0)), offset, dim1, dim2)))
+		}
 	}
 	return
 }
@@ -2793,9 +2836,9 @@ func recordDiagonalScatter(c aten.Ctx, self, src *tensor.Tensor, offset, dim1, d
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.DiagonalScatter(s.grad(0), s.zerosOf(srcLike), offset, dim1, dim2))
+				return s.after(1, s.keep(s.c.DiagonalScatter(s.hand(s.take(0)), s.zerosOf(srcLike), offset, dim1, dim2)))
 			}
-			return s.keep(s.c.Diagonal(s.grad(0), offset, dim1, dim2))
+			return s.after(1, s.keep(s.c.Diagonal(s.hand(s.take(0)), offset, dim1, dim2)))
 		}
 	}
 	return
@@ -2812,9 +2855,9 @@ func recordSelectScatter(c aten.Ctx, self, src *tensor.Tensor, dim, index int64)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.SelectScatter(s.grad(0), s.zerosOf(srcLike), dim, index))
+				return s.after(1, s.keep(s.c.SelectScatter(s.hand(s.take(0)), s.zerosOf(srcLike), dim, index)))
 			}
-			return s.selected(s.grad(0), dim, index)
+			return s.after(1, s.selected(s.hand(s.take(0)), dim, index))
 		}
 	}
 	return
@@ -2831,9 +2874,9 @@ func recordSliceScatter(c aten.Ctx, self, src *tensor.Tensor, dim int64, start, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.SliceScatter(s.grad(0), s.zerosOf(srcLike), dim, start, end, step))
+				return s.after(1, s.keep(s.c.SliceScatter(s.hand(s.take(0)), s.zerosOf(srcLike), dim, start, end, step)))
 			}
-			return s.keep(s.c.Slice(s.grad(0), dim, start, end, step))
+			return s.after(1, s.keep(s.c.Slice(s.hand(s.take(0)), dim, start, end, step)))
 		}
 	}
 	return
@@ -2852,9 +2895,9 @@ func recordAsStridedScatter(c aten.Ctx, self, src *tensor.Tensor, size, stride [
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.AsStridedScatter(s.hand(s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))), s.zerosOf(srcLike), size, stride, offset)))
+				return s.after(1, s.keep(s.c.AsStridedScatter(s.hand(s.after(1, s.keep(s.c.Contiguous(s.hand(s.take(0)), shape.Contiguous)))), s.zerosOf(srcLike), size, stride, offset)))
 			}
-			return s.after(1, s.keep(s.c.AsStrided(nil, s.hand(s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))), size, stride, offset)))
+			return s.after(1, s.keep(s.c.AsStrided(nil, s.hand(s.after(1, s.keep(s.c.Contiguous(s.hand(s.take(0)), shape.Contiguous)))), size, stride, offset)))
 		}
 	}
 	return
@@ -2869,16 +2912,19 @@ func recordConstantPadNd(c aten.Ctx, self *tensor.Tensor, pad []int64, value dty
 	if r.finish(err, result) {
 		pad = copied(pad)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.keep(s.c.ConstantPadNd(s.grad(0), s.negated(pad), dtype.IntScalar(0)))
+			return s.after(1, s.keep(s.c.ConstantPadNd(s.hand(s.take(0)), s.negated(pad), dtype.IntScalar(0))))
 		}
 	}
 	return
 }
 
 func recordLinalgCross(c aten.Ctx, out, self, other *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.cross", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "linalg.cross", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgCross(c, made, self, other, dim)
 	})
+	named(since, "LinalgCrossBackward0", result)
+	return
 }
 
 func recordLinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
@@ -2888,9 +2934,12 @@ func recordLinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (result
 }
 
 func recordLinalgMultiDot(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.multi_dot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "linalg.multi_dot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgMultiDot(c, made, tensors)
 	})
+	named(since, "ViewBackward0", result)
+	return
 }
 
 func recordChainMatmul(c aten.Ctx, out *tensor.Tensor, matrices []*tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -2917,21 +2966,36 @@ func recordLinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tens
 	}
 	result, err = r.c.LinalgMatrixExp(self)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.matrixExpGradient(s.grad(0), s.saved(self_)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.matrixExpGradient(s.hand(s.take(0)), s.saved(self_)))
+		}
 	}
 	return
 }
 
+func recordLinalgVander(c aten.Ctx, x *tensor.Tensor, n ops.Int) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().LinalgVander(c, x, n)
+	named(since, "CatBackward0", result)
+	return
+}
+
 func recordLinalgTensorinv(c aten.Ctx, out, self *tensor.Tensor, ind int64) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.tensorinv", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "linalg.tensorinv", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgTensorinv(c, made, self, ind)
 	})
+	named(since, "ReshapeAliasBackward0", result)
+	return
 }
 
 func recordLinalgTensorsolve(c aten.Ctx, out, self, other *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.tensorsolve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "linalg.tensorsolve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgTensorsolve(c, made, self, other, dims)
 	})
+	named(since, "ViewBackward0", result)
+	return
 }
 
 func recordLinalgCholeskyEx(c aten.Ctx, outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (LResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
@@ -2941,13 +3005,13 @@ func recordLinalgCholeskyEx(c aten.Ctx, outL, outInfo, self *tensor.Tensor, uppe
 	}
 	LResult, infoResult, err = r.c.LinalgCholeskyEx(outL, outInfo, self, upper, checkErrors)
 	if r.finish(err, LResult, nil) {
-		LResult_ := r.saveResult(LResult, 0)
-		if r.err != nil {
-			err = r.undo(LResult, infoResult)
-			LResult, infoResult = nil, nil
-			return
+		LResult_ := r.saveResult(LResult, 0, r.wants(0))
+		if err = r.undo(LResult, infoResult); err != nil {
+			return nil, nil, err
 		}
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.choleskyGradient(s.grad(0), s.saved(LResult_), upper) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.choleskyGradient(s.hand(s.take(0)), s.saved(LResult_), upper))
+		}
 		r.publish()
 	}
 	return
@@ -2972,18 +3036,30 @@ func recordLinalgLuFactorEx(c aten.Ctx, outLU, outPivots, outInfo, a *tensor.Ten
 	}
 	LUResult, pivotsResult, infoResult, err = r.c.LinalgLuFactorEx(outLU, outPivots, outInfo, a, pivot, checkErrors)
 	if r.finish(err, LUResult, nil, nil) {
-		LUResult_ := r.saveResult(LUResult, 0)
-		pivotsResult_ := r.saveResult(pivotsResult, 1)
-		if r.err != nil {
-			err = r.undo(LUResult, pivotsResult, infoResult)
-			LUResult, pivotsResult, infoResult = nil, nil, nil
-			return
+		LUResult_ := r.saveResult(LUResult, 0, r.wants(0))
+		pivotsResult_ := r.saveResult(pivotsResult, 1, r.wants(0))
+		if err = r.undo(LUResult, pivotsResult, infoResult); err != nil {
+			return nil, nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.luFactorGradient(s.grad(0), s.saved(LUResult_), s.saved(pivotsResult_))
+			return s.after(1, s.luFactorGradient(s.hand(s.take(0)), s.saved(LUResult_), s.saved(pivotsResult_)))
 		}
 		r.publish()
 	}
+	return
+}
+
+func recordLinalgLu(c aten.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (PResult *tensor.Tensor, LResult *tensor.Tensor, UResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	PResult, LResult, UResult, err = aten.Composed().LinalgLu(c, outP, outL, outU, a, pivot)
+	named(since, "LinalgLuBackward0", PResult, LResult, UResult)
+	return
+}
+
+func recordLuUnpack(c aten.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (PResult *tensor.Tensor, LResult *tensor.Tensor, UResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	PResult, LResult, UResult, err = aten.Composed().LuUnpack(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
+	named(since, "LuUnpackBackward0", PResult, LResult, UResult)
 	return
 }
 
@@ -2998,7 +3074,7 @@ func recordLinalgLdlFactorEx(c aten.Ctx, outLD, outPivots, outInfo, self *tensor
 }
 
 func recordGeqrf(c aten.Ctx, outA, outTau, self *tensor.Tensor) (aResult *tensor.Tensor, tauResult *tensor.Tensor, err error) {
-	r, err := begin(c, "geqrf", "NotImplemented", outA, self)
+	r, err := begin(c, "geqrf", "GeqrfBackward0", outA, self)
 	if err != nil {
 		return
 	}
@@ -3014,12 +3090,10 @@ func recordLinalgQr(c aten.Ctx, outQ, outR, a *tensor.Tensor, mode string) (QRes
 	}
 	QResult, RResult, err = r.c.LinalgQr(outQ, outR, a, mode)
 	if r.finish(err, QResult, RResult) {
-		QResult_ := r.saveResult(QResult, 0)
-		RResult_ := r.saveResult(RResult, 1)
-		if r.err != nil {
-			err = r.undo(QResult, RResult)
-			QResult, RResult = nil, nil
-			return
+		QResult_ := r.saveResult(QResult, 0, r.wants(0))
+		RResult_ := r.saveResult(RResult, 1, r.wants(0))
+		if err = r.undo(QResult, RResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.qrGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(QResult_), s.saved(RResult_), mode)
@@ -3038,7 +3112,10 @@ func recordLinalgHouseholderProduct(c aten.Ctx, out, input, tau *tensor.Tensor) 
 	}, out, input, tau); err != nil {
 		return
 	}
-	return compose(c, "linalg.householder_product", out, input, func(s *steps, input *tensor.Tensor) *tensor.Tensor { return s.householderOf(input, tau) })
+	since := numbers.Load()
+	result, err = compose(c, "linalg.householder_product", out, input, func(s *steps, input *tensor.Tensor) *tensor.Tensor { return s.householderOf(input, tau) })
+	named(since, "LinalgHouseholderProductBackward0", result)
+	return
 }
 
 func recordOrmqr(c aten.Ctx, out, self, tau, other *tensor.Tensor, left, transpose bool) (result *tensor.Tensor, err error) {
@@ -3050,15 +3127,28 @@ func recordOrmqr(c aten.Ctx, out, self, tau, other *tensor.Tensor, left, transpo
 	}, out, self, tau, other); err != nil {
 		return
 	}
-	return compose(c, "ormqr", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
+	since := numbers.Load()
+	result, err = compose(c, "ormqr", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.reflectedOf(self, tau, other, left, transpose)
 	})
+	named(since, "OrmqrBackward0", result)
+	return
 }
 
 func recordLinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.matrix_sqrth", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "linalg.matrix_sqrth", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgMatrixSqrth(c, made, self)
 	})
+	named(since, "LinalgMatrixSqrthBackward0", result)
+	return
+}
+
+func recordLinalgPolar(c aten.Ctx, outU, outH, a *tensor.Tensor) (UResult *tensor.Tensor, HResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	UResult, HResult, err = aten.Composed().LinalgPolar(c, outU, outH, a)
+	named(since, "LinalgPolarBackward0", UResult, HResult)
+	return
 }
 
 func recordLinalgDet(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -3073,13 +3163,13 @@ func recordLinalgDet(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, 
 	}
 	result, err = r.c.LinalgDet(out, a)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.detGradient(s.grad(0), s.saved(a_), s.saved(result_)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.detGradient(s.hand(s.take(0)), s.saved(a_), s.saved(result_)))
+		}
 		r.publish()
 	}
 	return
@@ -3097,17 +3187,22 @@ func recordLinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (signRes
 	}
 	signResult, logabsdetResult, err = r.c.LinalgSlogdet(outSign, outLog, a)
 	if r.finish(err, signResult, logabsdetResult) {
-		signResult_ := r.saveResult(signResult, 0)
-		if r.err != nil {
-			err = r.undo(signResult, logabsdetResult)
-			signResult, logabsdetResult = nil, nil
-			return
+		signResult_ := r.saveResult(signResult, 0, r.wants(0))
+		if err = r.undo(signResult, logabsdetResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.slogdetGradient(s.grad(0), s.grad(1), s.saved(a_), s.saved(signResult_))
 		}
 		r.publish()
 	}
+	return
+}
+
+func recordLogdet(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().Logdet(c, self)
+	named(since, either(self.DType().IsComplex(), "", "WhereBackward0"), result)
 	return
 }
 
@@ -3124,14 +3219,12 @@ func recordLinalgVectorNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scal
 	result, err = r.c.LinalgVectorNorm(out, self, ord, dim, keepdim, d)
 	if r.finish(err, result) {
 		dim = copied(dim)
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.normGradient(s.grad(0), s.saved(self_), ord, s.saved(result_), dim, keepdim)
+			return s.after(1, s.normGradient(s.hand(s.take(0)), s.saved(self_), ord, s.saved(result_), dim, keepdim))
 		}
 		r.publish()
 	}
@@ -3175,9 +3268,12 @@ func recordNuclearNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdi
 }
 
 func recordLinalgCond(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.cond", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "linalg.cond", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgCond(c, made, self, p)
 	})
+	named(since, either(p.IsNone(), "SqueezeBackward1", ""), result)
+	return
 }
 
 func recordLinalgCondPStr(c aten.Ctx, out, self *tensor.Tensor, p string) (result *tensor.Tensor, err error) {
@@ -3238,14 +3334,12 @@ func recordLinalgPinv(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64,
 	}
 	result, err = r.c.LinalgPinv(out, self, atol, rtol, hermitian)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+			return s.after(1, s.pinvGradient(s.hand(s.take(0)), s.saved(result_), s.saved(self_)))
 		}
 		r.publish()
 	}
@@ -3264,14 +3358,12 @@ func recordLinalgPinvAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Te
 	}
 	result, err = r.c.LinalgPinvAtolRtolTensor(out, self, atol, rtol, hermitian)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+			return s.after(1, s.pinvGradient(s.hand(s.take(0)), s.saved(result_), s.saved(self_)))
 		}
 		r.publish()
 	}
@@ -3290,14 +3382,12 @@ func recordLinalgPinvRcond(c aten.Ctx, out, self *tensor.Tensor, rcond float64, 
 	}
 	result, err = r.c.LinalgPinvRcond(out, self, rcond, hermitian)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+			return s.after(1, s.pinvGradient(s.hand(s.take(0)), s.saved(result_), s.saved(self_)))
 		}
 		r.publish()
 	}
@@ -3316,14 +3406,12 @@ func recordLinalgPinvRcondTensor(c aten.Ctx, out, self, rcond *tensor.Tensor, he
 	}
 	result, err = r.c.LinalgPinvRcondTensor(out, self, rcond, hermitian)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.pinvGradient(s.grad(0), s.saved(result_), s.saved(self_))
+			return s.after(1, s.pinvGradient(s.hand(s.take(0)), s.saved(result_), s.saved(self_)))
 		}
 		r.publish()
 	}
@@ -3342,18 +3430,16 @@ func recordLinalgSolveEx(c aten.Ctx, outResult, outInfo, a, b *tensor.Tensor, le
 	}
 	resultResult, infoResult, err = r.c.LinalgSolveEx(outResult, outInfo, a, b, left, checkErrors)
 	if r.finish(err, resultResult, nil) {
-		resultResult_ := r.saveResult(resultResult, 0)
-		if r.err != nil {
-			err = r.undo(resultResult, infoResult)
-			resultResult, infoResult = nil, nil
-			return
+		resultResult_ := r.saveResult(resultResult, 0, r.wants(0) || r.wants(1))
+		if err = r.undo(resultResult, infoResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.solveGradientOfA(s.grad(0), s.saved(a_), s.saved(resultResult_), left)
+				return s.after(1, s.solveGradientOfA(s.hand(s.take(0)), s.saved(a_), s.saved(resultResult_), left))
 			}
-			return s.solveGradientOfB(s.grad(0), s.saved(a_), s.saved(resultResult_), left)
+			return s.after(1, s.solveGradientOfB(s.hand(s.take(0)), s.saved(a_), s.saved(resultResult_), left))
 		}
 		r.publish()
 	}
@@ -3373,13 +3459,13 @@ func recordLinalgInvEx(c aten.Ctx, outInverse, outInfo, a *tensor.Tensor, checkE
 	}
 	inverseResult, infoResult, err = r.c.LinalgInvEx(outInverse, outInfo, a, checkErrors)
 	if r.finish(err, inverseResult, nil) {
-		inverseResult_ := r.saveResult(inverseResult, 0)
-		if r.err != nil {
-			err = r.undo(inverseResult, infoResult)
-			inverseResult, infoResult = nil, nil
-			return
+		inverseResult_ := r.saveResult(inverseResult, 0, r.wants(0))
+		if err = r.undo(inverseResult, infoResult); err != nil {
+			return nil, nil, err
 		}
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.inverseGradient(s.grad(0), s.saved(inverseResult_)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.inverseGradient(s.hand(s.take(0)), s.saved(inverseResult_)))
+		}
 		r.publish()
 	}
 	return
@@ -3401,34 +3487,45 @@ func recordLinalgSolveTriangular(c aten.Ctx, out, self, b *tensor.Tensor, upper,
 	}
 	result, err = r.c.LinalgSolveTriangular(out, self, b, upper, left, unitriangular)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.triangularGradientOfA(s.grad(0), s.saved(self_), s.saved(result_), upper, left, unitriangular)
+				return s.after(1, s.triangularGradientOfA(s.hand(s.take(0)), s.saved(self_), s.saved(result_), upper, left, unitriangular))
 			}
-			return s.triangularGradientOfB(s.grad(0), s.saved(self_), upper, left, unitriangular)
+			return s.after(1, s.triangularGradientOfB(s.hand(s.take(0)), s.saved(self_), upper, left, unitriangular))
 		}
 		r.publish()
 	}
 	return
 }
 
+func recordTriangularSolve(c aten.Ctx, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (solutionResult *tensor.Tensor, clonedCoefficientResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	solutionResult, clonedCoefficientResult, err = aten.Composed().TriangularSolve(c, outSolution, outA, self, a, upper, transpose, unitriangular)
+	named(since, "TriangularSolveBackward0", solutionResult, clonedCoefficientResult)
+	return
+}
+
 func recordLinalgLuSolve(c aten.Ctx, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.lu_solve", out, lu, func(made, lu *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "linalg.lu_solve", out, lu, func(made, lu *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgLuSolve(c, made, lu, pivots, b, left, adjoint)
 	})
+	named(since, "LinalgLuSolveBackward0", result)
+	return
 }
 
 func recordLuSolve(c aten.Ctx, out, self, lu, pivots *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "lu_solve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "lu_solve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LuSolve(c, made, self, lu, pivots)
 	})
+	named(since, "LinalgLuSolveBackward0", result)
+	return
 }
 
 func recordCholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
@@ -3443,18 +3540,16 @@ func recordCholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (r
 	}
 	result, err = r.c.CholeskySolve(out, self, l, upper)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(1))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.CholeskySolve(nil, s.grad(0), s.saved(l_), upper))
+				return s.after(1, s.keep(s.c.CholeskySolve(nil, s.hand(s.take(0)), s.saved(l_), upper)))
 			}
-			return s.choleskySolveGradient(s.grad(0), s.saved(l_), s.saved(result_), upper)
+			return s.after(1, s.choleskySolveGradient(s.hand(s.take(0)), s.saved(l_), s.saved(result_), upper))
 		}
 		r.publish()
 	}
@@ -3473,14 +3568,12 @@ func recordCholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (re
 	}
 	result, err = r.c.CholeskyInverse(out, self, upper)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.choleskyInverseGradient(s.grad(0), s.saved(self_), s.saved(result_), upper)
+			return s.after(1, s.choleskyInverseGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), upper))
 		}
 		r.publish()
 	}
@@ -3510,11 +3603,9 @@ func recordLinalgLstsq(c aten.Ctx, outSolution, outResiduals, outRank, outSingul
 	}
 	solutionResult, residualsResult, rankResult, singularValuesResult, err = r.c.LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
 	if r.finish(err, solutionResult, residualsResult, nil, nil) {
-		solutionResult_ := r.saveResult(solutionResult, 0)
-		if r.err != nil {
-			err = r.undo(solutionResult, residualsResult, rankResult, singularValuesResult)
-			solutionResult, residualsResult, rankResult, singularValuesResult = nil, nil, nil, nil
-			return
+		solutionResult_ := r.saveResult(solutionResult, 0, r.wants(0) || r.wants(1))
+		if err = r.undo(solutionResult, residualsResult, rankResult, singularValuesResult); err != nil {
+			return nil, nil, nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
@@ -3535,12 +3626,10 @@ func recordLinalgEigh(c aten.Ctx, outValues, outVectors, self *tensor.Tensor, up
 	}
 	eigenvaluesResult, eigenvectorsResult, err = r.c.LinalgEigh(outValues, outVectors, self, uplo)
 	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
-		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0)
-		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1)
-		if r.err != nil {
-			err = r.undo(eigenvaluesResult, eigenvectorsResult)
-			eigenvaluesResult, eigenvectorsResult = nil, nil
-			return
+		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0, r.wants(0))
+		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1, r.wants(0))
+		if err = r.undo(eigenvaluesResult, eigenvectorsResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.eighGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
@@ -3570,12 +3659,10 @@ func recordLinalgEig(c aten.Ctx, outValues, outVectors, self *tensor.Tensor) (ei
 	selfIsComplex := self.DType().IsComplex()
 	eigenvaluesResult, eigenvectorsResult, err = r.c.LinalgEig(outValues, outVectors, self)
 	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
-		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0)
-		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1)
-		if r.err != nil {
-			err = r.undo(eigenvaluesResult, eigenvectorsResult)
-			eigenvaluesResult, eigenvectorsResult = nil, nil
-			return
+		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0, r.wants(0))
+		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1, r.wants(0))
+		if err = r.undo(eigenvaluesResult, eigenvectorsResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.eigGradient(s.has(0), s.has(1), selfIsComplex, s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
@@ -3604,13 +3691,11 @@ func recordLinalgSvd(c aten.Ctx, outU, outS, outVh, a *tensor.Tensor, fullMatric
 	}
 	UResult, SResult, VhResult, err = r.c.LinalgSvd(outU, outS, outVh, a, fullMatrices, driver)
 	if r.finish(err, UResult, SResult, VhResult) {
-		UResult_ := r.saveResult(UResult, 0)
-		SResult_ := r.saveResult(SResult, 1)
-		VhResult_ := r.saveResult(VhResult, 2)
-		if r.err != nil {
-			err = r.undo(UResult, SResult, VhResult)
-			UResult, SResult, VhResult = nil, nil, nil
-			return
+		UResult_ := r.saveResult(UResult, 0, r.wants(0))
+		SResult_ := r.saveResult(SResult, 1, r.wants(0))
+		VhResult_ := r.saveResult(VhResult, 2, r.wants(0))
+		if err = r.undo(UResult, SResult, VhResult); err != nil {
+			return nil, nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.svdGradient(s.has(0), s.has(1), s.has(2), s.grad(0), s.grad(1), s.grad(2), s.saved(UResult_), s.saved(SResult_), s.saved(VhResult_))
@@ -3630,6 +3715,31 @@ func recordLinalgSvdvals(c aten.Ctx, out, a *tensor.Tensor, driver string) (resu
 		return
 	}
 	return compose(c, "linalg.svdvals", out, a, func(s *steps, a *tensor.Tensor) *tensor.Tensor { return s.svdvalsOf(a) })
+}
+
+func recordLobpcg(c aten.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
+	r, err := begin(c, "lobpcg", "LobpcgBackward0", nil, a)
+	if err != nil {
+		return
+	}
+	a_ := r.save(a, r.wants(0))
+	b_ := r.save(b, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	eigenvaluesResult, eigenvectorsResult, err = r.c.Lobpcg(a, k, b, x, n, iK, niter, tol, largest, method)
+	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
+		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0, r.wants(0))
+		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1, r.wants(0))
+		if err = r.undo(eigenvaluesResult, eigenvectorsResult); err != nil {
+			return nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.lobpcgGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(a_), s.saved(b_), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
+		}
+	}
+	return
 }
 
 func recordLogicalAnd(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -3750,9 +3860,9 @@ func recordMatmul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.matmulLeft(s.grad(0), selfSizes, s.saved(other_))
+				return s.after(1, s.matmulLeft(s.hand(s.take(0)), selfSizes, s.saved(other_)))
 			}
-			return s.matmulRight(s.grad(0), s.saved(self_), otherSizes)
+			return s.after(1, s.matmulRight(s.hand(s.take(0)), s.saved(self_), otherSizes))
 		}
 		r.publish()
 	}
@@ -3775,9 +3885,9 @@ func recordMm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.Mm(nil, s.grad(0), s.adjointOf(s.saved(mat2_))))
+				return s.after(1, s.keep(s.c.Mm(nil, s.hand(s.take(0)), s.adjointOf(s.saved(mat2_)))))
 			}
-			return s.keep(s.c.Mm(nil, s.adjointOf(s.saved(self_)), s.grad(0)))
+			return s.after(1, s.keep(s.c.Mm(nil, s.adjointOf(s.saved(self_)), s.hand(s.take(0)))))
 		}
 		r.publish()
 	}
@@ -3800,9 +3910,9 @@ func recordBmm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.Bmm(nil, s.grad(0), s.adjointOf(s.saved(mat2_))))
+				return s.after(1, s.keep(s.c.Bmm(nil, s.hand(s.take(0)), s.adjointOf(s.saved(mat2_)))))
 			}
-			return s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(self_)), s.grad(0)))
+			return s.after(1, s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(self_)), s.hand(s.take(0)))))
 		}
 		r.publish()
 	}
@@ -3825,9 +3935,9 @@ func recordMv(c aten.Ctx, out, self, vec *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.Outer(nil, s.grad(0), s.conj(s.saved(vec_))))
+				return s.after(1, s.keep(s.c.Outer(nil, s.hand(s.take(0)), s.conj(s.saved(vec_)))))
 			}
-			return s.keep(s.c.Mv(nil, s.adjointOf(s.saved(self_)), s.grad(0)))
+			return s.after(1, s.keep(s.c.Mv(nil, s.adjointOf(s.saved(self_)), s.hand(s.take(0)))))
 		}
 		r.publish()
 	}
@@ -3850,9 +3960,9 @@ func recordDot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.mul(s.grad(0), s.conj(s.saved(other_)))
+				return s.binary('*', s.take(0), s.conj(s.saved(other_)), left)
 			}
-			return s.mul(s.grad(0), s.conj(s.saved(self_)))
+			return s.binary('*', s.take(0), s.conj(s.saved(self_)), left)
 		}
 		r.publish()
 	}
@@ -3875,9 +3985,9 @@ func recordVdot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.mul(s.conj(s.grad(0)), s.saved(other_))
+				return s.binary('*', s.after(1, s.conj(s.hand(s.take(0)))), s.saved(other_), left)
 			}
-			return s.mul(s.grad(0), s.saved(self_))
+			return s.binary('*', s.take(0), s.saved(self_), left)
 		}
 		r.publish()
 	}
@@ -3885,9 +3995,12 @@ func recordVdot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 }
 
 func recordInner(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "inner", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "inner", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Inner(c, made, self, other)
 	})
+	named(since, either((int64(self.Dim()) > 1) && (int64(other.Dim()) > 1), "ViewBackward0", ""), result)
+	return
 }
 
 func recordOuter(c aten.Ctx, out, self, vec2 *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -3931,11 +4044,11 @@ func recordAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha d
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.scaled(s.grad(0), beta)
+				return s.after(1, s.scaled(s.hand(s.take(0)), beta))
 			case 1:
-				return s.after(1, s.scaled(s.hand(s.keep(s.c.Mm(nil, s.grad(0), s.adjointOf(s.saved(mat2_))))), alpha))
+				return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Mm(nil, s.hand(s.take(0)), s.adjointOf(s.saved(mat2_)))))), alpha))
 			}
-			return s.after(1, s.scaled(s.hand(s.keep(s.c.Mm(nil, s.adjointOf(s.saved(mat1_)), s.grad(0)))), alpha))
+			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Mm(nil, s.adjointOf(s.saved(mat1_)), s.hand(s.take(0)))))), alpha))
 		}
 		r.publish()
 	}
@@ -3958,11 +4071,11 @@ func recordBaddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, a
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.scaled(s.grad(0), beta)
+				return s.after(1, s.scaled(s.hand(s.take(0)), beta))
 			case 1:
-				return s.after(1, s.scaled(s.hand(s.keep(s.c.Bmm(nil, s.grad(0), s.adjointOf(s.saved(batch2_))))), alpha))
+				return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Bmm(nil, s.hand(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
 			}
-			return s.after(1, s.scaled(s.hand(s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(batch1_)), s.grad(0)))), alpha))
+			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(batch1_)), s.hand(s.take(0)))))), alpha))
 		}
 		r.publish()
 	}
@@ -3985,11 +4098,11 @@ func recordAddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, al
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.scaled(s.grad(0), beta)
+				return s.after(1, s.scaled(s.hand(s.take(0)), beta))
 			case 1:
-				return s.after(1, s.scaled(s.hand(s.keep(s.c.Matmul(nil, s.grad(0), s.adjointOf(s.saved(batch2_))))), alpha))
+				return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Matmul(nil, s.hand(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
 			}
-			return s.after(1, s.scaled(s.hand(s.keep(s.c.Matmul(nil, s.adjointOf(s.saved(batch1_)), s.grad(0)))), alpha))
+			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Matmul(nil, s.adjointOf(s.saved(batch1_)), s.hand(s.take(0)))))), alpha))
 		}
 		r.publish()
 	}
@@ -4012,11 +4125,11 @@ func recordAddmv(c aten.Ctx, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.scaled(s.grad(0), beta)
+				return s.after(1, s.scaled(s.hand(s.take(0)), beta))
 			case 1:
-				return s.after(1, s.scaled(s.hand(s.keep(s.c.Outer(nil, s.grad(0), s.conj(s.saved(vec_))))), alpha))
+				return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Outer(nil, s.hand(s.take(0)), s.conj(s.saved(vec_)))))), alpha))
 			}
-			return s.after(1, s.scaled(s.hand(s.keep(s.c.Mv(nil, s.adjointOf(s.saved(mat_)), s.grad(0)))), alpha))
+			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Mv(nil, s.adjointOf(s.saved(mat_)), s.hand(s.take(0)))))), alpha))
 		}
 		r.publish()
 	}
@@ -4039,7 +4152,7 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.scaled(s.grad(0), beta)
+				return s.after(1, s.scaled(s.hand(s.take(0)), beta))
 			case 1:
 				return s.after(1, s.scaled(s.hand(s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))), alpha))
 			}
@@ -4051,21 +4164,30 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 }
 
 func recordTensordot(c aten.Ctx, out, self, other *tensor.Tensor, dims int64) (result *tensor.Tensor, err error) {
-	return into(c, "tensordot", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "tensordot", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Tensordot(c, made, self, other, dims)
 	})
+	named(since, "ViewBackward0", result)
+	return
 }
 
 func recordTensordotDims(c aten.Ctx, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (result *tensor.Tensor, err error) {
-	return into(c, "tensordot", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "tensordot", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().TensordotDims(c, made, self, other, dimsSelf, dimsOther)
 	})
+	named(since, "ViewBackward0", result)
+	return
 }
 
 func recordKron(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "kron", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "kron", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Kron(c, made, self, other)
 	})
+	named(since, "UnsafeViewBackward0", result)
+	return
 }
 
 func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (result *tensor.Tensor, err error) {
@@ -4081,18 +4203,16 @@ func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (res
 	}
 	result, err = r.c.Cdist(x1, x2, p, mode)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0) || r.wants(1))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.cdistGradient(s.grad(0), s.saved(x1_), s.saved(x2_), p, s.saved(result_))
+				return s.after(1, s.cdistGradient(s.hand(s.take(0)), s.saved(x1_), s.saved(x2_), p, s.saved(result_)))
 			}
-			return s.after(2, s.cdistGradient(s.hand(s.keep(s.c.Transpose(nil, s.grad(0), -1, -2))), s.saved(x2_), s.saved(x1_), p, s.hand(s.keep(s.c.Transpose(nil, s.saved(result_), -1, -2)))))
+			return s.after(2, s.cdistGradient(s.hand(s.after(1, s.keep(s.c.Transpose(nil, s.hand(s.take(0)), -1, -2)))), s.saved(x2_), s.saved(x1_), p, s.hand(s.keep(s.c.Transpose(nil, s.saved(result_), -1, -2)))))
 		}
 	}
 	return
@@ -4158,9 +4278,9 @@ func recordNormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Ge
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.zerosLike(s.grad(0))
+				return s.after(1, s.zerosLike(s.hand(s.take(0))))
 			}
-			return s.zerosLike(s.grad(0))
+			return s.after(1, s.zerosLike(s.hand(s.take(0))))
 		}
 		r.publish()
 	}
@@ -4184,7 +4304,7 @@ func recordBernoulli(c aten.Ctx, out, self *tensor.Tensor, g *random.Generator) 
 	}
 	result, err = r.c.Bernoulli(out, self, g)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
 		r.publish()
 	}
 	return
@@ -4197,7 +4317,7 @@ func recordBernoulliP(c aten.Ctx, self *tensor.Tensor, p float64, g *random.Gene
 	}
 	result, err = r.c.BernoulliP(self, p, g)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
 	}
 	return
 }
@@ -4219,7 +4339,7 @@ func recordPoisson(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (result
 	}
 	result, err = r.c.Poisson(self, g)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
 	}
 	return
 }
@@ -4376,7 +4496,9 @@ func recordSum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, 
 	result, err = r.c.Sum(out, self, dim, keepdim, d)
 	if r.finish(err, result) {
 		dim = copied(dim)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.spread(s.grad(0), selfSizes, dim, keepdim) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.spread(s.hand(s.take(0)), selfSizes, dim, keepdim))
+		}
 		r.publish()
 	}
 	return
@@ -4397,7 +4519,7 @@ func recordNansum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim boo
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.spread(s.grad(0), selfSizes, dim, keepdim), s.after(1, s.keep(s.c.LogicalNot(nil, s.hand(s.keep(s.c.Isnan(s.saved(self_))))))), right)
+			return s.binary('*', s.after(1, s.spread(s.hand(s.take(0)), selfSizes, dim, keepdim)), s.after(1, s.keep(s.c.LogicalNot(nil, s.hand(s.keep(s.c.Isnan(s.saved(self_))))))), left|right)
 		}
 		r.publish()
 	}
@@ -4416,14 +4538,12 @@ func recordProd(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool,
 	}
 	result, err = r.c.Prod(out, self, dim, keepdim, d)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.productGradient(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
+			return s.after(1, s.productGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
 		}
 		r.publish()
 	}
@@ -4440,7 +4560,7 @@ func recordMean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool,
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.div(s.spread(s.grad(0), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim)))
+			return s.after(1, s.spread(s.hand(s.binary('/', s.take(0), s.float(s.count(selfSizes, dim)), left)), selfSizes, dim, keepdim))
 		}
 		r.publish()
 	}
@@ -4500,14 +4620,12 @@ func recordStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 	result, err = r.c.StdCorrection(out, self, dim, correction, keepdim)
 	if r.finish(err, result) {
 		dim = copied(dim)
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.varianceGradient(s.halved(s.grad(0), s.saved(result_)), s.saved(self_), dim, correction, keepdim)
+			return s.varianceGradient(s.after(1, s.halved(s.hand(s.take(0)), s.saved(result_))), s.saved(self_), dim, correction, keepdim)
 		}
 		r.publish()
 	}
@@ -4534,7 +4652,7 @@ func recordVarCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.varianceGradient(s.grad(0), s.saved(self_), dim, correction, keepdim)
+			return s.after(1, s.varianceGradient(s.hand(s.take(0)), s.saved(self_), dim, correction, keepdim))
 		}
 		r.publish()
 	}
@@ -4555,11 +4673,9 @@ func recordStdMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 	stdResult, meanResult, err = r.c.StdMeanCorrection(self, dim, correction, keepdim)
 	if r.finish(err, stdResult, meanResult) {
 		dim = copied(dim)
-		stdResult_ := r.saveResult(stdResult, 0)
-		if r.err != nil {
-			err = r.undo(stdResult, meanResult)
-			stdResult, meanResult = nil, nil
-			return
+		stdResult_ := r.saveResult(stdResult, 0, r.wants(0))
+		if err = r.undo(stdResult, meanResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('+', s.varianceGradient(s.halved(s.grad(0), s.saved(stdResult_)), s.saved(self_), dim, correction, keepdim), s.div(s.spread(s.grad(1), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim))), right)
@@ -4602,14 +4718,12 @@ func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int6
 	result, err = r.c.Norm(out, self, p, dim, keepdim, d)
 	if r.finish(err, result) {
 		dim = copied(dim)
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.normGradient(s.grad(0), s.saved(self_), p, s.saved(result_), dim, keepdim)
+			return s.after(1, s.normGradient(s.hand(s.take(0)), s.saved(self_), p, s.saved(result_), dim, keepdim))
 		}
 		r.publish()
 	}
@@ -4635,14 +4749,12 @@ func recordAmax(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 	result, err = r.c.Amax(out, self, dim, keepdim)
 	if r.finish(err, result) {
 		dim = copied(dim)
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
+			return s.after(1, s.shared(s.hand(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
 		}
 		r.publish()
 	}
@@ -4662,14 +4774,12 @@ func recordAmin(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 	result, err = r.c.Amin(out, self, dim, keepdim)
 	if r.finish(err, result) {
 		dim = copied(dim)
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
+			return s.after(1, s.shared(s.hand(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
 		}
 		r.publish()
 	}
@@ -4688,14 +4798,12 @@ func recordMax(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	}
 	result, err = r.c.Max(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
+			return s.after(1, s.shared(s.hand(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
 		}
 		r.publish()
 	}
@@ -4710,14 +4818,12 @@ func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MaxDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1)
-		if r.err != nil {
-			err = r.undo(valuesResult, indicesResult)
-			valuesResult, indicesResult = nil, nil
-			return
+		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		if err = r.undo(valuesResult, indicesResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
+			return s.after(1, s.picked(s.hand(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
 		}
 		r.publish()
 	}
@@ -4736,14 +4842,12 @@ func recordMin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	}
 	result, err = r.c.Min(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
+			return s.after(1, s.shared(s.hand(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
 		}
 		r.publish()
 	}
@@ -4758,14 +4862,12 @@ func recordMinDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MinDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1)
-		if r.err != nil {
-			err = r.undo(valuesResult, indicesResult)
-			valuesResult, indicesResult = nil, nil
-			return
+		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		if err = r.undo(valuesResult, indicesResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
+			return s.after(1, s.picked(s.hand(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
 		}
 		r.publish()
 	}
@@ -4784,12 +4886,10 @@ func recordAminmax(c aten.Ctx, outMin, outMax, self *tensor.Tensor, dim ops.Int,
 	}
 	minResult, maxResult, err = r.c.Aminmax(outMin, outMax, self, dim, keepdim)
 	if r.finish(err, minResult, maxResult) {
-		minResult_ := r.saveResult(minResult, 0)
-		maxResult_ := r.saveResult(maxResult, 1)
-		if r.err != nil {
-			err = r.undo(minResult, maxResult)
-			minResult, maxResult = nil, nil
-			return
+		minResult_ := r.saveResult(minResult, 0, r.wants(0))
+		maxResult_ := r.saveResult(maxResult, 1, r.wants(0))
+		if err = r.undo(minResult, maxResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.add(s.sharedAlong(s.grad(0), s.saved(self_), s.saved(minResult_), dim, keepdim), s.sharedAlong(s.grad(1), s.saved(self_), s.saved(maxResult_), dim, keepdim))
@@ -4826,7 +4926,7 @@ func recordFloor(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	}
 	result, err = r.c.Floor(out, self)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
 		r.publish()
 	}
 	return
@@ -4839,7 +4939,7 @@ func recordCeil(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	}
 	result, err = r.c.Ceil(out, self)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
 		r.publish()
 	}
 	return
@@ -4852,7 +4952,7 @@ func recordTrunc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	}
 	result, err = r.c.Trunc(out, self)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
 		r.publish()
 	}
 	return
@@ -4865,7 +4965,7 @@ func recordRound(c aten.Ctx, out, self *tensor.Tensor, decimals int64) (result *
 	}
 	result, err = r.c.Round(out, self, decimals)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
 		r.publish()
 	}
 	return
@@ -4878,7 +4978,7 @@ func recordFrac(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	}
 	result, err = r.c.Frac(out, self)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 		r.publish()
 	}
 	return
@@ -4901,11 +5001,11 @@ func recordClampTensor(c aten.Ctx, out, self, low, high *tensor.Tensor) (result 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.withinTensors(s.grad(0), s.saved(self_), s.saved(low_), s.saved(high_))
+				return s.after(1, s.withinTensors(s.hand(s.take(0)), s.saved(self_), s.saved(low_), s.saved(high_)))
 			case 1:
-				return s.below(s.grad(0), s.saved(self_), s.saved(low_), s.saved(high_))
+				return s.after(1, s.below(s.hand(s.take(0)), s.saved(self_), s.saved(low_), s.saved(high_)))
 			}
-			return s.above(s.grad(0), s.saved(self_), s.saved(low_), s.saved(high_))
+			return s.after(1, s.above(s.hand(s.take(0)), s.saved(self_), s.saved(low_), s.saved(high_)))
 		}
 		r.publish()
 	}
@@ -4924,7 +5024,9 @@ func recordClamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (
 	}
 	result, err = r.c.Clamp(out, self, low, high)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.withinLimits(s.grad(0), s.saved(self_), low, high) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.withinLimits(s.hand(s.take(0)), s.saved(self_), low, high))
+		}
 		r.publish()
 	}
 	return
@@ -4946,9 +5048,9 @@ func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.T
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.withinOne(s.grad(0), s.saved(self_), s.saved(low_), nil)
+				return s.after(1, s.withinOne(s.hand(s.take(0)), s.saved(self_), s.saved(low_), nil))
 			}
-			return s.below(s.grad(0), s.saved(self_), s.saved(low_), nil)
+			return s.after(1, s.below(s.hand(s.take(0)), s.saved(self_), s.saved(low_), nil))
 		}
 		r.publish()
 	}
@@ -4971,9 +5073,9 @@ func recordClampMax(c aten.Ctx, out, self, high *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.withinOne(s.grad(0), s.saved(self_), nil, s.saved(high_))
+				return s.after(1, s.withinOne(s.hand(s.take(0)), s.saved(self_), nil, s.saved(high_)))
 			}
-			return s.above(s.grad(0), s.saved(self_), nil, s.saved(high_))
+			return s.after(1, s.above(s.hand(s.take(0)), s.saved(self_), nil, s.saved(high_)))
 		}
 		r.publish()
 	}
@@ -4996,9 +5098,9 @@ func recordMaximum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.MaskedFill(nil, s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+				return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.after(1, s.keep(s.c.MaskedFill(nil, s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 		r.publish()
 	}
@@ -5021,9 +5123,9 @@ func recordMinimum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.MaskedFill(nil, s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+				return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.after(1, s.keep(s.c.MaskedFill(nil, s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 		r.publish()
 	}
@@ -5046,9 +5148,9 @@ func recordFmax(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.int(0)))
+				return s.after(1, s.keep(s.c.Where(nil, s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.int(0))))
 			}
-			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_))))
+			return s.after(1, s.keep(s.c.Where(nil, s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
 		r.publish()
 	}
@@ -5071,9 +5173,9 @@ func recordFmin(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_)), s.int(0)))
+				return s.after(1, s.keep(s.c.Where(nil, s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.int(0))))
 			}
-			return s.after(1, s.where(s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.shareEqual(s.grad(0), s.saved(self_), s.saved(other_))))
+			return s.after(1, s.keep(s.c.Where(nil, s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
 		r.publish()
 	}
@@ -5087,14 +5189,12 @@ func recordRelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	}
 	result, err = r.c.Relu(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.where(s.hand(s.keep(s.c.Le(nil, s.saved(result_), s.int(0)))), s.saved(result_), s.grad(0)))
+			return s.after(1, s.reluGradient(s.hand(s.take(0)), s.saved(result_)))
 		}
 		r.publish()
 	}
@@ -5116,9 +5216,9 @@ func recordWhere(c aten.Ctx, out, condition, self, other *tensor.Tensor) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.where(s.saved(condition_), s.grad(0), s.int(0))
+				return s.after(1, s.keep(s.c.Where(nil, s.saved(condition_), s.hand(s.take(0)), s.int(0))))
 			}
-			return s.where(s.saved(condition_), s.int(0), s.grad(0))
+			return s.after(1, s.keep(s.c.Where(nil, s.saved(condition_), s.int(0), s.hand(s.take(0)))))
 		}
 		r.publish()
 	}
@@ -5132,7 +5232,7 @@ func recordCumsum(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType
 	}
 	result, err = r.c.Cumsum(out, self, dim, d)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.reversedSum(s.grad(0), dim) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.reversedSum(s.hand(s.take(0)), dim)) }
 		r.publish()
 	}
 	return
@@ -5150,14 +5250,12 @@ func recordCumprod(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 	}
 	result, err = r.c.Cumprod(out, self, dim, d)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.cumprodGradient(s.grad(0), s.saved(self_), s.saved(result_), dim)
+			return s.after(1, s.cumprodGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), dim))
 		}
 		r.publish()
 	}
@@ -5172,14 +5270,12 @@ func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Cummax(outValues, outIndices, self, dim)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1)
-		if r.err != nil {
-			err = r.undo(valuesResult, indicesResult)
-			valuesResult, indicesResult = nil, nil
-			return
+		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		if err = r.undo(valuesResult, indicesResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
+			return s.after(1, s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.hand(s.take(0)))))
 		}
 		r.publish()
 	}
@@ -5194,14 +5290,12 @@ func recordCummin(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Cummin(outValues, outIndices, self, dim)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1)
-		if r.err != nil {
-			err = r.undo(valuesResult, indicesResult)
-			valuesResult, indicesResult = nil, nil
-			return
+		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		if err = r.undo(valuesResult, indicesResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.grad(0)))
+			return s.after(1, s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.hand(s.take(0)))))
 		}
 		r.publish()
 	}
@@ -5220,14 +5314,12 @@ func recordLogcumsumexp(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result
 	}
 	result, err = r.c.Logcumsumexp(out, self, dim)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.logcumsumexpGradient(s.grad(0), s.saved(self_), s.saved(result_), dim)
+			return s.after(1, s.logcumsumexpGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), dim))
 		}
 		r.publish()
 	}
@@ -5247,14 +5339,12 @@ func recordLogsumexp(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim 
 	result, err = r.c.Logsumexp(out, self, dim, keepdim)
 	if r.finish(err, result) {
 		dim = copied(dim)
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.logsumexpGradient(s.grad(0), s.saved(self_), s.saved(result_), dim, keepdim)
+			return s.after(1, s.logsumexpGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
 		}
 		r.publish()
 	}
@@ -5268,11 +5358,9 @@ func recordSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 	}
 	result, err = r.c.Softmax(out, self, dim, d)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.saved(result_), (s.binary('-', s.grad(0), s.after(1, s.sumOver(s.hand(s.mul(s.grad(0), s.saved(result_))), dim)), right)), right)
@@ -5289,14 +5377,12 @@ func recordLogSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.D
 	}
 	result, err = r.c.LogSoftmax(out, self, dim, d)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('-', s.grad(0), s.mul(s.exp(s.saved(result_)), s.sumOver(s.grad(0), dim)), right)
+			return s.binary('-', s.grad(0), s.binary('*', s.keep(s.c.Exp(nil, s.saved(result_))), s.sumOver(s.grad(0), dim), left), right)
 		}
 		r.publish()
 	}
@@ -5311,14 +5397,12 @@ func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Sort(outValues, outIndices, self, dim, descending)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1)
-		if r.err != nil {
-			err = r.undo(valuesResult, indicesResult)
-			valuesResult, indicesResult = nil, nil
-			return
+		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		if err = r.undo(valuesResult, indicesResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
+			return s.after(1, s.picked(s.hand(s.take(0)), selfLike, dim, s.saved(indicesResult_), true))
 		}
 		r.publish()
 	}
@@ -5333,14 +5417,12 @@ func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.SortStable(outValues, outIndices, self, x3, dim, descending)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1)
-		if r.err != nil {
-			err = r.undo(valuesResult, indicesResult)
-			valuesResult, indicesResult = nil, nil
-			return
+		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		if err = r.undo(valuesResult, indicesResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
+			return s.after(1, s.picked(s.hand(s.take(0)), selfLike, dim, s.saved(indicesResult_), true))
 		}
 		r.publish()
 	}
@@ -5359,14 +5441,12 @@ func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim i
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Topk(outValues, outIndices, self, k, dim, largest, sorted)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1)
-		if r.err != nil {
-			err = r.undo(valuesResult, indicesResult)
-			valuesResult, indicesResult = nil, nil
-			return
+		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		if err = r.undo(valuesResult, indicesResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), true)
+			return s.after(1, s.picked(s.hand(s.take(0)), selfLike, dim, s.saved(indicesResult_), true))
 		}
 		r.publish()
 	}
@@ -5385,14 +5465,12 @@ func recordMedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err e
 	}
 	result, err = r.c.Median(self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
+			return s.after(1, s.shared(s.hand(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
 		}
 	}
 	return
@@ -5406,14 +5484,12 @@ func recordMedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MedianDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1)
-		if r.err != nil {
-			err = r.undo(valuesResult, indicesResult)
-			valuesResult, indicesResult = nil, nil
-			return
+		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		if err = r.undo(valuesResult, indicesResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
+			return s.after(1, s.picked(s.hand(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
 		}
 		r.publish()
 	}
@@ -5432,14 +5508,12 @@ func recordNanmedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, er
 	}
 	result, err = r.c.Nanmedian(self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.shared(s.grad(0), s.saved(self_), s.saved(result_), nil, false)
+			return s.after(1, s.shared(s.hand(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
 		}
 	}
 	return
@@ -5453,14 +5527,12 @@ func recordNanmedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, 
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.NanmedianDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1)
-		if r.err != nil {
-			err = r.undo(valuesResult, indicesResult)
-			valuesResult, indicesResult = nil, nil
-			return
+		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		if err = r.undo(valuesResult, indicesResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
+			return s.after(1, s.picked(s.hand(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
 		}
 		r.publish()
 	}
@@ -5475,14 +5547,12 @@ func recordKthvalue(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, d
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Kthvalue(outValues, outIndices, self, k, dim, keepdim)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1)
-		if r.err != nil {
-			err = r.undo(valuesResult, indicesResult)
-			valuesResult, indicesResult = nil, nil
-			return
+		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		if err = r.undo(valuesResult, indicesResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
+			return s.after(1, s.picked(s.hand(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
 		}
 		r.publish()
 	}
@@ -5497,14 +5567,12 @@ func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Mode(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1)
-		if r.err != nil {
-			err = r.undo(valuesResult, indicesResult)
-			valuesResult, indicesResult = nil, nil
-			return
+		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		if err = r.undo(valuesResult, indicesResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.picked(s.grad(0), selfLike, dim, s.saved(indicesResult_), keepdim)
+			return s.after(1, s.picked(s.hand(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
 		}
 		r.publish()
 	}
@@ -5532,7 +5600,7 @@ func recordBucketize(c aten.Ctx, out, self, boundaries *tensor.Tensor, outInt32,
 }
 
 func recordUnique(c aten.Ctx, self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
-	r, err := begin(c, "unique", "NotImplemented", nil, self)
+	r, err := begin(c, "unique", either(dim == ops.NoInt, "Unique2Backward0", "UniqueDimBackward0"), nil, self)
 	if err != nil {
 		return
 	}
@@ -5542,7 +5610,7 @@ func recordUnique(c aten.Ctx, self *tensor.Tensor, x1, returnInverse, returnCoun
 }
 
 func recordUniqueConsecutive(c aten.Ctx, self *tensor.Tensor, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
-	r, err := begin(c, "unique_consecutive", "NotImplemented", nil, self)
+	r, err := begin(c, "unique_consecutive", "UniqueConsecutiveBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -5574,7 +5642,7 @@ func recordErf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Erf(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(1.1283791670955126), s.after(1, s.exp(s.hand(s.after(1, s.neg(s.hand((s.mul(s.saved(self_), s.saved(self_))))))))), right), s.grad(0), left)
+			return s.binary('*', s.binary('*', s.float(1.1283791670955126), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
 		r.publish()
 	}
@@ -5594,7 +5662,7 @@ func recordErfc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Erfc(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(-1.1283791670955126), s.after(1, s.exp(s.hand(s.after(1, s.neg(s.hand((s.mul(s.saved(self_), s.saved(self_))))))))), right), s.grad(0), left)
+			return s.binary('*', s.binary('*', s.float(-1.1283791670955126), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
 		r.publish()
 	}
@@ -5608,14 +5676,12 @@ func recordErfinv(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	}
 	result, err = r.c.Erfinv(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.after(1, s.exp(s.hand(s.mul(s.saved(result_), s.saved(result_))))), right), s.grad(0), left)
+			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.mul(s.saved(result_), s.saved(result_)))))), right), s.take(0), left|right)
 		}
 		r.publish()
 	}
@@ -5635,7 +5701,7 @@ func recordLgamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	result, err = r.c.Lgamma(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), s.keep(s.c.Digamma(nil, s.saved(self_))), right)
+			return s.binary('*', s.take(0), s.keep(s.c.Digamma(nil, s.saved(self_))), left|right)
 		}
 		r.publish()
 	}
@@ -5655,7 +5721,7 @@ func recordDigamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.Digamma(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), s.keep(s.c.Polygamma(nil, 1, s.saved(self_))), right)
+			return s.binary('*', s.take(0), s.keep(s.c.Polygamma(nil, 1, s.saved(self_))), left|right)
 		}
 		r.publish()
 	}
@@ -5675,7 +5741,7 @@ func recordI0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err 
 	result, err = r.c.I0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), s.keep(s.c.SpecialI1(nil, s.saved(self_))), right)
+			return s.binary('*', s.take(0), s.keep(s.c.SpecialI1(nil, s.saved(self_))), left|right)
 		}
 		r.publish()
 	}
@@ -5694,7 +5760,9 @@ func recordSinc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	}
 	result, err = r.c.Sinc(out, self)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.sincGradient(s.grad(0), s.saved(self_)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.sincGradient(s.hand(s.take(0)), s.saved(self_)))
+		}
 		r.publish()
 	}
 	return
@@ -5713,14 +5781,16 @@ func recordLogit(c aten.Ctx, out, self *tensor.Tensor, eps *float64) (result *te
 	result, err = r.c.Logit(out, self, eps)
 	if r.finish(err, result) {
 		eps = copied(eps)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.logitGradient(s.grad(0), s.saved(self_), eps) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.logitGradient(s.hand(s.take(0)), s.saved(self_), eps))
+		}
 		r.publish()
 	}
 	return
 }
 
 func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "polygamma", "PolygammaBackward0", out, self)
+	r, err := begin(c, "polygamma", either(out == self, "PolygammaBackward1", "PolygammaBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -5732,7 +5802,7 @@ func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tenso
 	result, err = r.c.Polygamma(out, n, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), s.keep(s.c.Polygamma(nil, (n+1), s.saved(self_))), right)
+			return s.binary('*', s.take(0), s.keep(s.c.Polygamma(nil, (n+1), s.saved(self_))), left|right)
 		}
 		r.publish()
 	}
@@ -5751,7 +5821,9 @@ func recordMvlgamma(c aten.Ctx, out, self *tensor.Tensor, p int64) (result *tens
 	}
 	result, err = r.c.Mvlgamma(out, self, p)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.lgammaSum(s.saved(self_), p)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.take(0), s.lgammaSum(s.saved(self_), p), left)
+		}
 		r.publish()
 	}
 	return
@@ -5775,7 +5847,7 @@ func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 			case 0:
 				return s.missing("igamma: self")
 			}
-			return s.binary('*', s.grad(0), s.after(1, s.exp(s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_)), left), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right)))), right)
+			return s.binary('*', s.take(0), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
 		r.publish()
 	}
@@ -5800,7 +5872,7 @@ func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 			case 0:
 				return s.missing("igammac: self")
 			}
-			return s.binary('*', s.neg(s.grad(0)), s.after(1, s.exp(s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.log(s.saved(other_)), left), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right)))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
 		r.publish()
 	}
@@ -5823,9 +5895,9 @@ func recordLogaddexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.after(1, s.exp(s.hand(s.sub(s.saved(other_), s.saved(self_))))), right))))), right)
+				return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.sub(s.saved(other_), s.saved(self_)))))), right))))), left|right)
 			}
-			return s.binary('/', s.grad(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.after(1, s.exp(s.hand(s.sub(s.saved(self_), s.saved(other_))))), right))))), right)
+			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.sub(s.saved(self_), s.saved(other_)))))), right))))), left|right)
 		}
 		r.publish()
 	}
@@ -5848,9 +5920,9 @@ func recordLogaddexp2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('/', s.grad(0), (s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp2(nil, s.hand(s.sub(s.saved(other_), s.saved(self_)))))), right)), right)
+				return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp2(nil, s.hand(s.sub(s.saved(other_), s.saved(self_)))))), right)), left|right)
 			}
-			return s.binary('/', s.grad(0), (s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp2(nil, s.hand(s.sub(s.saved(self_), s.saved(other_)))))), right)), right)
+			return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp2(nil, s.hand(s.sub(s.saved(self_), s.saved(other_)))))), right)), left|right)
 		}
 		r.publish()
 	}
@@ -5873,9 +5945,9 @@ func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(2, s.keep(s.c.MaskedFill(nil, s.hand(s.keep(s.c.Xlogy(nil, s.grad(0), s.saved(other_)))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Le(nil, s.saved(other_), s.int(0)))))))), s.int(0))))
+				return s.after(2, s.keep(s.c.MaskedFill(nil, s.hand(s.after(1, s.keep(s.c.Xlogy(nil, s.hand(s.take(0)), s.saved(other_))))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Le(nil, s.saved(other_), s.int(0)))))))), s.int(0))))
 			}
-			return s.binary('/', s.mul(s.grad(0), s.saved(self_)), s.saved(other_), left)
+			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), s.saved(other_), left)
 		}
 		r.publish()
 	}
@@ -5918,9 +5990,9 @@ func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.where(s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.int(0), s.grad(0)))
+				return s.after(2, s.keep(s.c.Where(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.int(0), s.hand(s.take(0)))))
 			}
-			return s.zerosLike(s.grad(0))
+			return s.after(1, s.zerosLike(s.hand(s.take(0))))
 		}
 		r.publish()
 	}
@@ -5949,18 +6021,16 @@ func recordLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 	}
 	result, err = r.c.Ldexp(out, self, other)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(1))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.Ldexp(nil, s.grad(0), s.conj(s.saved(other_))))
+				return s.after(1, s.keep(s.c.Ldexp(nil, s.hand(s.take(0)), s.conj(s.saved(other_)))))
 			}
-			return s.binary('*', s.grad(0), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.float(0.6931471805599453)))))), right)
+			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.float(0.6931471805599453)))))), left|right)
 		}
 		r.publish()
 	}
@@ -5974,14 +6044,12 @@ func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaR
 	}
 	mantissaResult, exponentResult, err = r.c.Frexp(mantissa, exponent, self)
 	if r.finish(err, mantissaResult, nil) {
-		exponentResult_ := r.saveResult(exponentResult, 1)
-		if r.err != nil {
-			err = r.undo(mantissaResult, exponentResult)
-			mantissaResult, exponentResult = nil, nil
-			return
+		exponentResult_ := r.saveResult(exponentResult, 1, r.wants(0))
+		if err = r.undo(mantissaResult, exponentResult); err != nil {
+			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('/', s.grad(0), s.keep(s.c.Exp2(nil, s.saved(exponentResult_))), right)
+			return s.binary('/', s.take(0), s.keep(s.c.Exp2(nil, s.saved(exponentResult_))), left|right)
 		}
 		r.publish()
 	}
@@ -6001,7 +6069,7 @@ func recordNanToNum(c aten.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *f
 	result, err = r.c.NanToNum(out, self, nan, posinf, neginf)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), s.keep(s.c.Isfinite(s.saved(self_))), right)
+			return s.binary('*', s.take(0), s.keep(s.c.Isfinite(s.saved(self_))), left|right)
 		}
 		r.publish()
 	}
@@ -6015,7 +6083,9 @@ func recordDeg2rad(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	}
 	result, err = r.c.Deg2rad(out, self)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.float(0.017453292519943295)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.take(0), s.float(0.017453292519943295), left)
+		}
 		r.publish()
 	}
 	return
@@ -6028,14 +6098,16 @@ func recordRad2deg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	}
 	result, err = r.c.Rad2deg(out, self)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.mul(s.grad(0), s.float(57.29577951308232)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.take(0), s.float(57.29577951308232), left)
+		}
 		r.publish()
 	}
 	return
 }
 
 func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.i0e", "I0eBackward0", out, self)
+	r, err := begin(c, "special.i0e", "SpecialI0EBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6046,14 +6118,12 @@ func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	}
 	result, err = r.c.SpecialI0e(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), (s.binary('-', s.keep(s.c.SpecialI1e(nil, s.saved(self_))), s.mul(s.sgn(s.saved(self_)), s.saved(result_)), left|right)), right)
+			return s.binary('*', s.take(0), (s.binary('-', s.keep(s.c.SpecialI1e(nil, s.saved(self_))), s.binary('*', s.keep(s.c.Sgn(nil, s.saved(self_))), s.saved(result_), left), left|right)), left|right)
 		}
 		r.publish()
 	}
@@ -6061,7 +6131,7 @@ func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 }
 
 func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.i1", "I1Backward0", out, self)
+	r, err := begin(c, "special.i1", "SpecialI1Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6072,14 +6142,12 @@ func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 	}
 	result, err = r.c.SpecialI1(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.besselOneGradient(s.grad(0), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.I0(nil, s.saved(self_))))))
+			return s.after(2, s.besselOneGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.I0(nil, s.saved(self_))))))
 		}
 		r.publish()
 	}
@@ -6087,7 +6155,7 @@ func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 }
 
 func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.i1e", "I1eBackward0", out, self)
+	r, err := begin(c, "special.i1e", "SpecialI1EBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6098,14 +6166,12 @@ func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	}
 	result, err = r.c.SpecialI1e(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.besselI1eGradient(s.grad(0), s.saved(self_), s.saved(result_))
+			return s.after(1, s.besselI1eGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_)))
 		}
 		r.publish()
 	}
@@ -6128,9 +6194,9 @@ func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(2, s.keep(s.c.MaskedFill(nil, s.hand(s.keep(s.c.SpecialXlog1py(nil, s.grad(0), s.saved(other_)))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Le(nil, s.saved(other_), s.int(-1)))))))), s.int(0))))
+				return s.after(2, s.keep(s.c.MaskedFill(nil, s.hand(s.after(1, s.keep(s.c.SpecialXlog1py(nil, s.hand(s.take(0)), s.saved(other_))))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Le(nil, s.saved(other_), s.int(-1)))))))), s.int(0))))
 			}
-			return s.binary('/', s.mul(s.grad(0), s.saved(self_)), (s.add(s.saved(other_), s.int(1))), left|right)
+			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), (s.add(s.saved(other_), s.int(1))), left|right)
 		}
 		r.publish()
 	}
@@ -6138,7 +6204,7 @@ func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *
 }
 
 func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.zeta", "ZetaBackward0", out, self, other)
+	r, err := begin(c, "special.zeta", either(self.IsWrappedNumber(), "SpecialZetaBackward1", either(other.IsWrappedNumber(), "SpecialZetaBackward2", "SpecialZetaBackward0")), out, self, other)
 	if err != nil {
 		return
 	}
@@ -6155,7 +6221,7 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 			case 0:
 				return s.missing("special.zeta: self")
 			}
-			return s.binary('*', s.binary('*', s.neg(s.grad(0)), s.saved(self_), left), s.after(1, s.keep(s.c.SpecialZeta(nil, s.hand(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
+			return s.binary('*', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.after(1, s.keep(s.c.SpecialZeta(nil, s.hand(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
 		}
 		r.publish()
 	}
@@ -6163,7 +6229,7 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 }
 
 func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.entr", "EntrBackward0", out, self)
+	r, err := begin(c, "special.entr", "SpecialEntrBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6175,7 +6241,7 @@ func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.SpecialEntr(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), (s.sub(s.int(-1), s.log(s.saved(self_)))), right)
+			return s.binary('*', s.take(0), (s.binary('-', s.int(-1), s.keep(s.c.Log(nil, s.saved(self_))), right)), left|right)
 		}
 		r.publish()
 	}
@@ -6183,7 +6249,7 @@ func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 }
 
 func recordSpecialErfcx(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.erfcx", "ErfcxBackward0", out, self)
+	r, err := begin(c, "special.erfcx", "SpecialErfcxBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6194,14 +6260,12 @@ func recordSpecialErfcx(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 	}
 	result, err = r.c.SpecialErfcx(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), (s.binary('-', s.binary('*', s.mul(s.int(2), s.saved(self_)), s.saved(result_), left), s.float(1.1283791670955126), left)), right)
+			return s.binary('*', s.take(0), (s.binary('-', s.binary('*', s.mul(s.int(2), s.saved(self_)), s.saved(result_), left), s.float(1.1283791670955126), left)), left|right)
 		}
 		r.publish()
 	}
@@ -6209,7 +6273,7 @@ func recordSpecialErfcx(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 }
 
 func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.ndtr", "NdtrBackward0", out, self)
+	r, err := begin(c, "special.ndtr", "MulBackward1", out, self)
 	if err != nil {
 		return
 	}
@@ -6221,7 +6285,7 @@ func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.SpecialNdtr(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.after(1, s.exp(s.hand(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left)))), right), s.grad(0), left)
+			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left))))), right), s.take(0), left|right)
 		}
 		r.publish()
 	}
@@ -6229,7 +6293,7 @@ func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 }
 
 func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.log_ndtr", "LogNdtrBackward0", out, self)
+	r, err := begin(c, "special.log_ndtr", "SpecialLogNdtrBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6241,7 +6305,7 @@ func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.
 	result, err = r.c.SpecialLogNdtr(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('/', s.mul(s.float(0.7978845608028654), s.grad(0)), s.after(1, s.keep(s.c.SpecialErfcx(nil, s.hand(s.mul(s.float(-0.7071067811865476), s.saved(self_)))))), left|right)
+			return s.binary('/', s.binary('*', s.float(0.7978845608028654), s.take(0), right), s.after(1, s.keep(s.c.SpecialErfcx(nil, s.hand(s.mul(s.float(-0.7071067811865476), s.saved(self_)))))), left|right)
 		}
 		r.publish()
 	}
@@ -6249,20 +6313,18 @@ func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.
 }
 
 func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.ndtri", "NdtriBackward0", out, self)
+	r, err := begin(c, "special.ndtri", "SpecialNdtriBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialNdtri(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.after(1, s.exp(s.hand(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left)))), right), s.grad(0), left)
+			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left))))), right), s.take(0), left|right)
 		}
 		r.publish()
 	}
@@ -6270,7 +6332,7 @@ func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 }
 
 func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.bessel_j0", "BesselJ0Backward0", out, self)
+	r, err := begin(c, "special.bessel_j0", "SpecialBesselJ0Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6282,7 +6344,7 @@ func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 	result, err = r.c.SpecialBesselJ0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialBesselJ1(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.SpecialBesselJ1(nil, s.saved(self_))), left|right)
 		}
 		r.publish()
 	}
@@ -6290,7 +6352,7 @@ func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 }
 
 func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.bessel_j1", "BesselJ1Backward0", out, self)
+	r, err := begin(c, "special.bessel_j1", "SpecialBesselJ1Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6301,14 +6363,12 @@ func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 	}
 	result, err = r.c.SpecialBesselJ1(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.besselOneGradient(s.grad(0), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.SpecialBesselJ0(nil, s.saved(self_))))))
+			return s.after(2, s.besselOneGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.SpecialBesselJ0(nil, s.saved(self_))))))
 		}
 		r.publish()
 	}
@@ -6316,7 +6376,7 @@ func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 }
 
 func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.bessel_y0", "BesselY0Backward0", out, self)
+	r, err := begin(c, "special.bessel_y0", "SpecialBesselY0Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6328,7 +6388,7 @@ func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 	result, err = r.c.SpecialBesselY0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialBesselY1(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.SpecialBesselY1(nil, s.saved(self_))), left|right)
 		}
 		r.publish()
 	}
@@ -6336,7 +6396,7 @@ func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 }
 
 func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.bessel_y1", "BesselY1Backward0", out, self)
+	r, err := begin(c, "special.bessel_y1", "SpecialBesselY1Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6347,14 +6407,12 @@ func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 	}
 	result, err = r.c.SpecialBesselY1(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), (s.binary('-', s.keep(s.c.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), right)
+			return s.binary('*', s.take(0), (s.binary('-', s.keep(s.c.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
 		r.publish()
 	}
@@ -6362,7 +6420,7 @@ func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 }
 
 func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.modified_bessel_k0", "ModifiedBesselK0Backward0", out, self)
+	r, err := begin(c, "special.modified_bessel_k0", "SpecialModifiedBesselK0Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6374,7 +6432,7 @@ func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result
 	result, err = r.c.SpecialModifiedBesselK0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.neg(s.grad(0)), s.keep(s.c.SpecialModifiedBesselK1(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.SpecialModifiedBesselK1(nil, s.saved(self_))), left|right)
 		}
 		r.publish()
 	}
@@ -6382,7 +6440,7 @@ func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result
 }
 
 func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.modified_bessel_k1", "ModifiedBesselK1Backward0", out, self)
+	r, err := begin(c, "special.modified_bessel_k1", "SpecialModifiedBesselK1Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6393,14 +6451,12 @@ func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result
 	}
 	result, err = r.c.SpecialModifiedBesselK1(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.neg(s.grad(0)), (s.binary('+', s.keep(s.c.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
+			return s.binary('*', s.negOver(s.take(0)), (s.binary('+', s.keep(s.c.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
 		r.publish()
 	}
@@ -6408,7 +6464,7 @@ func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result
 }
 
 func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.scaled_modified_bessel_k0", "ScaledModifiedBesselK0Backward0", out, self)
+	r, err := begin(c, "special.scaled_modified_bessel_k0", "SpecialScaledModifiedBesselK0Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6419,14 +6475,12 @@ func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (
 	}
 	result, err = r.c.SpecialScaledModifiedBesselK0(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), (s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK1(nil, s.saved(self_))), right)), right)
+			return s.binary('*', s.take(0), (s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK1(nil, s.saved(self_))), right)), left|right)
 		}
 		r.publish()
 	}
@@ -6434,7 +6488,7 @@ func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (
 }
 
 func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.scaled_modified_bessel_k1", "ScaledModifiedBesselK1Backward0", out, self)
+	r, err := begin(c, "special.scaled_modified_bessel_k1", "SpecialScaledModifiedBesselK1Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6445,14 +6499,12 @@ func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (
 	}
 	result, err = r.c.SpecialScaledModifiedBesselK1(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0)
-		if r.err != nil {
-			err = r.undo(result)
-			result = nil
-			return
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.grad(0), (s.binary('-', s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK0(nil, s.saved(self_))), right), s.div(s.saved(result_), s.saved(self_)), left|right)), right)
+			return s.binary('*', s.take(0), (s.binary('-', s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK0(nil, s.saved(self_))), right), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
 		r.publish()
 	}
@@ -6460,7 +6512,7 @@ func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (
 }
 
 func recordSpecialSphericalBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.spherical_bessel_j0", "SphericalBesselJ0Backward0", out, self)
+	r, err := overwrites(c, "special.spherical_bessel_j0", "SpecialSphericalBesselJ0Backward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6470,7 +6522,7 @@ func recordSpecialSphericalBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (resul
 }
 
 func recordSpecialAiryAi(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.airy_ai", "AiryAiBackward0", out, self)
+	r, err := overwrites(c, "special.airy_ai", "SpecialAiryAiBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -6480,7 +6532,7 @@ func recordSpecialAiryAi(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.T
 }
 
 func recordSpecialChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.chebyshev_polynomial_t", "ChebyshevPolynomialTBackward0", out, x)
+	r, err := overwrites(c, "special.chebyshev_polynomial_t", "SpecialChebyshevPolynomialTBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6490,7 +6542,7 @@ func recordSpecialChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (re
 }
 
 func recordSpecialChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.chebyshev_polynomial_u", "ChebyshevPolynomialUBackward0", out, x)
+	r, err := overwrites(c, "special.chebyshev_polynomial_u", "SpecialChebyshevPolynomialUBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6500,7 +6552,7 @@ func recordSpecialChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (re
 }
 
 func recordSpecialChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.chebyshev_polynomial_v", "ChebyshevPolynomialVBackward0", out, x)
+	r, err := overwrites(c, "special.chebyshev_polynomial_v", "SpecialChebyshevPolynomialVBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6510,7 +6562,7 @@ func recordSpecialChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (re
 }
 
 func recordSpecialChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.chebyshev_polynomial_w", "ChebyshevPolynomialWBackward0", out, x)
+	r, err := overwrites(c, "special.chebyshev_polynomial_w", "SpecialChebyshevPolynomialWBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6520,7 +6572,7 @@ func recordSpecialChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (re
 }
 
 func recordSpecialHermitePolynomialH(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.hermite_polynomial_h", "HermitePolynomialHBackward0", out, x)
+	r, err := overwrites(c, "special.hermite_polynomial_h", "SpecialHermitePolynomialHBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6530,7 +6582,7 @@ func recordSpecialHermitePolynomialH(c aten.Ctx, out, x, n *tensor.Tensor) (resu
 }
 
 func recordSpecialHermitePolynomialHe(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.hermite_polynomial_he", "HermitePolynomialHeBackward0", out, x)
+	r, err := overwrites(c, "special.hermite_polynomial_he", "SpecialHermitePolynomialHeBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6540,7 +6592,7 @@ func recordSpecialHermitePolynomialHe(c aten.Ctx, out, x, n *tensor.Tensor) (res
 }
 
 func recordSpecialLaguerrePolynomialL(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.laguerre_polynomial_l", "LaguerrePolynomialLBackward0", out, x)
+	r, err := overwrites(c, "special.laguerre_polynomial_l", "SpecialLaguerrePolynomialLBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6550,7 +6602,7 @@ func recordSpecialLaguerrePolynomialL(c aten.Ctx, out, x, n *tensor.Tensor) (res
 }
 
 func recordSpecialLegendrePolynomialP(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.legendre_polynomial_p", "LegendrePolynomialPBackward0", out, x)
+	r, err := overwrites(c, "special.legendre_polynomial_p", "SpecialLegendrePolynomialPBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6560,7 +6612,7 @@ func recordSpecialLegendrePolynomialP(c aten.Ctx, out, x, n *tensor.Tensor) (res
 }
 
 func recordSpecialShiftedChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_t", "ShiftedChebyshevPolynomialTBackward0", out, x)
+	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_t", "SpecialShiftedChebyshevPolynomialTBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6570,7 +6622,7 @@ func recordSpecialShiftedChebyshevPolynomialT(c aten.Ctx, out, x, n *tensor.Tens
 }
 
 func recordSpecialShiftedChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_u", "ShiftedChebyshevPolynomialUBackward0", out, x)
+	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_u", "SpecialShiftedChebyshevPolynomialUBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6580,7 +6632,7 @@ func recordSpecialShiftedChebyshevPolynomialU(c aten.Ctx, out, x, n *tensor.Tens
 }
 
 func recordSpecialShiftedChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_v", "ShiftedChebyshevPolynomialVBackward0", out, x)
+	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_v", "SpecialShiftedChebyshevPolynomialVBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6590,7 +6642,7 @@ func recordSpecialShiftedChebyshevPolynomialV(c aten.Ctx, out, x, n *tensor.Tens
 }
 
 func recordSpecialShiftedChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_w", "ShiftedChebyshevPolynomialWBackward0", out, x)
+	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_w", "SpecialShiftedChebyshevPolynomialWBackward0", out, x)
 	if err != nil {
 		return
 	}
@@ -6605,10 +6657,62 @@ func recordDiff(c aten.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, app
 	})
 }
 
+func recordTrapezoid(c aten.Ctx, y *tensor.Tensor, dx dtype.Scalar, dim int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().Trapezoid(c, y, dx, dim)
+	named(since, "MulBackward1", result)
+	return
+}
+
+func recordTrapezoidX(c aten.Ctx, y, x *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().TrapezoidX(c, y, x, dim)
+	named(since, "DivBackward1", result)
+	return
+}
+
+func recordCumulativeTrapezoid(c aten.Ctx, y *tensor.Tensor, dx dtype.Scalar, dim int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().CumulativeTrapezoid(c, y, dx, dim)
+	named(since, "CumsumBackward0", result)
+	return
+}
+
+func recordCumulativeTrapezoidX(c aten.Ctx, y, x *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().CumulativeTrapezoidX(c, y, x, dim)
+	named(since, "DivBackward1", result)
+	return
+}
+
+func recordCov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().Cov(c, self, correction, fweights, aweights)
+	named(since, "SqueezeBackward0", result)
+	return
+}
+
 func recordCross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (result *tensor.Tensor, err error) {
-	return into(c, "cross", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "cross", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Cross(c, made, self, other, dim)
 	})
+	named(since, "LinalgCrossBackward0", result)
+	return
+}
+
+func recordTrace(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().Trace(c, self)
+	named(since, "TraceBackward0", result)
+	return
+}
+
+func recordDist(c aten.Ctx, self, other *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().Dist(c, self, other, p)
+	named(since, "DistBackward0", result)
+	return
 }
 
 func recordBincount(c aten.Ctx, self, weights *tensor.Tensor, minlength int64) (result *tensor.Tensor, err error) {
@@ -6672,21 +6776,30 @@ func recordHistogramddEdges(c aten.Ctx, self *tensor.Tensor, bins []*tensor.Tens
 }
 
 func recordQuantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
-	return into(c, "quantile", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "quantile", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Quantile(c, made, self, q, dim, keepdim, interpolation)
 	})
+	named(since, "SqueezeBackward4", result)
+	return
 }
 
 func recordNanquantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
-	return into(c, "nanquantile", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "nanquantile", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Nanquantile(c, made, self, q, dim, keepdim, interpolation)
 	})
+	named(since, "SqueezeBackward4", result)
+	return
 }
 
 func recordRenorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (result *tensor.Tensor, err error) {
-	return into(c, "renorm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	since := numbers.Load()
+	result, err = into(c, "renorm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Renorm(c, made, self, p, dim, maxnorm)
 	})
+	named(since, "RenormBackward0", result)
+	return
 }
 
 func recordView(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
@@ -6699,7 +6812,9 @@ func recordView(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.T
 	if r.views(err, result) {
 		size = copied(size)
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.View(base, size)) }, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+		}
 	}
 	return
 }
@@ -6712,7 +6827,9 @@ func recordReshape(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tenso
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.Reshape(self, size)
 	if r.mayView(err, self, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+		}
 	}
 	return
 }
@@ -6725,7 +6842,9 @@ func recordReshapeAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Ten
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.ReshapeAs(self, other)
 	if r.mayView(err, self, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+		}
 	}
 	return
 }
@@ -6738,7 +6857,9 @@ func recordFlatten(c aten.Ctx, self *tensor.Tensor, start, end int64) (result *t
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.Flatten(self, start, end)
 	if r.mayView(err, self, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+		}
 	}
 	return
 }
@@ -6755,7 +6876,9 @@ func recordUnflatten(c aten.Ctx, self *tensor.Tensor, dim int64, sizes []int64) 
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Unflatten(base, dim, sizes))
 		}, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+		}
 	}
 	return
 }
@@ -6768,13 +6891,15 @@ func recordRavel(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err er
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.Ravel(self)
 	if r.mayView(err, self, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+		}
 	}
 	return
 }
 
 func recordTransposeMatrix(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "t", "TBackward0", out, self)
+	r, err := begin(c, "t", either(out == self, "TBackward1", "TBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -6783,14 +6908,16 @@ func recordTransposeMatrix(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.TransposeMatrix(nil, base))
 		}, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.TransposeMatrix(nil, s.grad(0))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.keep(s.c.TransposeMatrix(nil, s.hand(s.take(0)))))
+		}
 		r.publish()
 	}
 	return
 }
 
 func recordTranspose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "transpose", "TransposeBackward0", out, self)
+	r, err := begin(c, "transpose", either(out == self, "TransposeBackward1", "TransposeBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -6799,7 +6926,9 @@ func recordTranspose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (re
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Transpose(nil, base, dim0, dim1))
 		}, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Transpose(nil, s.grad(0), dim0, dim1)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.keep(s.c.Transpose(nil, s.hand(s.take(0)), dim0, dim1)))
+		}
 		r.publish()
 	}
 	return
@@ -6814,7 +6943,9 @@ func recordPermute(c aten.Ctx, self *tensor.Tensor, dims []int64) (result *tenso
 	if r.views(err, result) {
 		dims = copied(dims)
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Permute(base, dims)) }, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Permute(s.grad(0), s.inverse(dims))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.keep(s.c.Permute(s.hand(s.take(0)), s.inverse(dims))))
+		}
 	}
 	return
 }
@@ -6834,7 +6965,7 @@ func recordMovedim(c aten.Ctx, self *tensor.Tensor, source, destination int64) (
 }
 
 func recordMovedimList(c aten.Ctx, self *tensor.Tensor, source, destination []int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "movedim", "MovedimBackward0", nil, self)
+	r, err := begin(c, "movedim", "PermuteBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -6858,7 +6989,9 @@ func recordTransposeAll(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.TransposeAll(self)
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.TransposeAll(base)) }, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Permute(s.grad(0), s.backwards(selfDim))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.keep(s.c.Permute(s.hand(s.take(0)), s.backwards(selfDim))))
+		}
 	}
 	return
 }
@@ -6873,7 +7006,7 @@ func recordTransposeLast(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.TransposeLast(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.cond((selfDim == 0), func() *tensor.Tensor { return s.grad(0) }, func() *tensor.Tensor { return s.keep(s.c.Transpose(nil, s.grad(0), -2, -1)) })
+			return s.cond((selfDim == 0), func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor { return s.after(1, s.keep(s.c.Transpose(nil, s.hand(s.take(0)), -2, -1))) })
 		}
 	}
 	return
@@ -6910,7 +7043,7 @@ func recordExpand(c aten.Ctx, self *tensor.Tensor, size []int64, x2 bool) (resul
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Expand(base, size, x2))
 		}, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 	}
 	return
 }
@@ -6926,13 +7059,13 @@ func recordBroadcastTo(c aten.Ctx, self *tensor.Tensor, size []int64) (result *t
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.BroadcastTo(base, size))
 		}, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.grad(0) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 	}
 	return
 }
 
 func recordSqueeze(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "squeeze", "SqueezeBackward0", out, self)
+	r, err := begin(c, "squeeze", either(out == self, "SqueezeBackward3", "SqueezeBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -6940,14 +7073,16 @@ func recordSqueeze(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.Squeeze(out, self)
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Squeeze(nil, base)) }, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+		}
 		r.publish()
 	}
 	return
 }
 
 func recordSqueezeDim(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "squeeze", "SqueezeBackward1", out, self)
+	r, err := begin(c, "squeeze", either(out == self, "SqueezeBackward4", "SqueezeBackward1"), out, self)
 	if err != nil {
 		return
 	}
@@ -6957,14 +7092,16 @@ func recordSqueezeDim(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.SqueezeDim(nil, base, dim))
 		}, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+		}
 		r.publish()
 	}
 	return
 }
 
 func recordSqueezeDims(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "squeeze", "SqueezeBackward2", out, self)
+	r, err := begin(c, "squeeze", either(out == self, "SqueezeBackward5", "SqueezeBackward2"), out, self)
 	if err != nil {
 		return
 	}
@@ -6975,14 +7112,16 @@ func recordSqueezeDims(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (resu
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.SqueezeDims(nil, base, dims))
 		}, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+		}
 		r.publish()
 	}
 	return
 }
 
 func recordUnsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "unsqueeze", "UnsqueezeBackward0", out, self)
+	r, err := begin(c, "unsqueeze", either(out == self, "UnsqueezeBackward1", "UnsqueezeBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -6992,7 +7131,9 @@ func recordUnsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *t
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Unsqueeze(nil, base, dim))
 		}, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keep(s.c.Reshape(s.grad(0), selfSizes)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+		}
 		r.publish()
 	}
 	return
@@ -7041,7 +7182,7 @@ func recordSlice(c aten.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int,
 }
 
 func recordAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "as_strided", "AsStridedBackward0", out, self)
+	r, err := begin(c, "as_strided", either(out == self, "AsStridedBackward1", "AsStridedBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -7056,7 +7197,7 @@ func recordAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64,
 			return single(c.AsStrided(nil, base, size, stride, offset))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.stridedGradient(s.grad(0), selfLike, selfStrides, selfOffset, size, stride, offset)
+			return s.after(1, s.stridedGradient(s.hand(s.take(0)), selfLike, selfStrides, selfOffset, size, stride, offset))
 		}
 		r.publish()
 	}
@@ -7074,7 +7215,9 @@ func recordUnfold(c aten.Ctx, self *tensor.Tensor, dim, size, step int64) (resul
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Unfold(base, dim, size, step))
 		}, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.unfolded(s.grad(0), selfLike, dim, size, step) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.unfolded(s.hand(s.take(0)), selfLike, dim, size, step))
+		}
 	}
 	return
 }

@@ -148,9 +148,9 @@ func (r *call) saveIndex(items []ops.IndexItem, needed bool) (x indexed) {
 	return x
 }
 
-// saveResult keeps result number output. Hooks are shown it without its history: what they keep would keep the node.
-func (r *call) saveResult(t *tensor.Tensor, output int) int {
-	if r.err != nil {
+// saveResult is save for result number output. Hooks are shown it without its history: what they keep would keep the node.
+func (r *call) saveResult(t *tensor.Tensor, output int, needed bool) int {
+	if !needed || r.err != nil {
 		return -1
 	}
 	plain := t.Plain()
@@ -159,8 +159,11 @@ func (r *call) saveResult(t *tensor.Tensor, output int) int {
 	return at
 }
 
-// undo is the error of a call whose results could not be saved, which releases those.
+// undo is the error of a call whose results could not be saved, if it is one: then it releases those.
 func (r *call) undo(results ...*tensor.Tensor) error {
+	if r.err == nil {
+		return nil
+	}
 	for _, t := range results {
 		if r.out == nil {
 			t.Release()
@@ -290,7 +293,21 @@ func into(c aten.Ctx, op string, out, self *tensor.Tensor, run func(out, self *t
 	if wanted(made) && !inPlace {
 		return nil, writes(op, "one of the arguments")
 	}
-	return out, c.Copy(out, made, false)
+	since := numbers.Load()
+	err = c.Copy(out, made, false)
+	if v := variableOf(made); v != nil && v.node != nil && (variableOf(out).view == nil) {
+		named(since, v.node.name, out)
+	}
+	return out, err
+}
+
+// named names the calls that made the results of a composition, those recorded since a number was given out, as the whole.
+func named(since uint64, name string, results ...*tensor.Tensor) {
+	for _, t := range results {
+		if v := variableOf(t); name != "" && v != nil && v.node != nil && v.node.number > since {
+			v.node.name = name
+		}
+	}
 }
 
 // compose records the operators that op is composed of.

@@ -27,6 +27,7 @@ type steps struct {
 	all    []*tensor.Tensor       // of a formula that gives the gradients of all operands at once
 	inner  *steps                 // of CopySlices
 	last   []*tensor.Tensor       // operands that are handed over, for the steps that are not yet done
+	final  bool                   // nobody needs the given gradients after the formula
 }
 
 // Close releases the temporaries.
@@ -73,10 +74,12 @@ func (n *Node) differentiate(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, 
 	s := &steps{c: r.c, node: n, given: grads, record: r.create}
 	defer s.Close()
 	made := make([]*tensor.Tensor, len(n.edges))
+	wants := func(e Edge) bool { return e.Node != nil && (r.needed == nil || r.needed[e.Node]) }
 	for i, e := range n.edges {
-		if e.Node == nil || r.needed != nil && !r.needed[e.Node] {
+		if !wants(e) {
 			continue
 		}
+		s.final = !r.create && n.attached.Load() == nil && !slices.ContainsFunc(n.edges[i+1:], wants)
 		var err error
 		if made[i], err = s.try(func() *tensor.Tensor { return n.formula(s, i) }); err != nil {
 			return made, err
@@ -122,6 +125,16 @@ func (s *steps) grad(i int) *tensor.Tensor {
 		s.given[i] = s.given[i].Alias()
 	}
 	return s.given[i]
+}
+
+// take is grad for a formula that reads it once: where nobody needs it any more, a step may write over it.
+func (s *steps) take(i int) *tensor.Tensor {
+	t := s.given[i]
+	if !s.final || t == nil {
+		return s.grad(i)
+	}
+	s.given[i] = nil
+	return s.Keep(t, nil)
 }
 
 // saved is a tensor that the node saved; nil where that was absent.
@@ -252,23 +265,17 @@ func (s *steps) binary(op rune, a, b *tensor.Tensor, over handed) *tensor.Tensor
 	if both(a, b) {
 		return s.number(arith(op, a.Item(), b.Item()))
 	}
-	out := s.place(a, b, over)
-	var made *tensor.Tensor
-	var err error
-	switch op {
-	case '+':
-		made, err = s.c.Add(out, a, b, one)
-	case '-':
-		made, err = s.c.Sub(out, a, b, one)
-	case '*':
-		made, err = s.c.Mul(out, a, b)
-	default:
-		made, err = s.c.Div(out, a, b, "")
-	}
-	s.check(err)
-	if out == nil {
-		s.Keep(made, nil)
-	}
+	made := s.written(s.place(a, b, over), func(out *tensor.Tensor) (*tensor.Tensor, error) {
+		switch op {
+		case '+':
+			return s.c.Add(out, a, b, one)
+		case '-':
+			return s.c.Sub(out, a, b, one)
+		case '*':
+			return s.c.Mul(out, a, b)
+		}
+		return s.c.Div(out, a, b, "")
+	})
 	s.drop(made, a, over&left != 0)
 	s.drop(made, b, over&right != 0)
 	return made

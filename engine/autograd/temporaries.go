@@ -1,6 +1,8 @@
 package autograd
 
 import (
+	"slices"
+
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -45,7 +47,7 @@ func (s *steps) drop(made, t *tensor.Tensor, over bool) {
 // place is the operand whose memory takes the result of arithmetic, nil for memory of its own.
 func (s *steps) place(a, b *tensor.Tensor, over handed) *tensor.Tensor {
 	takes := func(t, other *tensor.Tensor) bool {
-		return !s.record && own(t) && !t.IsWrappedNumber() && (other.DType() == t.DType() || other.IsWrappedNumber() && other.DType().Category() <= t.DType().Category()) &&
+		return s.free(t) && !t.IsWrappedNumber() && (other.DType() == t.DType() || other.IsWrappedNumber() && other.DType().Category() <= t.DType().Category()) &&
 			t.DType().Category() >= dtype.Floating && shape.ExpandsTo(other.Sizes(), t.Sizes())
 	}
 	switch {
@@ -55,4 +57,60 @@ func (s *steps) place(a, b *tensor.Tensor, over handed) *tensor.Tensor {
 		return b
 	}
 	return nil
+}
+
+// free tells whether a step that an operand is handed over to may write over it.
+func (s *steps) free(t *tensor.Tensor) bool { return !s.record && own(t) && s.Holds(t) }
+
+// vacant is t where a step that uses it up may write a result of its kind over it, nil otherwise. What the step reads beside it is
+// spread over it.
+func (s *steps) vacant(t *tensor.Tensor, beside ...*tensor.Tensor) *tensor.Tensor {
+	if !s.free(t) {
+		return nil
+	}
+	for _, b := range beside {
+		if !slices.Equal(b.Sizes(), t.Sizes()) && !shape.ExpandsTo(b.Sizes(), t.Sizes()) {
+			return nil
+		}
+	}
+	return t
+}
+
+// written runs a step that writes to out; where that is nil, its result is a temporary.
+func (s *steps) written(out *tensor.Tensor, step func(out *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
+	made, err := step(out)
+	s.check(err)
+	if out == nil {
+		s.Keep(made, nil)
+	}
+	return made
+}
+
+// Steps that use their first operand up, a temporary.
+
+func (s *steps) negOver(t *tensor.Tensor) *tensor.Tensor {
+	return s.used(t, s.written(s.vacant(t), func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Neg(out, t) }))
+}
+
+func (s *steps) expOver(t *tensor.Tensor) *tensor.Tensor {
+	return s.used(t, s.written(s.vacant(t), func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Exp(out, t) }))
+}
+
+func (s *steps) cumsumOver(t *tensor.Tensor, dim int64) *tensor.Tensor {
+	return s.used(t, s.written(s.vacant(t), func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Cumsum(out, t, dim, dtype.None) }))
+}
+
+// clearedOver is cleared.
+func (s *steps) clearedOver(t, condition *tensor.Tensor) *tensor.Tensor {
+	out := s.vacant(t, condition)
+	if out == nil {
+		return s.used(t, s.where(condition, s.int(0), t))
+	}
+	return s.written(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.MaskedFill(out, t, condition, s.int(0)) })
+}
+
+// used drops an operand, unless it is what the step gave.
+func (s *steps) used(t, made *tensor.Tensor) *tensor.Tensor {
+	s.drop(made, t, true)
+	return made
 }

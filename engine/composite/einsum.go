@@ -92,11 +92,10 @@ func parseEquation(text string, operands int) (*equation, error) {
 // layout gives every label a position: the output's dimensions first, then those that are summed away, in alphabetical
 // order. The ellipsis takes as many positions as the widest operand needs.
 type layout struct {
-	at       map[rune]int // first position of a label
-	wide     int          // dimensions that the ellipsis covers
-	kept     int          // dimensions of the output
-	total    int
-	lastUsed []int // the last operand with a dimension at this position
+	at    map[rune]int // first position of a label
+	wide  int          // dimensions that the ellipsis covers
+	kept  int          // dimensions of the output
+	total int
 }
 
 func (e *equation) layout(operands []*tensor.Tensor) (*layout, error) {
@@ -135,7 +134,6 @@ func (e *equation) layout(operands []*tensor.Tensor) (*layout, error) {
 	for _, label := range rest {
 		place(label)
 	}
-	l.lastUsed = make([]int, l.total)
 	return l, nil
 }
 
@@ -174,7 +172,6 @@ func (s *scope) arrange(l *layout, i int, labels []rune, t *tensor.Tensor) facto
 		}
 		for p := first; p < first+n; p++ {
 			at = append(at, p)
-			l.lastUsed[p] = i
 		}
 	}
 	for d := 0; d < len(at) && s.Err == nil; d++ {
@@ -231,28 +228,80 @@ func Einsum(c aten.Ctx, text string, operands []*tensor.Tensor) (*tensor.Tensor,
 	if err := l.checkSizes(factors); err != nil {
 		return nil, err
 	}
-	var result factor
-	for i, f := range factors {
-		// Positions that no later operand has are summed on the way.
+	return s.result(nil, s.spread(s.product(l, factors), l.kept))
+}
+
+// pairs lists the factors to multiply next, by number; a product has the next number.
+func pairs(l *layout, factors []factor) [][2]int {
+	p := &plan{sizes: make([]float64, l.total), uses: make([]int, l.total)}
+	for at := range l.total {
+		p.sizes[at] = 1
+		if at < l.kept {
+			p.uses[at]++
+		}
+	}
+	for _, f := range factors {
+		at := []int{}
+		for d, position := range f.at {
+			if n := f.t.Sizes()[d]; n != 1 {
+				at = append(at, position)
+				p.sizes[position] = float64(n)
+				p.uses[position]++
+			}
+		}
+		p.factors = append(p.factors, at)
+	}
+	return p.greedy()
+}
+
+// product multiplies factors, pair by pair, and sums on the way over the positions that the result lacks.
+func (s *scope) product(l *layout, factors []factor) factor {
+	uses := make([]int, l.total) // of every position, and 1 of those that the result has
+	for p := range l.kept {
+		uses[p]++
+	}
+	for _, f := range factors {
+		for _, p := range f.at {
+			uses[p]++
+		}
+	}
+	var alone []int
+	for _, p := range factors[0].at {
+		if uses[p] == 1 {
+			alone = append(alone, p)
+			uses[p] = 0
+		}
+	}
+	factors[0] = s.summed(factors[0], alone, dtype.None)
+	if s.Err != nil {
+		return factor{}
+	}
+	for _, pair := range pairs(l, factors) {
+		a, b := factors[pair[0]], factors[pair[1]]
+		for _, p := range slices.Concat(a.at, b.at) {
+			uses[p]--
+		}
 		var sum []int
 		for p := l.kept; p < l.total; p++ {
-			if l.lastUsed[p] == i {
+			if uses[p] == 0 && (slices.Contains(a.at, p) || slices.Contains(b.at, p)) {
 				sum = append(sum, p)
 			}
 		}
-		switch {
-		case i == 0:
-			result = s.summed(f, sum, dtype.None)
-		case len(sum) == 0:
-			result = s.multiplied(result, f, l.total)
-		default:
-			result = s.contract(result, f, sum, l.total)
+		var made factor
+		if len(sum) == 0 {
+			made = s.multiplied(a, b, l.total)
+		} else {
+			made = s.contract(a, b, sum, l.total)
 		}
 		if s.Err != nil {
-			return nil, s.Err
+			return factor{}
 		}
+		for _, p := range made.at {
+			uses[p]++
+		}
+		factors = append(factors, made)
 	}
-	return s.result(nil, s.spread(result, l.kept))
+	return factors[len(factors)-1]
 }
 
 // checkSizes refuses labels whose sizes do not broadcast over the operands.

@@ -159,7 +159,7 @@ func (f *fourier) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	return f.Step(func() (*tensor.Tensor, error) { return f.c.ConstantPadNd(t, pad, dtype.IntScalar(0)) })
 }
 
-// all are the sizes of dims, the last one by itself.
+// all are the sizes of dims.
 func (f *fourier) all() []int64 {
 	sizes := make([]int64, len(f.dims))
 	for i := range sizes {

@@ -69,9 +69,9 @@ func LuUnpack(c aten.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackDat
 	if err := ops.CheckMatrices(op, "LU_data", lu); err != nil {
 		return nil, nil, nil, err
 	}
-	m, n := matrixSizes(lu)
+	m, n := shape.Matrix(lu.Sizes())
 	k := min(m, n)
-	if want := sized(batchOf(lu), k); unpackPivots && !slices.Equal(pivots.Sizes(), want) {
+	if want := shape.Append(shape.Batch(lu.Sizes()), k); unpackPivots && !slices.Equal(pivots.Sizes(), want) {
 		return nil, nil, nil, status.Runtimef("%s: expected LU_pivots to have shape %v, as lu_factor gives it for LU_data of shape %v, got %v", op, want, lu.Sizes(), pivots.Sizes())
 	}
 	s := within(c, op)
@@ -79,16 +79,16 @@ func LuUnpack(c aten.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackDat
 	none := s.empty(lu, lu.DType(), 0)
 	p, l, u := none, none, none
 	if unpackData {
-		below := s.narrowed(lu, -1, k)
+		below := s.firsts(lu, -1, k)
 		below = s.Step(func() (*tensor.Tensor, error) { return c.Tril(nil, below, -1) })
-		above := s.narrowed(lu, -2, k)
+		above := s.firsts(lu, -2, k)
 		u = s.rowMajor(s.Step(func() (*tensor.Tensor, error) { return c.Triu(nil, above, 0) }))
 		ones := s.Step(func() (*tensor.Tensor, error) { return c.EyeM(nil, m, k, lu.DType(), tensor.NoLayout, lu.Device()) })
 		l = s.rowMajor(s.add(below, ones))
 	}
 	if unpackPivots {
-		order := s.unsqueezed(s.permutation(pivots, m), -2)
-		blank := s.zerosLike(lu, lu.DType(), sized(batchOf(lu), m, m)...)
+		order := s.wide(s.permutation(pivots, m), -2)
+		blank := s.zeros(lu, lu.DType(), shape.Append(shape.Batch(lu.Sizes()), m, m)...)
 		p = s.Step(func() (*tensor.Tensor, error) { return c.ScatterValue(nil, blank, -2, order, dtype.IntScalar(1)) })
 	}
 	r, err := s.finished([]string{"P", "L", "U"}, []*tensor.Tensor{outP, outL, outU}, p, l, u)
@@ -139,9 +139,9 @@ func Svd(c aten.Ctx, outU, outS, outV, self *tensor.Tensor, some, computeUV bool
 		})
 		v = s.resolved(s.adjoint(v))
 	} else {
-		m, n := matrixSizes(self)
+		m, n := shape.Matrix(self.Sizes())
 		values = s.Step(func() (*tensor.Tensor, error) { return c.LinalgSvdvals(nil, self, "") })
-		u, v = s.zerosLike(self, self.DType(), sized(batchOf(self), m, m)...), s.zerosLike(self, self.DType(), sized(batchOf(self), n, n)...)
+		u, v = s.zeros(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), m, m)...), s.zeros(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), n, n)...)
 	}
 	r, err := s.finished([]string{"U", "S", "V"}, []*tensor.Tensor{outU, outS, outV}, u, values, v)
 	return r[0], r[1], r[2], err
@@ -166,7 +166,7 @@ func (s *scope) singular(self *tensor.Tensor) (u, values, vh *tensor.Tensor) {
 
 // scaledColumns is V diag(values), scaledBack that times V^H.
 func (s *scope) scaledColumns(vectors, values *tensor.Tensor) *tensor.Tensor {
-	return s.mul(vectors, s.unsqueezed(values, -2))
+	return s.mul(vectors, s.wide(values, -2))
 }
 
 func (s *scope) scaledBack(vectors, values *tensor.Tensor) *tensor.Tensor {

@@ -1,6 +1,7 @@
 package composite
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -26,24 +27,14 @@ type order struct {
 	name string
 }
 
-// checkNormed refuses what no norm is computed of, or in.
-func checkNormed(op string, self *tensor.Tensor, d dtype.DType) error {
-	switch {
-	case self.DType().Category() < dtype.Floating:
-		return status.NotImplementedf("%s: expected a floating point or complex tensor as input, got %v", op, self.DType())
-	case d == dtype.None:
-		return nil
-	case d.Category() < dtype.Floating:
-		return status.Runtimef("%s: dtype should be floating point or complex, but got %v", op, d)
-	case self.DType().IsComplex() && !d.IsComplex():
-		return status.Runtimef("%s: dtype should be complex for complex inputs, but got %v", op, d)
-	}
-	return nil
+// check refuses other names.
+func (o order) check(op string) error {
+	return ops.CheckWord(op, "the order", o.name, "", "fro", "nuc")
 }
 
 // matrixNorm is the norm of the matrices in two dimensions.
 func (s *scope) matrixNorm(self *tensor.Tensor, by order, dims []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
-	if s.Do(func() error { return checkNormed(s.Op, self, d) }); s.Err != nil {
+	if s.Do(func() error { return cmp.Or(ops.CheckNormed(s.Op, self, d), by.check(s.Op)) }); s.Err != nil {
 		return nil
 	}
 	if self.Dim() < 2 {
@@ -125,7 +116,7 @@ func (s *scope) spectralNorm(self *tensor.Tensor, by order, at [2]int64, keepdim
 	}
 	if keepdim {
 		for _, d := range []int64{min(at[0], at[1]), max(at[0], at[1])} {
-			norm = s.unsqueezed(norm, d)
+			norm = s.wide(norm, d)
 		}
 	}
 	return norm
@@ -167,12 +158,13 @@ func LinalgNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []in
 	case dim != nil && count != 1 && count != 2 || dim == nil && count > 2:
 		return nil, status.Runtimef("%s: with ord given, dim must be one or two dimensions, or the tensor have as many, got dim %v of a tensor of shape %v", op, dim, self.Sizes())
 	case count == 2:
-		return s.result(out, s.matrixNorm(self, order{p: ord.Float()}, cmpDims(dim), keepdim, d))
+		return s.result(out, s.matrixNorm(self, order{p: ord.Float()}, matrixDims(dim), keepdim, d))
 	}
 	return s.result(out, s.vectorNorm(self, ord.Float(), dim, keepdim, d))
 }
 
-func cmpDims(dim []int64) []int64 {
+// matrixDims are dimensions, or those of a tensor of two.
+func matrixDims(dim []int64) []int64 {
 	if dim == nil {
 		return []int64{0, 1}
 	}
@@ -187,26 +179,22 @@ func LinalgNormOrdStr(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []in
 	}
 	s := within(c, op)
 	defer s.Close()
-	return s.result(out, s.matrixNorm(self, order{name: ord}, cmpDims(dim), keepdim, d))
+	return s.result(out, s.matrixNorm(self, order{name: ord}, matrixDims(dim), keepdim, d))
 }
 
 // NormName is the norm that a name means: "fro" is the 2-norm over any dimensions, "nuc" the sum of the singular values of matrices.
 func NormName(c aten.Ctx, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
-	const op = "norm"
-	switch p {
-	case "fro":
+	if p == "fro" {
 		return c.Norm(out, self, dtype.IntScalar(2), dim, keepdim, d)
-	case "nuc":
-	default:
-		return nil, status.Runtimef("%s: p %q is not supported; use a number, 'fro' or 'nuc'", op, p)
 	}
 	if len(dim) == 0 && self.Dim() == 2 {
 		dim = []int64{0, 1}
 	}
-	s := within(c, op)
+	s := within(c, "norm")
 	defer s.Close()
+	s.Do(func() error { return ops.CheckWord(s.Op, "p", p, "fro", "nuc") })
 	made := s.matrixNorm(self, order{name: p}, dim, keepdim, d)
-	s.Do(func() error { return iter.SameDType(op, out, made.DType()) })
+	s.Do(func() error { return iter.SameDType(s.Op, out, made.DType()) })
 	return s.result(out, made)
 }
 
@@ -250,10 +238,10 @@ func LinalgCond(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (*tensor.T
 	s := within(c, op)
 	defer s.Close()
 	if self.Numel() == 0 {
-		return s.result(out, s.zerosLike(self, self.DType().ToReal(), batchOf(self)...))
+		return s.result(out, s.zeros(self, self.DType().ToReal(), shape.Batch(self.Sizes())...))
 	}
 	values := s.Step(func() (*tensor.Tensor, error) { return c.LinalgSvdvals(nil, self, "") })
-	first, last := s.picked(values, -1, 0), s.picked(values, -1, -1)
+	first, last := s.at(values, -1, 0), s.at(values, -1, -1)
 	if by.p < 0 {
 		first, last = last, first
 	}
@@ -268,16 +256,16 @@ func LinalgCondPStr(c aten.Ctx, out, self *tensor.Tensor, p string) (*tensor.Ten
 // conditioned is the product of the norms of matrices and their inverses.
 func conditioned(c aten.Ctx, out, self *tensor.Tensor, by order) (*tensor.Tensor, error) {
 	const op = "linalg.cond"
-	if err := ops.CheckSquare(op, "A", self); err != nil {
+	if err := cmp.Or(ops.CheckSquare(op, "A", self), by.check(op)); err != nil {
 		return nil, err
 	}
 	s := within(c, op)
 	defer s.Close()
 	if self.Numel() == 0 {
-		return s.result(out, s.zerosLike(self, self.DType().ToReal(), batchOf(self)...))
+		return s.result(out, s.zeros(self, self.DType().ToReal(), shape.Batch(self.Sizes())...))
 	}
 	inverse, info := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgInvEx(nil, nil, self, false) })
-	singular := s.unsqueezed(s.unsqueezed(s.greater(info, s.Number(dtype.IntScalar(0))), -1), -1)
+	singular := s.wide(s.wide(s.greater(info, s.Number(dtype.IntScalar(0))), -1), -1)
 	infinite := s.float(math.Inf(1))
 	inverse = s.Step(func() (*tensor.Tensor, error) { return c.MaskedFill(nil, inverse, singular, infinite) })
 	if s.Err != nil {
@@ -309,7 +297,7 @@ func (s *scope) defaultRtol(self *tensor.Tensor) float64 {
 	if s.Err != nil {
 		return 0
 	}
-	m, n := matrixSizes(self)
+	m, n := shape.Matrix(self.Sizes())
 	return self.DType().Epsilon() * float64(max(m, n))
 }
 
@@ -337,7 +325,7 @@ func (s *scope) tensorTolerances(self, atol, rtol *tensor.Tensor) tolerance {
 		if s.Err != nil || t.IsWrappedNumber() {
 			return t
 		}
-		return s.unsqueezed(t, -1)
+		return s.wide(t, -1)
 	}
 	t.atol, t.rtol = column(t.atol), column(t.rtol)
 	return t
@@ -422,8 +410,8 @@ func pinvOf(c aten.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s 
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	if m, n := matrixSizes(self); self.Numel() == 0 {
-		return s.result(out, s.empty(self, self.DType(), sized(batchOf(self), n, m)...))
+	if m, n := shape.Matrix(self.Sizes()); self.Numel() == 0 {
+		return s.result(out, s.empty(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), n, m)...))
 	}
 	wide := s.wideEnough(self)
 	var left, right, values, sizes *tensor.Tensor
@@ -488,10 +476,10 @@ func LinalgVander(c aten.Ctx, x *tensor.Tensor, n ops.Int) (*tensor.Tensor, erro
 	}
 	sizes := x.Sizes()
 	if columns == 0 {
-		return s.result(nil, s.zerosLike(x, d, sized(sizes, 0)...))
+		return s.result(nil, s.zeros(x, d, shape.Append(sizes, 0)...))
 	}
-	first := s.ones(x, d, sized(sizes, 1)...)
-	factors := s.expand(s.unsqueezed(s.cast(x, d), -1), sized(sizes, columns-1)...)
+	first := s.ones(x, d, shape.Append(sizes, 1)...)
+	factors := s.expand(s.wide(s.cast(x, d), -1), shape.Append(sizes, columns-1)...)
 	all := s.join(x.Dim(), first, factors)
 	return s.result(nil, s.Step(func() (*tensor.Tensor, error) { return c.Cumprod(nil, all, -1, dtype.None) }))
 }
@@ -522,6 +510,6 @@ func LinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (*tensor.Tens
 	move := func(t *tensor.Tensor) *tensor.Tensor {
 		return s.Step(func() (*tensor.Tensor, error) { return c.Movedim(t, int64(at), -1) })
 	}
-	product := s.matmul(s.unsqueezed(move(left), -2), s.unsqueezed(move(right), -1))
-	return s.result(out, s.picked(s.picked(product, -1, 0), -1, 0))
+	product := s.matmul(s.wide(move(left), -2), s.wide(move(right), -1))
+	return s.result(out, s.at(s.at(product, -1, 0), -1, 0))
 }

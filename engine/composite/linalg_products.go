@@ -7,6 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -52,9 +53,9 @@ func productOf(c aten.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tens
 			return nil, status.Runtimef("%s: expected all tensors to have the same dtype, but tensors 0 and %d have %v and %v", op, i, tensors[0].DType(), t.DType())
 		case t.Dim() == 2:
 		case vectors && t.Dim() == 1 && i == 0:
-			factors[0] = s.unsqueezed(t, 0)
+			factors[0] = s.wide(t, 0)
 		case vectors && t.Dim() == 1 && i == last:
-			factors[last] = s.unsqueezed(t, 1)
+			factors[last] = s.wide(t, 1)
 		default:
 			return nil, status.Runtimef("%s: tensor %d must be 2D%s, got shape %v", op, i, map[bool]string{true: ", or 1D where it is the first or the last"}[vectors], t.Sizes())
 		}
@@ -81,10 +82,10 @@ func productOf(c aten.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tens
 		product = s.copied(product)
 	}
 	if tensors[last].Dim() == 1 {
-		product = s.picked(product, 1, 0)
+		product = s.at(product, 1, 0)
 	}
 	if tensors[0].Dim() == 1 {
-		product = s.picked(product, 0, 0)
+		product = s.at(product, 0, 0)
 	}
 	r, err := s.finished(nil, []*tensor.Tensor{out}, product)
 	return r[0], err
@@ -136,7 +137,7 @@ func LinalgMatrixPower(c aten.Ctx, out, self *tensor.Tensor, n int64) (*tensor.T
 	}
 	switch left {
 	case 0:
-		size, _ := matrixSizes(self)
+		size, _ := shape.Matrix(self.Sizes())
 		power = s.copied(self)
 		s.copy(power, s.identity(self.DType(), self.Device(), size))
 	case 1:
@@ -181,9 +182,9 @@ func LinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return s.result(nil, s.copied(self))
 	}
 	a := s.cast(self, exponentialIn(self.DType()))
-	size, _ := matrixSizes(self)
+	size, _ := shape.Matrix(self.Sizes())
 	halvings, most := s.halvings(a)
-	a = s.div(a, s.unsqueezed(s.unsqueezed(s.Unary(c.Exp2, halvings), -1), -1))
+	a = s.div(a, s.wide(s.wide(s.Unary(c.Exp2, halvings), -1), -1))
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -204,7 +205,7 @@ func LinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	})
 	x = s.rowMajor(x)
 	for k := range most {
-		again := s.unsqueezed(s.unsqueezed(s.greater(halvings, s.Number(dtype.IntScalar(k))), -1), -1)
+		again := s.wide(s.wide(s.greater(halvings, s.Number(dtype.IntScalar(k))), -1), -1)
 		x = s.where(again, s.matmul(x, x), x)
 	}
 	return s.result(nil, s.cast(x, self.DType()))

@@ -44,17 +44,17 @@ func TriangularSolve(c aten.Ctx, outSolution, outA, self, a *tensor.Tensor, uppe
 	}
 	s := within(c, op)
 	defer s.Close()
-	batch, err := shape.Broadcast(op, batchOf(a), batchOf(self))
+	batch, err := shape.Broadcast(op, shape.Batch(a.Sizes()), shape.Batch(self.Sizes()))
 	if err != nil {
 		return nil, nil, err
 	}
-	n, _ := matrixSizes(a)
+	n, _ := shape.Matrix(a.Sizes())
 	from := a
 	if transpose {
 		from = s.turned(a)
 	}
 	x := s.solveTriangular(from, self, upper != transpose, unitriangular)
-	copied := s.turned(s.copied(s.turned(s.expand(a, sized(batch, n, n)...))))
+	copied := s.turned(s.copied(s.turned(s.expand(a, shape.Append(batch, n, n)...))))
 	r, err := s.finished([]string{"X", "M"}, []*tensor.Tensor{outSolution, outA}, x, copied)
 	return r[0], r[1], err
 }
@@ -88,7 +88,7 @@ func CholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.
 	}
 	s := within(c, op)
 	defer s.Close()
-	n, _ := matrixSizes(self)
+	n, _ := shape.Matrix(self.Sizes())
 	ones := s.identity(self.DType(), self.Device(), n)
 	r, err := s.finished(nil, []*tensor.Tensor{out}, s.Step(func() (*tensor.Tensor, error) { return c.CholeskySolve(nil, ones, self, upper) }))
 	return r[0], err
@@ -108,8 +108,8 @@ func solveFactored(c aten.Ctx, op string, out, lu, pivots, b *tensor.Tensor, lef
 	if err := cmp.Or(ops.CheckSquare(op, "LU", lu), ops.CheckMatrices(op, "B", b)); err != nil {
 		return nil, err
 	}
-	n, _ := matrixSizes(lu)
-	rows, columns := matrixSizes(b)
+	n, _ := shape.Matrix(lu.Sizes())
+	rows, columns := shape.Matrix(b.Sizes())
 	if left && rows != n || !left && columns != n {
 		return nil, status.Runtimef("%s: incompatible shapes of LU and B for the equation %s (%v and %v)", op, map[bool]string{true: "AX = B", false: "XA = B"}[left], lu.Sizes(), b.Sizes())
 	}
@@ -142,13 +142,13 @@ func (s *scope) inOrder(t, order *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	rows, columns := matrixSizes(t)
-	batch, err := shape.Broadcast(s.Op, batchOf(t), order.Sizes()[:order.Dim()-1])
+	rows, columns := shape.Matrix(t.Sizes())
+	batch, err := shape.Broadcast(s.Op, shape.Batch(t.Sizes()), order.Sizes()[:order.Dim()-1])
 	if s.Fail(err); err != nil {
 		return nil
 	}
-	turned := s.expand(s.turned(t), sized(batch, columns, rows)...)
-	index := s.expand(s.unsqueezed(order, -2), sized(batch, columns, rows)...)
+	turned := s.expand(s.turned(t), shape.Append(batch, columns, rows)...)
+	index := s.expand(s.wide(order, -2), shape.Append(batch, columns, rows)...)
 	return s.turned(s.Step(func() (*tensor.Tensor, error) { return s.c.Gather(nil, turned, -1, index, false) }))
 }
 
@@ -182,7 +182,7 @@ func (s *scope) pivotsOf(a *tensor.Tensor) (diagonal, parity *tensor.Tensor) {
 		return nil, nil
 	}
 	lu, pivots, _ := s.factors(s.wideEnough(a), true)
-	n, _ := matrixSizes(a)
+	n, _ := shape.Matrix(a.Sizes())
 	places := s.Step(func() (*tensor.Tensor, error) {
 		return s.c.ArangeStart(nil, dtype.IntScalar(1), dtype.IntScalar(n+1), dtype.Int32, tensor.NoLayout, a.Device())
 	})
@@ -215,7 +215,7 @@ func LinalgTensorinv(c aten.Ctx, out, self *tensor.Tensor, ind int64) (*tensor.T
 	defer s.Close()
 	matrix := s.reshape(self, rows, columns)
 	inverse := s.Step(func() (*tensor.Tensor, error) { return c.LinalgInv(nil, matrix) })
-	r, err := s.finished(nil, []*tensor.Tensor{out}, s.reshape(inverse, sized(rest, first...)...))
+	r, err := s.finished(nil, []*tensor.Tensor{out}, s.reshape(inverse, shape.Append(rest, first...)...))
 	return r[0], err
 }
 

@@ -37,6 +37,9 @@ func RenameInPlace(_ aten.Ctx, self *tensor.Tensor, names []string) error {
 	if err != nil {
 		return err
 	}
+	if names != nil && self.Layout() != tensor.Strided {
+		return status.NotImplementedf("rename_: a sparse tensor has no names; to_dense() gives one that can have them")
+	}
 	return self.Rename("rename_", names)
 }
 

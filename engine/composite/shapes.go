@@ -71,7 +71,11 @@ func (s *scope) join(dim int, tensors ...*tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.c.Cat(nil, tensors, int64(dim)) })
 }
 
-// ones and empty make tensors beside t, of ones and of any values.
+// zeros, ones and empty make tensors beside t, empty of any values.
+func (s *scope) zeros(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.NewZeros(t, sizes, d, tensor.NoLayout, device.None) })
+}
+
 func (s *scope) ones(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.c.NewOnes(t, sizes, d, tensor.NoLayout, device.None) })
 }

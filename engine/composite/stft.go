@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
@@ -42,6 +41,9 @@ func Stft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.
 	case complexes && half:
 		return nil, status.Runtimef("%s: Cannot have onesided output if window or input is complex", op)
 	}
+	if err := ops.CheckWord(op, "pad_mode", padMode, "reflect", "constant", "replicate", "circular"); err != nil {
+		return nil, err
+	}
 	s := within(c, op)
 	defer s.Close()
 	signal := self
@@ -70,7 +72,7 @@ func Stft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.
 		}
 		return c.FftR2c(frames, []int64{-1}, half, scale)
 	})
-	spectra = s.Step(func() (*tensor.Tensor, error) { return c.Transpose(nil, spectra, -2, -1) })
+	spectra = s.turned(spectra)
 	if returnComplex == ops.False {
 		spectra = s.view(c.ViewAsReal, spectra)
 	}
@@ -93,13 +95,6 @@ func (s *scope) centred(window, like *tensor.Tensor, width, n int64) *tensor.Ten
 func (s *scope) filledUp(t *tensor.Tensor, before, after int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) {
 		return s.c.ConstantPadNd(t, []int64{before, after}, dtype.IntScalar(0))
-	})
-}
-
-// zeros makes a tensor beside t.
-func (s *scope) zeros(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) {
-		return s.c.NewZeros(t, sizes, dtype.None, tensor.NoLayout, device.None)
 	})
 }
 
@@ -161,7 +156,7 @@ func Istft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops
 	}
 	s := within(c, op)
 	defer s.Close()
-	spectra := s.Step(func() (*tensor.Tensor, error) { return c.Transpose(nil, self, -2, -1) })
+	spectra := s.turned(self)
 	scale := 1 / float64(nFft)
 	if normalized {
 		scale = math.Sqrt(scale)
@@ -265,7 +260,7 @@ func (s *scope) overlapped(frames *tensor.Tensor, n, hop int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	zeros := s.zeros(frames, append(sizes, n)...)
+	zeros := s.zeros(frames, dtype.None, append(sizes, n)...)
 	return s.Step(func() (*tensor.Tensor, error) {
 		return s.c.IndexAdd(nil, zeros, int64(last), at, line, dtype.IntScalar(1))
 	})

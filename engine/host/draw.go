@@ -16,6 +16,9 @@ func draw(op string, w launch.Drawing) error {
 		each = span(w.Each)
 	}
 	t := w.To
+	if w.Generator.Kind() == random.Philox && !t.IsContiguous() {
+		return drawCounted(op, w)
+	}
 	if t.IsContiguous() || shape.IsDense(t.Sizes(), t.Strides()) {
 		return w.Generator.Fill(span(t), each, w.From, t.IsContiguous())
 	}
@@ -24,6 +27,24 @@ func draw(op string, w launch.Drawing) error {
 	filled := s.Keep(tensor.Empty(op, t.Sizes(), t.DType(), device.Host))
 	s.Do(func() error { return w.Generator.Fill(span(filled), each, w.From, false) })
 	s.Do(func() error { return copyTo(op, launch.Copying{To: t, From: filled}) })
+	return s.Err
+}
+
+// drawCounted draws the elements of a tensor that is not contiguous by their indices, which are row-major however they lie.
+func drawCounted(op string, w launch.Drawing) error {
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	rowMajor := func(t *tensor.Tensor) *tensor.Tensor {
+		return s.Keep(tensor.Empty(op, t.Sizes(), t.DType(), device.Host))
+	}
+	to, from := rowMajor(w.To), random.Span{}
+	if w.Each != nil {
+		each := rowMajor(w.Each)
+		s.Do(func() error { return copyTo(op, launch.Copying{To: each, From: w.Each}) })
+		s.Do(func() error { from = span(each); return nil })
+	}
+	s.Do(func() error { return w.Generator.Fill(span(to), from, w.From, true) })
+	s.Do(func() error { return copyTo(op, launch.Copying{To: w.To, From: to}) })
 	return s.Err
 }
 

@@ -36,9 +36,8 @@ func linear(op string, l launch.Linear) error {
 	if !blas.Serves(w.d) {
 		return status.NotImplementedf("%s: OpenBLAS, whose LAPACK does this, is not there: %s says where it is, and the packages bring it along", op, blas.Variable)
 	}
-	sizes := l.A.Sizes()
-	w.m, w.n = sizes[len(sizes)-2], sizes[len(sizes)-1]
-	w.batch = shape.Product(sizes[:len(sizes)-2])
+	w.m, w.n = shape.Matrix(l.A.Sizes())
+	w.batch = shape.Product(shape.Batch(l.A.Sizes()))
 	tasks[l.Task](w)
 	return w.Err
 }

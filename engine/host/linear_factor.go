@@ -5,6 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/blas"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -148,15 +149,9 @@ func (w *matrixWork) formQ() {
 }
 
 func (w *matrixWork) applyQ() {
-	rows, columns := lastTwo(w.B)
+	rows, columns := shape.Matrix(w.B.Sizes())
 	w.householder(2*rows*columns*w.n, w.realOr("ormqr", "unmqr"), 5, 7, 10, w.side(), w.turned(), blas.Int(rows), blas.Int(columns), w.reflections(),
 		blas.At(nil), blas.Int(w.m), blas.At(nil), blas.At(nil), blas.Int(rows), blas.At(nil), blas.Int(0), blas.Int(0))
-}
-
-// lastTwo are the sizes of the matrices in a batch.
-func lastTwo(t *tensor.Tensor) (rows, columns int64) {
-	s := t.Sizes()
-	return s[len(s)-2], s[len(s)-1]
 }
 
 // symmetric is the name of a routine for matrices that equal their transpose or their adjoint.

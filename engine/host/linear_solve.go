@@ -6,11 +6,12 @@ import (
 	"github.com/libtensor/libtensor/engine/blas"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 func (w *matrixWork) solve() {
-	_, right := lastTwo(w.B)
+	_, right := shape.Matrix(w.B.Sizes())
 	n := blas.Int(w.n)
 	w.each(w.n*w.n*(w.n+2*right), []int64{8 * w.n}, func(memory []unsafe.Pointer) worker {
 		factor := w.call("getrf", n, n, blas.At(nil), n, blas.At(memory[0]), blas.Int(0))
@@ -34,7 +35,7 @@ func (w *matrixWork) solve() {
 }
 
 func (w *matrixWork) solveTriangular() {
-	rows, columns := lastTwo(w.B)
+	rows, columns := shape.Matrix(w.B.Sizes())
 	unit := blas.Letter('N')
 	if w.Unit {
 		unit = blas.Letter('U')
@@ -51,7 +52,7 @@ func (w *matrixWork) solveTriangular() {
 }
 
 func (w *matrixWork) solveLDL() {
-	_, right := lastTwo(w.B)
+	_, right := shape.Matrix(w.B.Sizes())
 	n := blas.Int(w.n)
 	w.each(2*w.n*w.n*right, []int64{8 * w.n}, func(memory []unsafe.Pointer) worker {
 		solve := w.call(w.symmetric("trs"), uplo(w.Upper), n, blas.Int(right), blas.At(nil), n, blas.At(memory[0]), blas.At(nil), n, blas.Int(0))
@@ -66,7 +67,7 @@ func (w *matrixWork) solveLDL() {
 
 // leastSquares solves by one of four routines, of which the columns of A, those of B, and what lies between these and the info differ.
 func (w *matrixWork) leastSquares() {
-	rows, right := lastTwo(w.B)
+	rows, right := shape.Matrix(w.B.Sizes())
 	short, long := min(w.m, w.n), max(w.m, w.n)
 	arguments := []blas.Argument{blas.Int(w.m), blas.Int(w.n), blas.Int(right), blas.At(nil), blas.Int(w.m), blas.At(nil), blas.Int(rows)}
 	a, work := 3, 7 // the places of A and of the memory
@@ -104,11 +105,7 @@ func (w *matrixWork) leastSquares() {
 		for k := 1; k < last; k++ {
 			solve.Set(work+1+k, blas.At(memory[k]))
 		}
-		return func(i int64) {
-			if !w.finite(w.A, i) || !w.finite(w.B, i) {
-				w.say(i, launch.NotFinite)
-				return
-			}
+		return w.ofFinite(func(i int64) {
 			solve.Set(a, w.of(w.A, i))
 			solve.Set(a+2, w.of(w.B, i))
 			switch w.Driver {
@@ -123,7 +120,7 @@ func (w *matrixWork) leastSquares() {
 			if w.Rank != nil {
 				*(*int64)(w.address(w.Rank, i)) = solve.Result(9)
 			}
-		}
+		}, w.A, w.B)
 	})
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/blas"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/shape"
 )
 
 // wanted is the letter for vectors that are computed or not.
@@ -42,16 +42,12 @@ func (w *matrixWork) eigenHermitian() {
 	w.each(9*w.n*w.n*w.n, rooms, func(memory []unsafe.Pointer) worker {
 		solve := w.call(name, arguments...)
 		give(solve, places, memory, rooms, dtypes...)
-		return func(i int64) {
-			if !w.finite(w.A, i) {
-				w.say(i, launch.NotFinite)
-				return
-			}
+		return w.ofFinite(func(i int64) {
 			solve.Set(3, w.of(w.A, i))
 			solve.Set(5, w.of(w.Values, i))
 			solve.Run()
 			w.say(i, solve.Info())
-		}
+		}, w.A)
 	})
 }
 
@@ -90,11 +86,7 @@ func (w *matrixWork) eigenGeneral() {
 				solve.Set(vectors, blas.At(memory[2]))
 			}
 		}
-		return func(i int64) {
-			if !w.finite(w.A, i) {
-				w.say(i, launch.NotFinite)
-				return
-			}
+		return w.ofFinite(func(i int64) {
 			solve.Set(3, w.of(w.A, i))
 			if complexes {
 				solve.Set(5, w.of(w.Values, i))
@@ -111,7 +103,7 @@ func (w *matrixWork) eigenGeneral() {
 			default:
 				unpackEigen[float64](w, i, memory)
 			}
-		}
+		}, w.A)
 	})
 }
 
@@ -152,9 +144,9 @@ func (w *matrixWork) singularValues() {
 	job, left, right := blas.Letter('N'), int64(1), int64(1)
 	values := 7 * short
 	if w.U != nil {
-		_, columns := lastTwo(w.U)
+		_, columns := shape.Matrix(w.U.Sizes())
 		job, left = blas.Letter('S'), w.m
-		right, _ = lastTwo(w.V)
+		right, _ = shape.Matrix(w.V.Sizes())
 		if columns > short || right > short {
 			job = blas.Letter('A')
 		}
@@ -175,11 +167,7 @@ func (w *matrixWork) singularValues() {
 		if w.d.IsComplex() {
 			solve.Set(12, blas.At(memory[2]))
 		}
-		return func(i int64) {
-			if !w.finite(w.A, i) {
-				w.say(i, launch.NotFinite)
-				return
-			}
+		return w.ofFinite(func(i int64) {
 			solve.Set(3, w.of(w.A, i))
 			solve.Set(5, w.of(w.Values, i))
 			if w.U != nil {
@@ -188,6 +176,6 @@ func (w *matrixWork) singularValues() {
 			}
 			solve.Run()
 			w.say(i, solve.Info())
-		}
+		}, w.A)
 	})
 }

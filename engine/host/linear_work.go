@@ -114,6 +114,19 @@ func (w *matrixWork) finite(t *tensor.Tensor, i int64) bool {
 	return allFinite(unsafe.Slice((*float64)(w.address(t, i)), n))
 }
 
+// ofFinite is a worker for what iterates, which it does for matrices alone that are finite.
+func (w *matrixWork) ofFinite(do worker, read ...*tensor.Tensor) worker {
+	return func(i int64) {
+		for _, t := range read {
+			if !w.finite(t, i) {
+				w.say(i, launch.NotFinite)
+				return
+			}
+		}
+		do(i)
+	}
+}
+
 func allFinite[T float32 | float64](list []T) bool {
 	sum := T(0)
 	for _, v := range list {

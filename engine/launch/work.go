@@ -192,8 +192,9 @@ type Sequence struct {
 	Base        *float64
 }
 
-// Drawing fills To with numbers From a distribution, in the order of memory, or row-major where To has gaps. Each, where not nil, are
-// parameters of the elements in the same order. What they refuse is refused where there are no elements too.
+// Drawing fills To with numbers From a distribution: by the elements' row-major indices with a generator that counts, otherwise in the
+// order of memory, or row-major where To has gaps. Each, where not nil, are parameters of the elements; it lies as To does, or row-major
+// where To has gaps. What they refuse is refused where there are no elements too.
 type Drawing struct {
 	To, Each  *tensor.Tensor
 	Generator *random.Generator

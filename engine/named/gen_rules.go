@@ -88,6 +88,9 @@ var rules = aten.Backend{
 	Ones:                               namedOnes,
 	Full:                               namedFull,
 	Empty:                              namedEmpty,
+	EmptyStrided:                       namedEmptyStrided,
+	EmptyPermuted:                      namedEmptyPermuted,
+	ScalarTensor:                       namedScalarTensor,
 	ArangeStart:                        namedArangeStart,
 	ArangeStartStep:                    namedArangeStartStep,
 	Arange:                             namedArange,
@@ -102,6 +105,8 @@ var rules = aten.Backend{
 	LogspaceScalarTensor:               namedLogspaceScalarTensor,
 	Eye:                                namedEye,
 	EyeM:                               namedEyeM,
+	TrilIndices:                        namedTrilIndices,
+	TriuIndices:                        namedTriuIndices,
 	EmptyLike:                          namedEmptyLike,
 	ZerosLike:                          namedZerosLike,
 	OnesLike:                           namedOnesLike,
@@ -111,6 +116,11 @@ var rules = aten.Backend{
 	NewFull:                            namedNewFull,
 	NewZeros:                           namedNewZeros,
 	NewOnes:                            namedNewOnes,
+	BartlettWindow:                     namedBartlettWindow,
+	HannWindow:                         namedHannWindow,
+	HammingWindow:                      namedHammingWindow,
+	BlackmanWindow:                     namedBlackmanWindow,
+	KaiserWindow:                       namedKaiserWindow,
 	Vander:                             namedVander,
 	FftC2c:                             namedFftC2c,
 	FftR2c:                             namedFftR2c,
@@ -310,6 +320,9 @@ var rules = aten.Backend{
 	LinalgSvd:                          namedLinalgSvd,
 	Svd:                                namedSvd,
 	LinalgSvdvals:                      namedLinalgSvdvals,
+	SvdLowrank:                         namedSvdLowrank,
+	PcaLowrank:                         namedPcaLowrank,
+	Lobpcg:                             namedLobpcg,
 	LogicalAnd:                         namedLogicalAnd,
 	LogicalOr:                          namedLogicalOr,
 	LogicalXor:                         namedLogicalXor,
@@ -423,6 +436,17 @@ var rules = aten.Backend{
 	Logsumexp:                          namedLogsumexp,
 	Softmax:                            namedSoftmax,
 	LogSoftmax:                         namedLogSoftmax,
+	SignalWindowsBartlett:              namedSignalWindowsBartlett,
+	SignalWindowsBlackman:              namedSignalWindowsBlackman,
+	SignalWindowsCosine:                namedSignalWindowsCosine,
+	SignalWindowsExponential:           namedSignalWindowsExponential,
+	SignalWindowsGaussian:              namedSignalWindowsGaussian,
+	SignalWindowsGeneralCosine:         namedSignalWindowsGeneralCosine,
+	SignalWindowsGeneralHamming:        namedSignalWindowsGeneralHamming,
+	SignalWindowsHamming:               namedSignalWindowsHamming,
+	SignalWindowsHann:                  namedSignalWindowsHann,
+	SignalWindowsKaiser:                namedSignalWindowsKaiser,
+	SignalWindowsNuttall:               namedSignalWindowsNuttall,
 	Sort:                               namedSort,
 	SortStable:                         namedSortStable,
 	Argsort:                            namedArgsort,
@@ -440,6 +464,41 @@ var rules = aten.Backend{
 	Unique:                             namedUnique,
 	UniqueConsecutive:                  namedUniqueConsecutive,
 	Isin:                               namedIsin,
+	SparseCooTensor:                    namedSparseCooTensor,
+	SparseCompressedTensor:             namedSparseCompressedTensor,
+	ToDense:                            namedToDense,
+	ToSparse:                           namedToSparse,
+	ToSparseDim:                        namedToSparseDim,
+	ToSparseCoo:                        namedToSparseCoo,
+	ToSparseCsr:                        namedToSparseCsr,
+	ToSparseCsc:                        namedToSparseCsc,
+	ToSparseBsr:                        namedToSparseBsr,
+	ToSparseBsc:                        namedToSparseBsc,
+	Coalesce:                           namedCoalesce,
+	IsCoalesced:                        namedIsCoalesced,
+	Indices:                            namedIndices,
+	Values:                             namedValues,
+	RawIndices:                         namedRawIndices,
+	RawValues:                          namedRawValues,
+	CrowIndices:                        namedCrowIndices,
+	ColIndices:                         namedColIndices,
+	CcolIndices:                        namedCcolIndices,
+	RowIndices:                         namedRowIndices,
+	SparseDim:                          namedSparseDim,
+	DenseDim:                           namedDenseDim,
+	Nnz:                                namedNnz,
+	SparseMask:                         namedSparseMask,
+	SparseResize:                       namedSparseResize,
+	SparseResizeAndClear:               namedSparseResizeAndClear,
+	Smm:                                namedSmm,
+	SparseSum:                          namedSparseSum,
+	SparseMm:                           namedSparseMm,
+	SparseAddmm:                        namedSparseAddmm,
+	SparseSampledAddmm:                 namedSparseSampledAddmm,
+	SparseSoftmax:                      namedSparseSoftmax,
+	SparseLogSoftmax:                   namedSparseLogSoftmax,
+	SparseSpdiags:                      namedSparseSpdiags,
+	SparseSpsolve:                      namedSparseSpsolve,
 	Erf:                                namedErf,
 	Erfc:                               namedErfc,
 	Erfinv:                             namedErfinv,
@@ -522,6 +581,7 @@ var rules = aten.Backend{
 	IsReadOnly:                         namedIsReadOnly,
 	UntypedStorage:                     namedUntypedStorage,
 	Lend:                               namedLend,
+	FromFile:                           namedFromFile,
 	ShareMemory:                        namedShareMemory,
 	IsShared:                           namedIsShared,
 	PinMemory:                          namedPinMemory,
@@ -1239,6 +1299,36 @@ func namedEmpty(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, lay
 	return
 }
 
+func namedEmptyStrided(c aten.Ctx, size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).EmptyStrided(size, stride, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
+func namedEmptyPermuted(c aten.Ctx, size, physical []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).EmptyPermuted(size, physical, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
+func namedScalarTensor(c aten.Ctx, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).ScalarTensor(value, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
 func namedArangeStart(c aten.Ctx, out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	names, err := drop()
 	if err = fits("arange", names, err, out); err != nil {
@@ -1379,6 +1469,26 @@ func namedEyeM(c aten.Ctx, out *tensor.Tensor, n, m int64, d dtype.DType, layout
 	return
 }
 
+func namedTrilIndices(c aten.Ctx, row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).TrilIndices(row, col, offset, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
+func namedTriuIndices(c aten.Ctx, row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).TriuIndices(row, col, offset, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
 func namedEmptyLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	names, err := keep(self)
 	if err != nil {
@@ -1465,6 +1575,56 @@ func namedNewOnes(c aten.Ctx, self *tensor.Tensor, size []int64, d dtype.DType, 
 		return
 	}
 	r0, err = c.Past(tensor.Named).NewOnes(self, size, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
+func namedBartlettWindow(c aten.Ctx, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).BartlettWindow(length, periodic, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
+func namedHannWindow(c aten.Ctx, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).HannWindow(length, periodic, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
+func namedHammingWindow(c aten.Ctx, length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).HammingWindow(length, periodic, alpha, beta, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
+func namedBlackmanWindow(c aten.Ctx, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).BlackmanWindow(length, periodic, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
+func namedKaiserWindow(c aten.Ctx, length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).KaiserWindow(length, periodic, beta, d, layout, dev)
 	give(names, err, r0)
 	return
 }
@@ -2969,6 +3129,21 @@ func namedLinalgSvdvals(c aten.Ctx, out, a *tensor.Tensor, driver string) (r0 *t
 	return
 }
 
+func namedSvdLowrank(c aten.Ctx, a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	err = aten.Refused("svd_lowrank", tensor.Named)
+	return
+}
+
+func namedPcaLowrank(c aten.Ctx, a *tensor.Tensor, q ops.Int, center bool, niter int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	err = aten.Refused("pca_lowrank", tensor.Named)
+	return
+}
+
+func namedLobpcg(c aten.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	err = aten.Refused("lobpcg", tensor.Named)
+	return
+}
+
 func namedLogicalAnd(c aten.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	names, err := unify("logical_and", self, other)
 	if err = fits("logical_and", names, err, out); err != nil {
@@ -4039,6 +4214,116 @@ func namedLogSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DT
 	return
 }
 
+func namedSignalWindowsBartlett(c aten.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).SignalWindowsBartlett(m, sym, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
+func namedSignalWindowsBlackman(c aten.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).SignalWindowsBlackman(m, sym, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
+func namedSignalWindowsCosine(c aten.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).SignalWindowsCosine(m, sym, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
+func namedSignalWindowsExponential(c aten.Ctx, m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).SignalWindowsExponential(m, center, tau, sym, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
+func namedSignalWindowsGaussian(c aten.Ctx, m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).SignalWindowsGaussian(m, std, sym, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
+func namedSignalWindowsGeneralCosine(c aten.Ctx, m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).SignalWindowsGeneralCosine(m, weights, sym, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
+func namedSignalWindowsGeneralHamming(c aten.Ctx, m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).SignalWindowsGeneralHamming(m, alpha, sym, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
+func namedSignalWindowsHamming(c aten.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).SignalWindowsHamming(m, sym, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
+func namedSignalWindowsHann(c aten.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).SignalWindowsHann(m, sym, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
+func namedSignalWindowsKaiser(c aten.Ctx, m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).SignalWindowsKaiser(m, beta, sym, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
+func namedSignalWindowsNuttall(c aten.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).SignalWindowsNuttall(m, sym, d, layout, dev)
+	give(names, err, r0)
+	return
+}
+
 func namedSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	names, err := keep(self)
 	if err = fits("sort", names, err, outValues, outIndices); err != nil {
@@ -4206,6 +4491,177 @@ func namedIsin(c aten.Ctx, out, elements, testElements *tensor.Tensor, x3, inver
 	}
 	r0, err = c.Past(tensor.Named).Isin(out, elements, testElements, x3, invert)
 	give(names, err, r0)
+	return
+}
+
+func namedSparseCooTensor(c aten.Ctx, indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse_coo_tensor", tensor.Named)
+	return
+}
+
+func namedSparseCompressedTensor(c aten.Ctx, compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse_compressed_tensor", tensor.Named)
+	return
+}
+
+func namedToDense(c aten.Ctx, self *tensor.Tensor, d dtype.DType, x3 ops.Bool) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("to_dense", tensor.Named)
+	return
+}
+
+func namedToSparse(c aten.Ctx, self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("to_sparse", tensor.Named)
+	return
+}
+
+func namedToSparseDim(c aten.Ctx, self *tensor.Tensor, sparseDim int64) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("to_sparse", tensor.Named)
+	return
+}
+
+func namedToSparseCoo(c aten.Ctx, self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("to_sparse_coo", tensor.Named)
+	return
+}
+
+func namedToSparseCsr(c aten.Ctx, self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("to_sparse_csr", tensor.Named)
+	return
+}
+
+func namedToSparseCsc(c aten.Ctx, self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("to_sparse_csc", tensor.Named)
+	return
+}
+
+func namedToSparseBsr(c aten.Ctx, self *tensor.Tensor, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("to_sparse_bsr", tensor.Named)
+	return
+}
+
+func namedToSparseBsc(c aten.Ctx, self *tensor.Tensor, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("to_sparse_bsc", tensor.Named)
+	return
+}
+
+func namedCoalesce(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("coalesce", tensor.Named)
+	return
+}
+
+func namedIsCoalesced(c aten.Ctx, self *tensor.Tensor) (r0 bool, err error) {
+	return c.Past(tensor.Named).IsCoalesced(self)
+}
+
+func namedIndices(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("indices", tensor.Named)
+	return
+}
+
+func namedValues(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("values", tensor.Named)
+	return
+}
+
+func namedRawIndices(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("coo_indices", tensor.Named)
+	return
+}
+
+func namedRawValues(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("coo_values", tensor.Named)
+	return
+}
+
+func namedCrowIndices(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("crow_indices", tensor.Named)
+	return
+}
+
+func namedColIndices(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("col_indices", tensor.Named)
+	return
+}
+
+func namedCcolIndices(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("ccol_indices", tensor.Named)
+	return
+}
+
+func namedRowIndices(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("row_indices", tensor.Named)
+	return
+}
+
+func namedSparseDim(c aten.Ctx, self *tensor.Tensor) (r0 int64, err error) {
+	return c.Past(tensor.Named).SparseDim(self)
+}
+
+func namedDenseDim(c aten.Ctx, self *tensor.Tensor) (r0 int64, err error) {
+	return c.Past(tensor.Named).DenseDim(self)
+}
+
+func namedNnz(c aten.Ctx, self *tensor.Tensor) (r0 int64, err error) {
+	return c.Past(tensor.Named).Nnz(self)
+}
+
+func namedSparseMask(c aten.Ctx, self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse_mask", tensor.Named)
+	return
+}
+
+func namedSparseResize(c aten.Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) (err error) {
+	err = aten.Refused("sparse_resize_", tensor.Named)
+	return
+}
+
+func namedSparseResizeAndClear(c aten.Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) (err error) {
+	err = aten.Refused("sparse_resize_and_clear_", tensor.Named)
+	return
+}
+
+func namedSmm(c aten.Ctx, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("smm", tensor.Named)
+	return
+}
+
+func namedSparseSum(c aten.Ctx, self *tensor.Tensor, dim []int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse.sum", tensor.Named)
+	return
+}
+
+func namedSparseMm(c aten.Ctx, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse.mm", tensor.Named)
+	return
+}
+
+func namedSparseAddmm(c aten.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse.addmm", tensor.Named)
+	return
+}
+
+func namedSparseSampledAddmm(c aten.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse.sampled_addmm", tensor.Named)
+	return
+}
+
+func namedSparseSoftmax(c aten.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse.softmax", tensor.Named)
+	return
+}
+
+func namedSparseLogSoftmax(c aten.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse.log_softmax", tensor.Named)
+	return
+}
+
+func namedSparseSpdiags(c aten.Ctx, diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse.spdiags", tensor.Named)
+	return
+}
+
+func namedSparseSpsolve(c aten.Ctx, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse.spsolve", tensor.Named)
 	return
 }
 
@@ -4988,6 +5444,10 @@ func namedUntypedStorage(c aten.Ctx, self *tensor.Tensor) (r0 *storage.Storage, 
 
 func namedLend(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, r1 unsafe.Pointer, r2 bool, err error) {
 	return c.Past(tensor.Named).Lend(self)
+}
+
+func namedFromFile(c aten.Ctx, filename string, share ops.Bool, size ops.Int, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	return c.Past(tensor.Named).FromFile(filename, share, size, d, l, dev)
 }
 
 func namedShareMemory(c aten.Ctx, self *tensor.Tensor) (err error) {

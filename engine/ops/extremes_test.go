@@ -7,12 +7,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/stretchr/testify/assert"
 )
 
 var (
@@ -108,6 +107,35 @@ func TestExtremeArgumentsAreAnsweredOrRefused(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A text that an argument with words cannot be is refused by name, whatever the other arguments.
+func TestWordsAreChecked(t *testing.T) {
+	tried := 0
+	for _, o := range everyOperator(t) {
+		for _, p := range []profile{{dtype.Float64, []int64{3, 3}, nil, ones}, {dtype.Float64, []int64{3}, nil, ones}, {dtype.Float64, []int64{0, 0}, nil, ones}} {
+			c, ok := p.call(t, o)
+			if !ok {
+				continue
+			}
+			for i, a := range o.Args {
+				if len(a.Words) == 0 {
+					continue
+				}
+				changed := slices.Clone(c.args)
+				changed[c.outs+i] = reflect.ValueOf("nonsense")
+				results, err := c.with(changed).run()
+				releaseResults(results)
+				assert.Error(t, err, "%v of %v with %s=nonsense", c, p, a.Name)
+				if results, plain := c.run(); plain == nil {
+					releaseResults(results)
+					assert.ErrorContains(t, err, "nonsense", "%v of %v with %s", c, p, a.Name)
+					tried++
+				}
+			}
+		}
+	}
+	assert.Greater(t, tried, 60)
 }
 
 func checkExtreme(t *testing.T, c call, what string) {

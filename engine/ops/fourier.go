@@ -122,7 +122,7 @@ func transform(op string, self *tensor.Tensor, dims []int, sizes []int64, d dtyp
 			step *= sizes[i]
 		}
 	}
-	from := s.computed(self)
+	from := s.rounded(self, self.DType().Compute())
 	out := s.Step(func() (*tensor.Tensor, error) { return tensor.EmptyStrided(op, sizes, strides, d, self.Device()) })
 	to := out
 	if d != d.Compute() {
@@ -138,9 +138,4 @@ func transform(op string, self *tensor.Tensor, dims []int, sizes []int64, d dtyp
 		s.copy(out, to)
 	}
 	return s.Give(out)
-}
-
-// computed is t in the dtype in which is computed.
-func (s *scope) computed(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return converted(s.Op, t, t.DType().Compute()) })
 }

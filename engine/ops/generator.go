@@ -10,14 +10,18 @@ import (
 )
 
 // GeneratorNew makes a generator with PyTorch's initial seed.
-func GeneratorNew(dev device.Device) (*random.Generator, error) {
+func GeneratorNew(dev device.Device, engine string) (*random.Generator, error) {
+	kind, err := random.ParseKind("generator_new", engine)
+	if err != nil {
+		return nil, err
+	}
 	if _, err := device.Resolve("generator_new", dev); err != nil {
 		return nil, err
 	}
 	if dev.Type == device.Meta {
 		return nil, status.Runtimef("generator_new: there are no generators on the meta device, whose tensors have no elements; use device='cpu'")
 	}
-	return random.New(random.DefaultSeed), nil
+	return random.New(kind, random.DefaultSeed), nil
 }
 
 // GeneratorManualSeed restarts a generator.
@@ -33,6 +37,18 @@ func GeneratorSeed(self *random.Generator) (int64, error) { return int64(self.Se
 func GeneratorInitialSeed(self *random.Generator) (int64, error) {
 	return int64(self.InitialSeed()), nil
 }
+
+// GeneratorEngine names a generator's algorithm.
+func GeneratorEngine(self *random.Generator) (string, error) { return self.Kind().String(), nil }
+
+// GeneratorClone is another generator in the same state.
+func GeneratorClone(self *random.Generator) (*random.Generator, error) { return self.Clone() }
+
+// GeneratorGetOffset is the number of words that a philox generator has given out.
+func GeneratorGetOffset(self *random.Generator) (int64, error) { return self.Offset() }
+
+// GeneratorSetOffset continues from an offset.
+func GeneratorSetOffset(self *random.Generator, offset int64) error { return self.SetOffset(offset) }
 
 // GeneratorGetState is a generator's state as bytes.
 func GeneratorGetState(self *random.Generator) (*tensor.Tensor, error) {

@@ -36,8 +36,16 @@ func CheckSquare(op, name string, t *tensor.Tensor) error {
 	if err := CheckMatrices(op, name, t); err != nil {
 		return err
 	}
-	if rows, columns := lastSizes(t); rows != columns {
+	if rows, columns := shape.Matrix(t.Sizes()); rows != columns {
 		return status.Runtimef("%s: %s must be batches of square matrices, but they are %d by %d matrices", op, name, rows, columns)
+	}
+	return nil
+}
+
+// CheckWord refuses a text that an argument cannot be.
+func CheckWord(op, name, word string, words ...string) error {
+	if !slices.Contains(words, word) {
+		return status.Runtimef("%s: %s must be one of %q, got %q", op, name, words, word)
 	}
 	return nil
 }
@@ -52,17 +60,6 @@ func checkAlike(op string, names []string, tensors ...*tensor.Tensor) error {
 	}
 	return oneDevice(op, first, tensors[1:]...)
 }
-
-// lastSizes are the sizes of the matrices in a batch, batchSizes those before.
-func lastSizes(t *tensor.Tensor) (rows, columns int64) {
-	s := t.Sizes()
-	return s[len(s)-2], s[len(s)-1]
-}
-
-func batchSizes(t *tensor.Tensor) []int64 { return t.Sizes()[:t.Dim()-2] }
-
-// sized is a batch's sizes with others behind.
-func sized(batch []int64, last ...int64) []int64 { return append(slices.Clone(batch), last...) }
 
 // columnStrides are those of matrices in column-major order, one after another.
 func columnStrides(sizes []int64) []int64 {
@@ -221,16 +218,16 @@ func (s *scope) checkInfo(wanted bool, info *tensor.Tensor, why Failure) {
 
 // commonBatch broadcasts the batches of matrices.
 func commonBatch(op string, a, b *tensor.Tensor) ([]int64, error) {
-	return shape.Broadcast(op, batchSizes(a), batchSizes(b))
+	return shape.Broadcast(op, shape.Batch(a.Sizes()), shape.Batch(b.Sizes()))
 }
 
 // overBatch views matrices, or repeats them, over a larger batch.
 func (s *scope) overBatch(t *tensor.Tensor, batch []int64) *tensor.Tensor {
-	if s.Err != nil || slices.Equal(batchSizes(t), batch) {
+	if s.Err != nil || slices.Equal(shape.Batch(t.Sizes()), batch) {
 		return t
 	}
-	rows, columns := lastSizes(t)
-	return s.expand(t, sized(batch, rows, columns))
+	rows, columns := shape.Matrix(t.Sizes())
+	return s.expand(t, shape.Append(batch, rows, columns))
 }
 
 // IsVector tells whether b, beside matrices a on the left, is a vector or a batch of vectors.

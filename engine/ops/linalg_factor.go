@@ -6,6 +6,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/view"
@@ -19,7 +20,7 @@ func LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors boo
 	}
 	s := within(op)
 	defer s.Close()
-	a, info := s.inColumns(self), s.infos(self, batchSizes(self))
+	a, info := s.inColumns(self), s.infos(self, shape.Batch(self.Sizes()))
 	if s.Err == nil {
 		s.clear(a, upper)
 	}
@@ -40,9 +41,9 @@ func LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkE
 	}
 	s := within(op)
 	defer s.Close()
-	rows, columns := lastSizes(a)
-	lu, info := s.inColumns(a), s.infos(a, batchSizes(a))
-	pivots := s.infos(a, sized(batchSizes(a), min(rows, columns)))
+	rows, columns := shape.Matrix(a.Sizes())
+	lu, info := s.inColumns(a), s.infos(a, shape.Batch(a.Sizes()))
+	pivots := s.infos(a, shape.Append(shape.Batch(a.Sizes()), min(rows, columns)))
 	s.linear(launch.Linear{Task: launch.FactorLU, A: lu, Pivots: pivots, Info: info})
 	s.checkInfo(checkErrors, info, SingularLU)
 	r, err := s.finished([]string{"LU", "pivots", "info"}, []*tensor.Tensor{outLU, outPivots, outInfo}, s.rounded(lu, a.DType()), pivots, info)
@@ -63,7 +64,7 @@ func PivotsPermutation(pivots *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 		return nil, status.Runtimef("%s: LU_pivots has %d pivots, more than the %d rows of the matrices", op, count, n)
 	}
 	whole := s.cast(pivots, dtype.Int64)
-	order := s.empty(pivots, dtype.Int64, sized(pivots.Sizes()[:last], n)...)
+	order := s.empty(pivots, dtype.Int64, shape.Append(pivots.Sizes()[:last], n)...)
 	if s.Err != nil || !launch.Known(pivots) {
 		return s.Give(order)
 	}
@@ -100,7 +101,7 @@ func LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (*tens
 	}
 	s := within(op)
 	defer s.Close()
-	inverse, info := s.inColumns(a), s.infos(a, batchSizes(a))
+	inverse, info := s.inColumns(a), s.infos(a, shape.Batch(a.Sizes()))
 	s.linear(launch.Linear{Task: launch.Invert, A: inverse, Info: info})
 	s.checkInfo(checkErrors, info, SingularInverse)
 	r, err := s.finished([]string{"inverse", "info"}, []*tensor.Tensor{outInverse, outInfo}, s.rounded(inverse, a.DType()), info)
@@ -115,7 +116,7 @@ func LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian
 	}
 	s := within(op)
 	defer s.Close()
-	a, info, pivots := s.inColumns(self), s.infos(self, batchSizes(self)), s.infos(self, self.Sizes()[:self.Dim()-1])
+	a, info, pivots := s.inColumns(self), s.infos(self, shape.Batch(self.Sizes())), s.infos(self, self.Sizes()[:self.Dim()-1])
 	if s.Err == nil {
 		s.clear(a, false)
 	}
@@ -140,9 +141,9 @@ func Geqrf(outA, outTau, self *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, e
 
 // reflected factors a copy of matrices into R and reflections.
 func (s *scope) reflected(self *tensor.Tensor) (a, tau *tensor.Tensor) {
-	rows, columns := lastSizes(self)
+	rows, columns := shape.Matrix(self.Sizes())
 	a = s.inColumns(self)
-	tau = s.empty(self, self.DType().Compute(), sized(batchSizes(self), min(rows, columns))...)
+	tau = s.empty(self, self.DType().Compute(), shape.Append(shape.Batch(self.Sizes()), min(rows, columns))...)
 	s.linear(launch.Linear{Task: launch.FactorQR, A: a, Values: tau})
 	return a, tau
 }
@@ -150,19 +151,19 @@ func (s *scope) reflected(self *tensor.Tensor) (a, tau *tensor.Tensor) {
 // LinalgQr factors A = Q R: reduced, complete, or R alone.
 func LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (*tensor.Tensor, *tensor.Tensor, error) {
 	const op = "linalg.qr"
-	if err := CheckMatrices(op, "A", a); err != nil {
+	if err := cmp.Or(CheckMatrices(op, "A", a), CheckWord(op, "mode", mode, "reduced", "complete", "r")); err != nil {
 		return nil, nil, err
 	}
 	s := within(op)
 	defer s.Close()
-	rows, columns := lastSizes(a)
+	rows, columns := shape.Matrix(a.Sizes())
 	short := min(rows, columns)
 	wide := short // the columns of Q
 	if mode == "complete" {
 		wide = rows
 	}
 	factored, tau := s.reflected(a)
-	upper := s.columns(a, a.DType().Compute(), sized(batchSizes(a), wide, columns))
+	upper := s.columns(a, a.DType().Compute(), shape.Append(shape.Batch(a.Sizes()), wide, columns))
 	if wide > short {
 		s.Do(func() error { return fillWith(upper, zero) })
 	}
@@ -174,7 +175,7 @@ func LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (*tensor.Tensor, *tenso
 	if mode == "r" {
 		q = s.empty(a, a.DType().Compute(), 0)
 	} else {
-		q = s.columns(a, a.DType().Compute(), sized(batchSizes(a), rows, wide))
+		q = s.columns(a, a.DType().Compute(), shape.Append(shape.Batch(a.Sizes()), rows, wide))
 		s.copy(s.narrow(q, -1, short), s.narrow(factored, -1, short))
 		s.formed(q, tau)
 	}
@@ -211,11 +212,11 @@ func checkReflections(op string, input, tau *tensor.Tensor) error {
 	if err := cmp.Or(CheckMatrices(op, "input", input), checkAlike(op, []string{"input", "tau"}, input, tau)); err != nil {
 		return err
 	}
-	rows, columns := lastSizes(input)
+	rows, columns := shape.Matrix(input.Sizes())
 	if columns > rows {
 		return status.Runtimef("%s: input.shape[-2] must be greater than or equal to input.shape[-1], got %d and %d", op, rows, columns)
 	}
-	if tau.Dim() != input.Dim()-1 || !slices.Equal(tau.Sizes()[:tau.Dim()-1], batchSizes(input)) {
+	if tau.Dim() != input.Dim()-1 || !slices.Equal(tau.Sizes()[:tau.Dim()-1], shape.Batch(input.Sizes())) {
 		return status.Runtimef("%s: expected tau to have the shape of input but for its rows, got %v and %v", op, tau.Sizes(), input.Sizes())
 	}
 	if n := tau.Sizes()[tau.Dim()-1]; n > columns {
@@ -244,7 +245,7 @@ func Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (*tensor.
 	if err := cmp.Or(CheckMatrices(op, "input", self), CheckMatrices(op, "other", other), checkAlike(op, []string{"input", "tau", "other"}, self, tau, other)); err != nil {
 		return nil, err
 	}
-	rows, columns := lastSizes(self)
+	rows, columns := shape.Matrix(self.Sizes())
 	along := other.Dim() - 1
 	if left {
 		along--
@@ -252,11 +253,11 @@ func Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (*tensor.
 	switch {
 	case other.Sizes()[along] != rows:
 		return nil, status.Runtimef("%s: other.shape[%d] must be equal to input.shape[-2], got %d and %d", op, along-other.Dim(), other.Sizes()[along], rows)
-	case tau.Dim() != self.Dim()-1 || !slices.Equal(tau.Sizes()[:tau.Dim()-1], batchSizes(self)):
+	case tau.Dim() != self.Dim()-1 || !slices.Equal(tau.Sizes()[:tau.Dim()-1], shape.Batch(self.Sizes())):
 		return nil, status.Runtimef("%s: expected tau to have the shape of input but for its rows, got %v and %v", op, tau.Sizes(), self.Sizes())
 	case tau.Sizes()[tau.Dim()-1] > columns || tau.Sizes()[tau.Dim()-1] > rows:
 		return nil, status.Runtimef("%s: tau.shape[-1] must be at most %d, the smaller size of input's matrices, got %d", op, min(rows, columns), tau.Sizes()[tau.Dim()-1])
-	case !slices.Equal(batchSizes(other), batchSizes(self)):
+	case !slices.Equal(shape.Batch(other.Sizes()), shape.Batch(self.Sizes())):
 		return nil, status.Runtimef("%s: batch dimensions of other must be equal to input's, got %v and %v", op, other.Sizes(), self.Sizes())
 	}
 	s := within(op)

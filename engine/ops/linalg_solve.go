@@ -6,6 +6,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/view"
@@ -50,12 +51,12 @@ func LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bo
 
 // solved is the X of A X = B for matrices.
 func (s *scope) solved(a, b *tensor.Tensor) (x, info *tensor.Tensor) {
-	n, _ := lastSizes(a)
+	n, _ := shape.Matrix(a.Sizes())
 	if b.Dim() < 2 {
 		s.Fail(status.Runtimef("%s: B must have at least 2 dimensions, or be vectors, got shape %v", s.Op, b.Sizes()))
 		return nil, nil
 	}
-	if rows, _ := lastSizes(b); rows != n {
+	if rows, _ := shape.Matrix(b.Sizes()); rows != n {
 		s.Fail(status.Runtimef("%s: incompatible shapes of A and B for the equation AX = B (%v and %v)", s.Op, a.Sizes(), b.Sizes()))
 		return nil, nil
 	}
@@ -63,17 +64,17 @@ func (s *scope) solved(a, b *tensor.Tensor) (x, info *tensor.Tensor) {
 	if s.Fail(err); err != nil {
 		return nil, nil
 	}
-	info = s.infos(a, batchSizes(a))
+	info = s.infos(a, shape.Batch(a.Sizes()))
 	lu, x := s.inColumns(a), s.inColumns(s.overBatch(b, batch))
-	pivots := s.infos(a, sized(batchSizes(a), n))
+	pivots := s.infos(a, shape.Append(shape.Batch(a.Sizes()), n))
 	w := launch.Linear{Task: launch.SolveLinear, A: lu, B: x, Pivots: pivots, Info: info}
-	if slices.Equal(batch, batchSizes(a)) && b.Numel() > 0 {
+	if slices.Equal(batch, shape.Batch(a.Sizes())) && b.Numel() > 0 {
 		s.linear(w)
 		return x, info
 	}
 	s.linear(launch.Linear{Task: launch.FactorLU, A: lu, Pivots: pivots, Info: info})
 	w.A, w.Info, w.Factored = s.inColumns(s.overBatch(lu, batch)), nil, true
-	w.Pivots = s.cast(s.expand(pivots, sized(batch, n)), dtype.Int32)
+	w.Pivots = s.cast(s.expand(pivots, shape.Append(batch, n)), dtype.Int32)
 	s.linear(w)
 	return x, info
 }
@@ -84,8 +85,8 @@ func LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangul
 	if err := cmp.Or(checkPair(op, "A", "B", self, b), CheckMatrices(op, "B", b)); err != nil {
 		return nil, err
 	}
-	n, _ := lastSizes(self)
-	rows, columns := lastSizes(b)
+	n, _ := shape.Matrix(self.Sizes())
+	rows, columns := shape.Matrix(b.Sizes())
 	if left && rows != n || !left && columns != n {
 		return nil, status.Runtimef("%s: incompatible shapes of A and B for the equation %s (%v and %v)", op, map[bool]string{true: "AX = B", false: "XA = B"}[left], self.Sizes(), b.Sizes())
 	}
@@ -108,8 +109,8 @@ func LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (*tensor.
 	if err := cmp.Or(checkPair(op, "LD", "B", ld, b), CheckMatrices(op, "B", b), oneDevice(op, ld, pivots)); err != nil {
 		return nil, err
 	}
-	n, _ := lastSizes(ld)
-	rows, _ := lastSizes(b)
+	n, _ := shape.Matrix(ld.Sizes())
+	rows, _ := shape.Matrix(b.Sizes())
 	switch {
 	case rows != n:
 		return nil, status.Runtimef("%s: incompatible shapes of LD and B for the equation AX = B (%v and %v)", op, ld.Sizes(), b.Sizes())
@@ -128,7 +129,7 @@ func LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (*tensor.
 	s.Do(func() error { return checkRows(op, rowsOf, n) })
 	x := s.inColumns(s.overBatch(b, batch))
 	a := s.inColumns(s.overBatch(ld, batch))
-	s.linear(launch.Linear{Task: launch.SolveLDL, A: a, B: x, Pivots: s.cast(s.expand(rowsOf, sized(batch, n)), dtype.Int32), Hermitian: hermitian})
+	s.linear(launch.Linear{Task: launch.SolveLDL, A: a, B: x, Pivots: s.cast(s.expand(rowsOf, shape.Append(batch, n)), dtype.Int32), Hermitian: hermitian})
 	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(x, b.DType()))
 	return r[0], err
 }
@@ -157,7 +158,7 @@ func checkRows(op string, pivots *tensor.Tensor, n int64) error {
 // LinalgLstsq is the X with the smallest |A X - B|, and of these the smallest one, with what the driver finds beside it.
 func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	const op = "linalg.lstsq"
-	if err := cmp.Or(CheckMatrices(op, "input", self), CheckInexact(op, "other", b), checkAlike(op, []string{"input", "other"}, self, b)); err != nil {
+	if err := cmp.Or(CheckMatrices(op, "input", self), CheckInexact(op, "other", b), checkAlike(op, []string{"input", "other"}, self, b), CheckWord(op, "driver", driver, "", "gels", "gelsy", "gelsd", "gelss")); err != nil {
 		return nil, nil, nil, nil, err
 	}
 	s := within(op)
@@ -170,7 +171,7 @@ func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tenso
 	if s.Err != nil {
 		return nil, nil, nil, nil, s.Err
 	}
-	m, n := lastSizes(self)
+	m, n := shape.Matrix(self.Sizes())
 	if right.Dim() < 2 || right.Sizes()[right.Dim()-2] != m {
 		return nil, nil, nil, nil, status.Runtimef("%s: input and other must have as many rows, got shapes %v and %v", op, self.Sizes(), b.Sizes())
 	}
@@ -187,9 +188,9 @@ func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tenso
 	if rcond != nil {
 		cutoff = *rcond
 	}
-	_, columns := lastSizes(right)
+	_, columns := shape.Matrix(right.Sizes())
 	a := s.inColumns(s.overBatch(self, batch))
-	x := s.columns(self, d, sized(batch, max(m, n), columns))
+	x := s.columns(self, d, shape.Append(batch, max(m, n), columns))
 	s.Do(func() error { return fillWith(x, zero) })
 	s.copy(s.narrow(x, -2, m), right)
 	info := s.infos(self, batch)
@@ -200,7 +201,7 @@ func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tenso
 	}
 	if kind == launch.GELSD || kind == launch.GELSS {
 		values = s.Step(func() (*tensor.Tensor, error) {
-			return tensor.Zeros(op, sized(batch, min(m, n)), d.ToReal(), self.Device())
+			return tensor.Zeros(op, shape.Append(batch, min(m, n)), d.ToReal(), self.Device())
 		})
 	}
 	s.linear(launch.Linear{Task: launch.LeastSquares, A: a, B: x, Values: values, Rank: rankOf(kind, rank), Info: info, Driver: kind, Cutoff: cutoff})

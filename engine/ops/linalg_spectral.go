@@ -1,9 +1,11 @@
 package ops
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -11,7 +13,7 @@ import (
 // LinalgEigh gives the eigenvalues, in rising order, and the eigenvectors of matrices of which one triangle is read.
 func LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string) (*tensor.Tensor, *tensor.Tensor, error) {
 	const op = "linalg.eigh"
-	if err := CheckSquare(op, "A", self); err != nil {
+	if err := cmp.Or(CheckSquare(op, "A", self), checkTriangle(op, uplo)); err != nil {
 		return nil, nil, err
 	}
 	s := within(op)
@@ -24,7 +26,7 @@ func LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string) (*tenso
 // LinalgEigvalsh is LinalgEigh without the vectors.
 func LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (*tensor.Tensor, error) {
 	const op = "linalg.eigvalsh"
-	if err := CheckSquare(op, "A", self); err != nil {
+	if err := cmp.Or(CheckSquare(op, "A", self), checkTriangle(op, uplo)); err != nil {
 		return nil, err
 	}
 	s := within(op)
@@ -34,11 +36,13 @@ func LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (*tensor.Tensor, erro
 	return r[0], err
 }
 
+func checkTriangle(op, uplo string) error { return CheckWord(op, "UPLO", uplo, "L", "U", "l", "u") }
+
 // hermitian gives eigenvalues, and vectors where they are wanted.
 func (s *scope) hermitian(self *tensor.Tensor, uplo string, vectors bool) (values, a *tensor.Tensor) {
 	a = s.inColumns(self)
 	values = s.empty(self, self.DType().Compute().ToReal(), self.Sizes()[:self.Dim()-1]...)
-	info := s.infos(self, batchSizes(self))
+	info := s.infos(self, shape.Batch(self.Sizes()))
 	w := launch.Linear{Task: launch.EigenHermitian, A: a, Values: values, Info: info, Upper: strings.EqualFold(uplo, "U")}
 	if vectors {
 		w.V = a
@@ -82,7 +86,7 @@ func (s *scope) general(self *tensor.Tensor, wanted bool) (values, vectors *tens
 	if wanted {
 		vectors = s.columns(self, d, self.Sizes())
 	}
-	info := s.infos(self, batchSizes(self))
+	info := s.infos(self, shape.Batch(self.Sizes()))
 	s.linear(launch.Linear{Task: launch.EigenGeneral, A: a, Values: values, V: vectors, Info: info})
 	s.checkInfo(true, info, NoConvergence)
 	return values, vectors
@@ -107,14 +111,14 @@ func LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver st
 	}
 	s := within(op)
 	defer s.Close()
-	rows, columns := lastSizes(a)
+	rows, columns := shape.Matrix(a.Sizes())
 	left, right := min(rows, columns), min(rows, columns)
 	if fullMatrices {
 		left, right = rows, columns
 	}
 	d := a.DType().Compute()
-	u := s.columns(a, d, sized(batchSizes(a), rows, left))
-	vh := s.columns(a, d, sized(batchSizes(a), right, columns))
+	u := s.columns(a, d, shape.Append(shape.Batch(a.Sizes()), rows, left))
+	vh := s.columns(a, d, shape.Append(shape.Batch(a.Sizes()), right, columns))
 	if a.Numel() == 0 {
 		for _, t := range []*tensor.Tensor{u, vh} {
 			if s.Err == nil {
@@ -144,10 +148,10 @@ func LinalgSvdvals(out, a *tensor.Tensor, driver string) (*tensor.Tensor, error)
 }
 
 func (s *scope) singular(a, u, vh *tensor.Tensor) *tensor.Tensor {
-	rows, columns := lastSizes(a)
+	rows, columns := shape.Matrix(a.Sizes())
 	d := a.DType().Compute()
-	values := s.empty(a, d.ToReal(), sized(batchSizes(a), min(rows, columns))...)
-	info := s.infos(a, batchSizes(a))
+	values := s.empty(a, d.ToReal(), shape.Append(shape.Batch(a.Sizes()), min(rows, columns))...)
+	info := s.infos(a, shape.Batch(a.Sizes()))
 	s.linear(launch.Linear{Task: launch.SingularValues, A: s.inColumns(a), Values: values, U: u, V: vh, Info: info})
 	s.checkInfo(true, info, NoConvergence)
 	return values

@@ -11,16 +11,25 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// ToString prints a tensor.
-func ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci Bool) (string, error) {
+// PrintOptions are how tensors are printed.
+func PrintOptions(precision, threshold, edgeItems, lineWidth int64, sci Bool) (o format.Options, err error) {
 	if precision < 0 || threshold < 0 || edgeItems < 0 || lineWidth < 1 {
-		return "", status.Valuef("to_string: precision %d, threshold %d and edgeitems %d must not be negative, linewidth %d must be positive",
+		return o, status.Valuef("to_string: precision %d, threshold %d and edgeitems %d must not be negative, linewidth %d must be positive",
 			precision, threshold, edgeItems, lineWidth)
 	}
-	o := format.Options{Precision: int(min(precision, 64)), Threshold: threshold, EdgeItems: edgeItems, LineWidth: int(min(lineWidth, 1<<30))}
+	o = format.Options{Precision: int(min(precision, 64)), Threshold: threshold, EdgeItems: edgeItems, LineWidth: int(min(lineWidth, 1<<30))}
 	if sci != NoBool {
 		mode := sci == True
 		o.SciMode = &mode
+	}
+	return o, nil
+}
+
+// ToString prints a tensor.
+func ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci Bool) (string, error) {
+	o, err := PrintOptions(precision, threshold, edgeItems, lineWidth, sci)
+	if err != nil {
+		return "", err
 	}
 	var a format.Attributes
 	if !launch.Known(self) {

@@ -210,10 +210,25 @@ func RealOrder(op string, order dtype.Scalar) error {
 	return nil
 }
 
+// CheckNormed refuses what no norm is computed of, or in.
+func CheckNormed(op string, self *tensor.Tensor, d dtype.DType) error {
+	switch {
+	case self.DType().Category() < dtype.Floating:
+		return status.NotImplementedf("%s: expected a floating point or complex tensor as input, got %v", op, self.DType())
+	case d == dtype.None:
+		return nil
+	case d.Category() < dtype.Floating:
+		return status.Runtimef("%s: dtype should be floating point or complex, but got %v", op, d)
+	case self.DType().IsComplex() && !d.IsComplex():
+		return status.Runtimef("%s: dtype should be complex for complex inputs, but got %v", op, d)
+	}
+	return nil
+}
+
 // vectorNorm computes |x|_p over dim in dtype d, or in self's.
 func vectorNorm(op string, out, self *tensor.Tensor, p float64, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
-	if self.DType().Category() < dtype.Floating {
-		return nil, status.NotImplementedf("%s: expected a floating point or complex tensor as input, got %v", op, self.DType())
+	if err := CheckNormed(op, self, d); err != nil {
+		return nil, err
 	}
 	mask, err := shape.WrapDims(op, dim, self.Dim(), true)
 	if err != nil {
@@ -221,10 +236,6 @@ func vectorNorm(op string, out, self *tensor.Tensor, p float64, dim []int64, kee
 	}
 	if d == dtype.None {
 		d = self.DType()
-	} else if d.Category() < dtype.Floating {
-		return nil, status.Runtimef("%s: dtype should be floating point or complex, but got %v", op, d)
-	} else if self.DType().IsComplex() && !d.IsComplex() {
-		return nil, status.Runtimef("%s: dtype should be complex for complex inputs, but got %v", op, d)
 	}
 	result := d.ToReal()
 	if err := iter.SameDType(op, out, result); err != nil {

@@ -108,9 +108,14 @@ func (s *Scope) Give(t *tensor.Tensor) (*tensor.Tensor, error) {
 	return t.Alias(), nil
 }
 
+// Holds tells whether t is a temporary.
+func (s *Scope) Holds(t *tensor.Tensor) bool {
+	return slices.Contains(s.room[:s.count], t) || slices.Contains(s.more, t)
+}
+
 // Drop releases a temporary before the others, and nothing else.
 func (s *Scope) Drop(t *tensor.Tensor) {
-	if slices.Contains(s.room[:s.count], t) || slices.Contains(s.more, t) {
+	if s.Holds(t) {
 		t, _ = s.Give(t)
 		t.Release()
 	}

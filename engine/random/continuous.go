@@ -8,6 +8,15 @@ package random
 // #cgo nocallback random_exp
 // #cgo noescape random_tan
 // #cgo nocallback random_tan
+// #cgo noescape random_portable_log
+// #cgo nocallback random_portable_log
+// #cgo noescape random_portable_log1p
+// #cgo nocallback random_portable_log1p
+// #cgo noescape random_portable_exp
+// #cgo nocallback random_portable_exp
+// #cgo noescape random_portable_tan
+// #cgo nocallback random_portable_tan
+// #include "portable.h"
 // #include "transform.h"
 import "C"
 
@@ -20,11 +29,45 @@ import (
 )
 
 // serial fills dst from draw, which writes the next float64 values of the stream.
-func (g *Generator) serial(dst Span, draw func(v []float64)) {
-	for i := 0; i < dst.Len; i += len(g.floats) {
-		n := min(len(g.floats), dst.Len-i)
-		draw(g.floats[:n])
-		put(dst.at(i, n), g.floats[:n])
+func (s *stream) serial(dst Span, draw func(v []float64)) {
+	for i := 0; i < dst.Len; i += len(s.floats) {
+		n := min(len(s.floats), dst.Len-i)
+		draw(s.floats[:n])
+		put(dst.at(i, n), s.floats[:n])
+	}
+}
+
+// Elementary functions, in place: the C library's for PyTorch's streams, for counters such as are the same everywhere.
+
+func (s *stream) log(v []float64) {
+	if p, n := array(v); s.engine.kind == Philox {
+		C.random_portable_log(p, n)
+	} else {
+		C.random_log(p, n)
+	}
+}
+
+func (s *stream) log1p(v []float64) {
+	if p, n := array(v); s.engine.kind == Philox {
+		C.random_portable_log1p(p, n)
+	} else {
+		C.random_log1p(p, n)
+	}
+}
+
+func (s *stream) exp(v []float64) {
+	if p, n := array(v); s.engine.kind == Philox {
+		C.random_portable_exp(p, n)
+	} else {
+		C.random_exp(p, n)
+	}
+}
+
+func (s *stream) tan(v []float64) {
+	if p, n := array(v); s.engine.kind == Philox {
+		C.random_portable_tan(p, n)
+	} else {
+		C.random_tan(p, n)
 	}
 }
 
@@ -43,15 +86,16 @@ func (e Exponential) Check(d, _ dtype.DType) error {
 	return requireContinuous("exponential_", d)
 }
 
-func (e Exponential) draw(g *Generator, to, _ Span, _ bool) error {
-	g.serial(to, func(v []float64) { g.exponentials(v, e.Lambda) })
+func (Exponential) words(_, _ dtype.DType) int { return 2 }
+
+func (e Exponential) draw(s *stream, to, _ Span, _ bool) error {
+	s.serial(to, func(v []float64) { s.exponentials(v, e.Lambda) })
 	return nil
 }
 
-func (g *Generator) exponentials(v []float64, lambda float64) {
-	g.uniform64(v, 0, 1)
-	p, n := array(v)
-	C.random_log1p(p, n)
+func (s *stream) exponentials(v []float64, lambda float64) {
+	s.uniform64(v, 0, 1)
+	s.log1p(v)
 	scale := -1 / lambda
 	for i := range v {
 		v[i] *= scale
@@ -69,11 +113,12 @@ func (c Cauchy) Check(d, _ dtype.DType) error {
 	return requireContinuous("cauchy_", d)
 }
 
-func (c Cauchy) draw(g *Generator, to, _ Span, _ bool) error {
-	g.serial(to, func(v []float64) {
-		g.uniform64(v, 0, 1)
-		p, n := array(v)
-		C.random_tan(p, n)
+func (Cauchy) words(_, _ dtype.DType) int { return 2 }
+
+func (c Cauchy) draw(s *stream, to, _ Span, _ bool) error {
+	s.serial(to, func(v []float64) {
+		s.uniform64(v, 0, 1)
+		s.tan(v)
 		affine(v, c.Sigma, c.Median)
 	})
 	return nil
@@ -90,11 +135,12 @@ func (n LogNormal) Check(d, _ dtype.DType) error {
 	return requireFloating("log_normal_", d)
 }
 
-func (n LogNormal) draw(g *Generator, to, _ Span, _ bool) error {
-	g.serial(to, func(v []float64) {
-		g.normals(v, n.Mean, n.Std)
-		p, n := array(v)
-		C.random_exp(p, n)
+func (LogNormal) words(_, _ dtype.DType) int { return 2 }
+
+func (n LogNormal) draw(s *stream, to, _ Span, _ bool) error {
+	s.serial(to, func(v []float64) {
+		s.normals(v, n.Mean, n.Std)
+		s.exp(v)
 	})
 	return nil
 }
@@ -114,12 +160,13 @@ func (t Geometric) Check(d, _ dtype.DType) error {
 	return nil
 }
 
-func (t Geometric) draw(g *Generator, to, _ Span, _ bool) error {
+func (Geometric) words(_, _ dtype.DType) int { return 2 }
+
+func (t Geometric) draw(s *stream, to, _ Span, _ bool) error {
 	scale := math.Log1p(-t.P)
-	g.serial(to, func(v []float64) {
-		g.uniform64(v, 0, 1)
-		data, n := array(v)
-		C.random_log(data, n)
+	s.serial(to, func(v []float64) {
+		s.uniform64(v, 0, 1)
+		s.log(v)
 		for i := range v {
 			v[i] = math.Ceil(v[i] / scale)
 		}

@@ -18,10 +18,14 @@ func (b Bernoulli) Check(d, _ dtype.DType) error {
 	return requireReal("bernoulli_", d)
 }
 
-func (b Bernoulli) draw(g *Generator, to, _ Span, _ bool) error {
-	g.integers(to, func(v []int64) {
+func (Bernoulli) words(_, _ dtype.DType) int { return 2 }
+
+func (b Bernoulli) draw(s *stream, to, _ Span, _ bool) error {
+	s.integers(to, func(v []int64) {
+		u := s.floats[:len(v)]
+		s.uniform64(u, 0, 1)
 		for i := range v {
-			v[i] = indicator(g.engine.float64() < b.P)
+			v[i] = indicator(u[i] < b.P)
 		}
 	})
 	return nil
@@ -39,21 +43,25 @@ func (BernoulliEach) Check(d, each dtype.DType) error {
 	return requireFloating("bernoulli", each)
 }
 
-func (BernoulliEach) draw(g *Generator, to, each Span, _ bool) error {
-	within := func(x float64) bool { return x >= 0 && x <= 1 }
-	probabilities, err := parameters(each, "bernoulli", "probability in [0, 1]", within)
-	if err != nil {
-		return err
-	}
-	g.integers(to, func(v []int64) {
+func (BernoulliEach) check(each Span) error {
+	return checkParameters(each, "bernoulli", "probability in [0, 1]", func(x float64) bool { return x >= 0 && x <= 1 })
+}
+
+func (BernoulliEach) words(_, each dtype.DType) int { return wordsOf(each) }
+
+func (BernoulliEach) draw(s *stream, to, each Span, _ bool) error {
+	done := 0
+	s.integers(to, func(v []int64) {
+		p := s.floats[:len(v)]
+		get(p, each.at(done, len(v)))
 		for i := range v {
 			if each.DType == dtype.Float64 {
-				v[i] = indicator(g.engine.float64() < probabilities[i])
+				v[i] = indicator(s.engine.float64() < p[i])
 			} else {
-				v[i] = indicator(float64(g.engine.float32()) < probabilities[i])
+				v[i] = indicator(float64(s.engine.float32()) < p[i])
 			}
 		}
-		probabilities = probabilities[len(v):]
+		done += len(v)
 	})
 	return nil
 }
@@ -66,16 +74,19 @@ func indicator(b bool) int64 {
 	return 0
 }
 
-// parameters widens a span of distribution parameters and checks each.
-func parameters(s Span, op, want string, valid func(float64) bool) ([]float64, error) {
-	values := make([]float64, s.Len)
-	get(values, s)
-	for i, v := range values {
-		if !valid(v) {
-			return nil, status.Runtimef("%s: expected a %s, but element %d is %v", op, want, i, v)
+// checkParameters refuses a span of distribution parameters, one of which is not valid.
+func checkParameters(s Span, op, want string, valid func(float64) bool) error {
+	var values [256]float64
+	for i := 0; i < s.Len; i += len(values) {
+		n := min(len(values), s.Len-i)
+		get(values[:n], s.at(i, n))
+		for j, v := range values[:n] {
+			if !valid(v) {
+				return status.Runtimef("%s: expected a %s, but element %d is %v", op, want, i+j, v)
+			}
 		}
 	}
-	return values, nil
+	return nil
 }
 
 // Poisson are counts, of a floating-point dtype, with a rate of this dtype for each element. A rate that is not >= 0 is a Runtime error.
@@ -84,33 +95,39 @@ type Poisson struct{}
 // Check implements Distribution.
 func (Poisson) Check(d, _ dtype.DType) error { return requireFloating("poisson", d) }
 
-func (Poisson) draw(g *Generator, to, each Span, _ bool) error {
-	lambdas, err := parameters(each, "poisson", "non-negative rate", func(x float64) bool { return x >= 0 })
-	if err != nil {
-		return err
-	}
-	g.serial(to, func(v []float64) {
+func (Poisson) check(each Span) error {
+	return checkParameters(each, "poisson", "non-negative rate", func(x float64) bool { return x >= 0 })
+}
+
+// words is a block, the first of those that an element takes.
+func (Poisson) words(_, _ dtype.DType) int { return blockWords }
+
+func (Poisson) draw(s *stream, to, each Span, _ bool) error {
+	done := 0
+	s.serial(to, func(v []float64) {
+		get(v, each.at(done, len(v)))
 		for i := range v {
-			v[i] = g.poisson(lambdas[i])
+			s.engine.alone()
+			v[i] = s.poisson(v[i])
 		}
-		lambdas = lambdas[len(v):]
+		done += len(v)
 	})
 	return nil
 }
 
-func (g *Generator) poisson(lambda float64) float64 {
+func (s *stream) poisson(lambda float64) float64 {
 	switch {
 	case lambda >= 10:
-		return g.poissonRejection(lambda)
+		return s.poissonRejection(lambda)
 	case lambda == 0:
 		return 0
 	}
 	// Knuth: the product of k+1 uniforms falls below exp(-lambda).
 	limit := math.Exp(-lambda)
-	product := g.engine.float64()
+	product := s.engine.float64()
 	count := 0.0
 	for product > limit {
-		product *= g.engine.float64()
+		product *= s.engine.float64()
 		count++
 	}
 	return count
@@ -118,15 +135,15 @@ func (g *Generator) poisson(lambda float64) float64 {
 
 // poissonRejection is PTRS of W. Hörmann, "The transformed rejection method for generating Poisson random variables"
 // (1993). The conversions keep a compiler from fusing products into sums, which would change a comparison's outcome.
-func (g *Generator) poissonRejection(lambda float64) float64 {
+func (s *stream) poissonRejection(lambda float64) float64 {
 	root, logLambda := math.Sqrt(lambda), math.Log(lambda)
 	b := 0.931 + float64(2.53*root)
 	a := -0.059 + float64(0.02483*b)
 	inverseAlpha := 1.1239 + 1.1328/(b-3.4)
 	vr := 0.9277 - 3.6224/(b-2)
 	for {
-		u := g.engine.float64() - 0.5
-		v := g.engine.float64()
+		u := s.engine.float64() - 0.5
+		v := s.engine.float64()
 		us := 0.5 - math.Abs(u)
 		k := math.Floor(float64((2*a/us+b)*u) + lambda + 0.43)
 		if us >= 0.07 && v <= vr {

@@ -1,16 +1,45 @@
 package random
 
-import "github.com/libtensor/libtensor/engine/dtype"
+import (
+	"sync"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/parallel"
+)
 
 // Distribution says what is drawn. It is one of this package's types, whose fields are all that a device needs to draw from it.
 type Distribution interface {
 	// Check refuses dtypes and parameters that nothing can be drawn for; each is dtype.None where elements have no parameters.
 	Check(to, each dtype.DType) error
 
-	// draw fills to. The generator is held, Check has passed, and each is as long as to, or has the weights of Multinomial. rowMajor is
-	// set where to is a contiguous tensor. Parameters of elements are checked before the first draw, and where to is empty too.
-	draw(g *Generator, to, each Span, rowMajor bool) error
+	// words is how many an element takes, 0 where elements are not drawn one by one.
+	words(to, each dtype.DType) int
+
+	// draw fills to. The stream is the caller's alone, all checks have passed but Multinomial's of its weights, and each is as long as to, or has the weights of
+	// Multinomial. rowMajor is set where to is a contiguous tensor.
+	draw(s *stream, to, each Span, rowMajor bool) error
 }
+
+// checked is a Distribution whose elements have parameters that may be refused.
+type checked interface{ check(each Span) error }
+
+// wordsOf is how many words a uniform of a real dtype takes, parts how many uniforms an element.
+func wordsOf(d dtype.DType) int {
+	if d == dtype.Float64 {
+		return 2
+	}
+	return 1
+}
+
+func parts(d dtype.DType) int {
+	if d.IsComplex() {
+		return 2
+	}
+	return 1
+}
+
+// piece is the number of elements that are worth a thread, of which each piece begins with words that no other piece uses.
+const piece = 1 << 13
 
 // Fill draws from a distribution into a span, with parameters for its elements in each where it has any. PyTorch's normal numbers
 // depend on whether the span is a contiguous tensor: rowMajor. What is refused draws nothing.
@@ -18,7 +47,49 @@ func (g *Generator) Fill(to, each Span, d Distribution, rowMajor bool) error {
 	if err := d.Check(to.DType, each.DType); err != nil {
 		return err
 	}
+	if d, ok := d.(checked); ok {
+		if err := d.check(each); err != nil {
+			return err
+		}
+	}
+	if g.kind == Philox {
+		return g.fillCounted(to, each, d)
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return d.draw(g, to, each, rowMajor)
+	return d.draw(&g.stream, to, each, rowMajor)
+}
+
+// streams are those of pieces.
+var streams = sync.Pool{New: func() any { return &stream{engine: engine{kind: Philox}} }}
+
+// fillCounted reserves the words of a fill, so that other threads can draw from the generator meanwhile.
+func (g *Generator) fillCounted(to, each Span, d Distribution) error {
+	n := d.words(to.DType, each.DType)
+	if n == 0 {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		at := g.engine.counter
+		at.ahead = 2 * (to.Len + each.Len)
+		g.seek(at)
+		err := d.draw(&g.stream, to, each, true)
+		g.settle()
+		return err
+	}
+	at := g.reserve(to.Len, n)
+	parallel.For(int64(to.Len+piece-1)/piece, 1, func(begin, end int64) {
+		s := streams.Get().(*stream)
+		defer streams.Put(s)
+		first, last := int(begin)*piece, min(int(end)*piece, to.Len)
+		here := at
+		here.block += uint64(first / blockWords * n)
+		here.ahead = (last - first) * n
+		s.seek(here)
+		own := each
+		if each.Len > 0 {
+			own = each.at(first, last-first)
+		}
+		_ = d.draw(s, to.at(first, last-first), own, true) // nothing is left to refuse
+	})
+	return nil
 }

@@ -12,41 +12,53 @@ import (
 // DefaultSeed is the seed of a new generator that nobody seeded.
 const DefaultSeed = 67280421310721
 
-// StateSize is the number of bytes of a generator's state.
-const StateSize = 5056
-
 // Default is the generator of every draw that names none. Like PyTorch's, it starts from a seed of its own in each
 // process.
 var Default = func() *Generator {
-	g := New(DefaultSeed)
+	g := New(MT19937, DefaultSeed)
 	g.Seed()
 	return g
 }()
 
-// Generator is a random stream. It is safe for concurrent use: a fill holds the generator until it is complete.
+// Generator is a random stream. It is safe for concurrent use: no two fills are given the same words.
 type Generator struct {
-	mu      sync.Mutex
-	engine  mt19937
+	kind Kind
+	mu   sync.Mutex
+	stream
 	initial uint64
-	spare   float64 // the second normal of a pair, for the next NormalSerial
-	spared  bool
-	floats  [256]float64 // scratch of the fills that draw in float64
-	ints    [256]int64
 }
 
-// New is a generator seeded with seed.
-func New(seed uint64) *Generator {
-	g := new(Generator)
+// stream is what distributions draw from.
+type stream struct {
+	engine engine
+	spare  float64 // the second normal of a pair, for the next fill
+	spared bool
+	floats [256]float64 // scratch of the fills that draw in float64
+	ints   [256]int64
+}
+
+// New is a generator of a kind, seeded with seed.
+func New(kind Kind, seed uint64) *Generator {
+	g := &Generator{kind: kind}
+	g.engine.kind = kind
 	g.ManualSeed(seed)
 	return g
 }
 
-// ManualSeed restarts the stream. The engine uses the low 32 bits; negative seeds arrive as their two's complement.
+// Kind is the generator's algorithm.
+func (g *Generator) Kind() Kind { return g.kind }
+
+// ManualSeed restarts the stream. MT19937 uses the low 32 bits; negative seeds arrive as their two's complement.
 func (g *Generator) ManualSeed(seed uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.engine.seed(uint32(seed))
-	g.initial, g.spared = seed, false
+	g.initial = seed
+	if g.kind == Philox {
+		g.seek(counter{seed: seed})
+		return
+	}
+	g.engine.twister.seed(uint32(seed))
+	g.engine.next, g.spared = words, false
 }
 
 // Seed restarts the stream from a seed of the operating system's and returns it. It has 53 bits, so that a double holds
@@ -66,19 +78,38 @@ func (g *Generator) InitialSeed() uint64 {
 	return g.initial
 }
 
-// Random draws 32 bits.
-func (g *Generator) Random() uint32 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.engine.uint32()
+// Clone is another generator in the same state.
+func (g *Generator) Clone() (*Generator, error) {
+	other := New(g.kind, DefaultSeed)
+	return other, other.SetState(g.State())
 }
 
-// Random64 draws 64 bits.
-func (g *Generator) Random64() uint64 {
+// State is what SetState continues from, in the layouts of PyTorch's get_state: that of its generators on CPUs for MT19937, that of its
+// Philox generators for Philox.
+func (g *Generator) State() []byte {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.engine.uint64()
+	if g.kind == Philox {
+		return g.engine.counter.state()
+	}
+	return g.twisterState()
 }
+
+// SetState continues from a State. A state of another size, or one that no generator of the kind has, is a Runtime error and changes
+// nothing.
+func (g *Generator) SetState(state []byte) error {
+	size, set := twisterStateSize, g.setTwisterState
+	if g.kind == Philox {
+		size, set = counterStateSize, g.setCounterState
+	}
+	if len(state) != size {
+		return status.Runtimef("set_state: expected a state of %s, %d bytes, but found %d", g.kind, size, len(state))
+	}
+	return set(state)
+}
+
+// twisterStateSize is the number of bytes of a state of MT19937.
+const twisterStateSize = 5056
 
 // Offsets in a state: PyTorch's CPUGeneratorImplState on a 64-bit little-endian machine.
 const (
@@ -91,21 +122,18 @@ const (
 	atNormalSet = atNormal + 16         // int32
 )
 
-// State is the generator's state in the layout of PyTorch's get_state: each accepts the other's.
-func (g *Generator) State() []byte {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	b := make([]byte, StateSize)
+func (g *Generator) twisterState() []byte {
+	b := make([]byte, twisterStateSize)
 	le := binary.LittleEndian
 	next, left := g.engine.next, words+1-g.engine.next
-	if g.engine.fresh {
+	if g.engine.twister.fresh {
 		next = 0
 	}
 	le.PutUint64(b[atSeed:], g.initial)
 	le.PutUint32(b[atLeft:], uint32(left))
 	le.PutUint32(b[atSeeded:], 1)
 	le.PutUint64(b[atNext:], uint64(next))
-	for i, word := range g.engine.state {
+	for i, word := range g.engine.twister.state {
 		le.PutUint64(b[atWords+8*i:], uint64(word))
 	}
 	if g.spared {
@@ -115,12 +143,8 @@ func (g *Generator) State() []byte {
 	return b
 }
 
-// SetState continues from a State. A state of another size, never seeded, or whose two positions contradict each other
-// is a Runtime error and changes nothing.
-func (g *Generator) SetState(state []byte) error {
-	if len(state) != StateSize {
-		return status.Runtimef("set_state: expected a state of %d bytes but found %d", StateSize, len(state))
-	}
+// setTwisterState refuses what was never seeded, or has two positions that contradict each other.
+func (g *Generator) setTwisterState(state []byte) error {
 	le := binary.LittleEndian
 	left, next := le.Uint32(state[atLeft:]), le.Uint64(state[atNext:])
 	drawn := next >= 1 && next <= words && uint64(left) == words+1-next
@@ -132,13 +156,14 @@ func (g *Generator) SetState(state []byte) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.initial = le.Uint64(state[atSeed:])
-	for i := range g.engine.state {
-		g.engine.state[i] = uint32(le.Uint64(state[atWords+8*i:]))
+	e := &g.engine
+	for i := range e.twister.state {
+		e.twister.state[i] = uint32(le.Uint64(state[atWords+8*i:]))
 	}
-	g.engine.temper()
-	g.engine.next, g.engine.fresh = int(next), fresh
+	e.twister.temper(&e.out)
+	e.next, e.twister.fresh = int(next), fresh
 	if fresh {
-		g.engine.next = words
+		e.next = words
 	}
 	g.spared = le.Uint32(state[atNormalSet:]) != 0
 	g.spare = math.Float64frombits(le.Uint64(state[atNormal:]))

@@ -9,11 +9,11 @@ import (
 )
 
 // integers fills dst from draw, which writes the next integers of the stream.
-func (g *Generator) integers(dst Span, draw func(v []int64)) {
-	for i := 0; i < dst.Len; i += len(g.ints) {
-		n := min(len(g.ints), dst.Len-i)
-		draw(g.ints[:n])
-		put(dst.at(i, n), g.ints[:n])
+func (s *stream) integers(dst Span, draw func(v []int64)) {
+	for i := 0; i < dst.Len; i += len(s.ints) {
+		n := min(len(s.ints), dst.Len-i)
+		draw(s.ints[:n])
+		put(dst.at(i, n), s.ints[:n])
 	}
 }
 
@@ -43,9 +43,14 @@ func (r Integers) ends(d dtype.DType) (from, to int64) {
 	return r.From, r.To
 }
 
-func (r Integers) draw(g *Generator, dst, _ Span, _ bool) error {
+func (r Integers) words(to, _ dtype.DType) int {
+	from, end := r.ends(to)
+	return wordsBelow(uint64(end) - uint64(from))
+}
+
+func (r Integers) draw(s *stream, dst, _ Span, _ bool) error {
 	from, to := r.ends(dst.DType)
-	g.ranged(dst, from, uint64(to)-uint64(from))
+	s.ranged(dst, from, uint64(to)-uint64(from))
 	return nil
 }
 
@@ -80,17 +85,25 @@ func (r IntegersFrom) ends(d dtype.DType) (from, last int64) {
 	return r.From, lastInteger(d)
 }
 
-func (r IntegersFrom) draw(g *Generator, dst, _ Span, _ bool) error {
+func (r IntegersFrom) words(to, _ dtype.DType) int {
 	if r.From == math.MinInt64 {
-		g.integers(dst, func(v []int64) {
+		return 2
+	}
+	from, last := r.ends(to)
+	return wordsBelow(uint64(last) - uint64(from) + 1)
+}
+
+func (r IntegersFrom) draw(s *stream, dst, _ Span, _ bool) error {
+	if r.From == math.MinInt64 {
+		s.integers(dst, func(v []int64) {
 			for i := range v {
-				v[i] = int64(g.engine.uint64())
+				v[i] = int64(s.engine.uint64())
 			}
 		})
 		return nil
 	}
 	from, last := r.ends(dst.DType)
-	g.ranged(dst, from, uint64(last)-uint64(from)+1)
+	s.ranged(dst, from, uint64(last)-uint64(from)+1)
 	return nil
 }
 
@@ -109,19 +122,26 @@ type AllIntegers struct{}
 // Check implements Distribution.
 func (AllIntegers) Check(d, _ dtype.DType) error { return requireReal("random_", d) }
 
-func (AllIntegers) draw(g *Generator, dst, _ Span, _ bool) error {
+func (AllIntegers) words(to, _ dtype.DType) int {
+	if to == dtype.Int64 || to == dtype.Float64 {
+		return 2
+	}
+	return 1
+}
+
+func (r AllIntegers) draw(s *stream, dst, _ Span, _ bool) error {
 	last := lastInteger(dst.DType)
-	if dst.DType == dtype.Int64 || dst.DType == dtype.Float64 {
-		g.integers(dst, func(v []int64) {
+	if r.words(dst.DType, dtype.None) == 2 {
+		s.integers(dst, func(v []int64) {
 			for i := range v {
-				v[i] = int64(g.engine.uint64() % (uint64(last) + 1))
+				v[i] = int64(s.engine.uint64() % (uint64(last) + 1))
 			}
 		})
 		return nil
 	}
-	g.integers(dst, func(v []int64) {
+	s.integers(dst, func(v []int64) {
 		for i := range v {
-			v[i] = int64(g.engine.uint32() % (uint32(last) + 1))
+			v[i] = int64(s.engine.uint32() % (uint32(last) + 1))
 		}
 	})
 	return nil
@@ -130,11 +150,19 @@ func (AllIntegers) draw(g *Generator, dst, _ Span, _ bool) error {
 // wide is the range from which on an integer costs a 64-bit draw, which keeps the skew of the modulo below 1 in 16.
 const wide = 1 << 28
 
-func (g *Generator) ranged(dst Span, from int64, n uint64) {
+// wordsBelow is how many words an integer below n takes.
+func wordsBelow(n uint64) int {
 	if n >= wide {
-		g.integers(dst, func(v []int64) {
+		return 2
+	}
+	return 1
+}
+
+func (s *stream) ranged(dst Span, from int64, n uint64) {
+	if wordsBelow(n) == 2 {
+		s.integers(dst, func(v []int64) {
 			for i := range v {
-				v[i] = int64(g.engine.uint64()%n) + from
+				v[i] = int64(s.engine.uint64()%n) + from
 			}
 		})
 		return
@@ -142,9 +170,9 @@ func (g *Generator) ranged(dst Span, from int64, n uint64) {
 	// x mod n is the high half of (x ceil(2^64/n) mod 2^64) n: D. Lemire et al., "Faster remainder by direct computation"
 	// (2019).
 	inverse := math.MaxUint64/n + 1
-	g.integers(dst, func(v []int64) {
+	s.integers(dst, func(v []int64) {
 		for i := range v {
-			high, _ := bits.Mul64(uint64(g.engine.uint32())*inverse, n)
+			high, _ := bits.Mul64(uint64(s.engine.uint32())*inverse, n)
 			v[i] = int64(high) + from
 		}
 	})

@@ -48,7 +48,9 @@ func (m Multinomial) Check(_, weights dtype.DType) error {
 	return nil
 }
 
-func (m Multinomial) draw(g *Generator, to, weights Span, _ bool) error {
+func (Multinomial) words(_, _ dtype.DType) int { return 0 }
+
+func (m Multinomial) draw(s *stream, to, weights Span, _ bool) error {
 	dst, categories, samples := elements[int64](to), int(m.Categories), int(m.Samples)
 	switch {
 	case len(dst) == 0:
@@ -56,11 +58,11 @@ func (m Multinomial) draw(g *Generator, to, weights Span, _ bool) error {
 	case categories == 0:
 		return status.Runtimef("multinomial: cannot sample from 0 categories")
 	case !m.Replacement || samples == 1:
-		return g.withoutReplacement(dst, weights, categories, samples)
+		return s.withoutReplacement(dst, weights, categories, samples)
 	case weights.DType == dtype.Float64:
-		return withReplacement[float64](g, dst, weights, categories, samples)
+		return withReplacement[float64](s, dst, weights, categories, samples)
 	}
-	return withReplacement[float32](g, dst, weights, categories, samples) // PyTorch accumulates 16-bit weights in float32
+	return withReplacement[float32](s, dst, weights, categories, samples) // PyTorch accumulates 16-bit weights in float32
 }
 
 // checkWeights refuses rows that no index can be drawn from.
@@ -88,7 +90,7 @@ func checkWeights(weights Span, categories int) error {
 // grain is the number of weights or samples that are worth a thread.
 const grain = 1 << 13
 
-func withReplacement[T float32 | float64](g *Generator, dst []int64, weights Span, categories, samples int) error {
+func withReplacement[T float32 | float64](s *stream, dst []int64, weights Span, categories, samples int) error {
 	cumulative := make([]T, weights.Len)
 	get(cumulative, weights)
 	sums := make([]float64, weights.Len/categories)
@@ -106,7 +108,7 @@ func withReplacement[T float32 | float64](g *Generator, dst []int64, weights Spa
 	}
 	u := make([]float64, len(dst))
 	for i := range u {
-		u[i] = g.engine.float64()
+		u[i] = s.engine.float64()
 	}
 	parallel.For(int64(len(dst)), grain, func(begin, end int64) {
 		for at := int(begin); at < int(end); {
@@ -147,15 +149,15 @@ func findPositions[T float32 | float64](dst []int64, c []T, u []float64) {
 	}
 }
 
-func (g *Generator) withoutReplacement(dst []int64, weights Span, categories, samples int) error {
+func (s *stream) withoutReplacement(dst []int64, weights Span, categories, samples int) error {
 	if err := checkWeights(weights, categories); err != nil {
 		return err
 	}
 	keys := make([]float64, weights.Len)
 	get(keys, weights)
-	for i := 0; i < len(keys); i += len(g.floats) {
-		e := g.floats[:min(len(g.floats), len(keys)-i)]
-		g.exponentials(e, 1)
+	for i := 0; i < len(keys); i += len(s.floats) {
+		e := s.floats[:min(len(s.floats), len(keys)-i)]
+		s.exponentials(e, 1)
 		for j := range e {
 			keys[i+j] = round(weights.DType, keys[i+j]/round(weights.DType, e[j]))
 		}

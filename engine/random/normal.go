@@ -6,6 +6,9 @@ package random
 // #cgo nocallback random_box_muller_f64
 // #cgo noescape random_polar
 // #cgo nocallback random_polar
+// #cgo noescape random_portable_box_muller
+// #cgo nocallback random_portable_box_muller
+// #include "portable.h"
 // #include "transform.h"
 import "C"
 
@@ -32,53 +35,81 @@ func (n Normal) Check(d, _ dtype.DType) error {
 	return requireFloating("normal_", d.ToReal())
 }
 
+func (Normal) words(to, _ dtype.DType) int { return parts(to) * wordsOf(to.ToReal()) }
+
 // draw goes by blocks where PyTorch does: in contiguous tensors of so many elements.
-func (n Normal) draw(g *Generator, to, _ Span, rowMajor bool) error {
+func (n Normal) draw(s *stream, to, _ Span, rowMajor bool) error {
 	dst, mean, std := to.parts(), n.Mean, n.Std
 	if to.DType.IsComplex() {
 		std /= math.Sqrt2
 	}
-	if !rowMajor || dst.Len < block {
-		g.serial(dst, func(v []float64) { g.normals(v, mean, std) })
+	counted := s.engine.kind == Philox
+	switch {
+	case counted && dst.DType != dtype.Float64:
+		s.wholeBlocks(dst, float32(mean), float32(std))
+		return nil
+	case counted || !rowMajor || dst.Len < block:
+		s.serial(dst, func(v []float64) { s.normals(v, mean, std) })
 		return nil
 	}
 	switch dst.DType {
 	case dtype.Float16, dtype.BFloat16:
-		g.normalHalf(dst, float32(mean), float32(std))
+		s.normalHalf(dst, float32(mean), float32(std))
 	case dtype.Float32:
 		v := elements[float32](dst)
-		g.uniform32(v, 0, 1)
+		s.uniform32(v, 0, 1)
 		boxMuller32(v[:len(v)&^(block-1)], float32(mean), float32(std))
 		if len(v)%block != 0 {
 			tail := v[len(v)-block:]
-			g.uniform32(tail, 0, 1)
+			s.uniform32(tail, 0, 1)
 			boxMuller32(tail, float32(mean), float32(std))
 		}
 	case dtype.Float64:
 		v := elements[float64](dst)
-		g.uniform64(v, 0, 1)
+		s.uniform64(v, 0, 1)
 		boxMuller64(v[:len(v)&^(block-1)], mean, std)
 		if len(v)%block != 0 {
 			tail := v[len(v)-block:]
-			g.uniform64(tail, 0, 1)
+			s.uniform64(tail, 0, 1)
 			boxMuller64(tail, mean, std)
 		}
 	}
 	return nil
 }
 
-// normals draws pairs of uniforms and keeps the last pair's second normal when v has no place for it.
-func (g *Generator) normals(v []float64, mean, std float64) {
+// wholeBlocks drops what the last block has no place for.
+func (s *stream) wholeBlocks(dst Span, mean, std float32) {
+	var wide [32 * block]float32
+	for i := 0; i < dst.Len; i += len(wide) {
+		n := min(len(wide), dst.Len-i)
+		w := wide[:(n+block-1)&^(block-1)]
+		s.uniform32(w, 0, 1)
+		boxMuller32(w, mean, std)
+		put(dst.at(i, n), w[:n])
+	}
+}
+
+// normals draws pairs of uniforms and keeps the last pair's second normal when v has no place for it. Of a counter's words it makes whole
+// blocks, for which v has the capacity.
+func (s *stream) normals(v []float64, mean, std float64) {
+	if s.engine.kind == Philox {
+		w := v[:(len(v)+block-1)&^(block-1)]
+		s.uniform64(w, 0, 1)
+		p, n := array(w)
+		C.random_portable_box_muller(p, n)
+		affine(v, std, mean)
+		return
+	}
 	z := v
-	if len(z) > 0 && g.spared {
-		z[0], z, g.spared = g.spare, z[1:], false
+	if len(z) > 0 && s.spared {
+		z[0], z, s.spared = s.spare, z[1:], false
 	}
 	if odd := len(z) % 2; len(z) > 0 {
 		var last [2]float64
-		g.polar(z[:len(z)-odd])
+		s.polar(z[:len(z)-odd])
 		if odd == 1 {
-			g.polar(last[:])
-			z[len(z)-1], g.spare, g.spared = last[0], last[1], true
+			s.polar(last[:])
+			z[len(z)-1], s.spare, s.spared = last[0], last[1], true
 		}
 	}
 	affine(v, std, mean)
@@ -91,21 +122,21 @@ func affine(v []float64, scale, shift float64) {
 	}
 }
 
-func (g *Generator) polar(pairs []float64) {
+func (s *stream) polar(pairs []float64) {
 	if len(pairs) == 0 {
 		return
 	}
-	g.uniform64(pairs, 0, 1)
+	s.uniform64(pairs, 0, 1)
 	C.random_polar((*C.double)(unsafe.SliceData(pairs)), C.int64_t(len(pairs)/2))
 }
 
 // normalHalf works in float32 and, unlike the wider dtypes, draws nothing for the elements that the tail replaces.
-func (g *Generator) normalHalf(dst Span, mean, std float32) {
+func (s *stream) normalHalf(dst Span, mean, std float32) {
 	var wide [16 * block]float32
 	fill := func(v []uint16) {
 		for len(v) >= block {
 			w := wide[:min(len(wide), len(v)&^(block-1))]
-			g.uniform32(w, 0, 1)
+			s.uniform32(w, 0, 1)
 			boxMuller32(w, mean, std)
 			encode(v, w, dst.DType)
 			v = v[len(w):]

@@ -26,35 +26,37 @@ func (p Permutation) Check(d, _ dtype.DType) error {
 	return nil
 }
 
-func (Permutation) draw(g *Generator, dst, _ Span, _ bool) error {
+func (Permutation) words(_, _ dtype.DType) int { return 0 }
+
+func (Permutation) draw(s *stream, dst, _ Span, _ bool) error {
 	switch dst.DType {
 	case dtype.Uint8:
-		permute(g, elements[uint8](dst), func(i int) uint8 { return uint8(i) })
+		permute(s, elements[uint8](dst), func(i int) uint8 { return uint8(i) })
 	case dtype.Int8:
-		permute(g, elements[int8](dst), func(i int) int8 { return int8(i) })
+		permute(s, elements[int8](dst), func(i int) int8 { return int8(i) })
 	case dtype.Int16:
-		permute(g, elements[int16](dst), func(i int) int16 { return int16(i) })
+		permute(s, elements[int16](dst), func(i int) int16 { return int16(i) })
 	case dtype.Int32:
-		permute(g, elements[int32](dst), func(i int) int32 { return int32(i) })
+		permute(s, elements[int32](dst), func(i int) int32 { return int32(i) })
 	case dtype.Int64:
-		permute(g, elements[int64](dst), func(i int) int64 { return int64(i) })
+		permute(s, elements[int64](dst), func(i int) int64 { return int64(i) })
 	case dtype.Float16:
-		permute(g, elements[uint16](dst), func(i int) uint16 { return dtype.Float16FromFloat32(float32(i)) })
+		permute(s, elements[uint16](dst), func(i int) uint16 { return dtype.Float16FromFloat32(float32(i)) })
 	case dtype.BFloat16:
-		permute(g, elements[uint16](dst), func(i int) uint16 { return dtype.BFloat16FromFloat32(float32(i)) })
+		permute(s, elements[uint16](dst), func(i int) uint16 { return dtype.BFloat16FromFloat32(float32(i)) })
 	case dtype.Float32:
-		permute(g, elements[float32](dst), func(i int) float32 { return float32(i) })
+		permute(s, elements[float32](dst), func(i int) float32 { return float32(i) })
 	case dtype.Float64:
-		permute(g, elements[float64](dst), func(i int) float64 { return float64(i) })
+		permute(s, elements[float64](dst), func(i int) float64 { return float64(i) })
 	}
 	return nil
 }
 
-func permute[T any](g *Generator, v []T, value func(i int) T) {
+func permute[T any](s *stream, v []T, value func(i int) T) {
 	if len(v) >= math.MaxUint32/20 {
 		// 32 bits modulo n would skew noticeably: Fisher-Yates inside out.
 		for i := range v {
-			j := g.engine.uint64() % uint64(i+1)
+			j := s.engine.uint64() % uint64(i+1)
 			v[i] = v[j]
 			v[j] = value(i)
 		}
@@ -64,7 +66,7 @@ func permute[T any](g *Generator, v []T, value func(i int) T) {
 		v[i] = value(i)
 	}
 	for i := 0; i < len(v)-1; i++ {
-		j := i + int(g.engine.uint32()%uint32(len(v)-i))
+		j := i + int(s.engine.uint32()%uint32(len(v)-i))
 		v[i], v[j] = v[j], v[i]
 	}
 }

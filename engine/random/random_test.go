@@ -175,7 +175,7 @@ func TestRecordedStreams(t *testing.T) {
 			seed, err := strconv.ParseInt(row.Seed.String(), 10, 64)
 			require.NoError(t, err)
 			require.Contains(t, expressions, row.Expr)
-			g := random.New(uint64(seed))
+			g := random.New(random.MT19937, uint64(seed))
 			for i, f := range expressions[row.Expr] {
 				s, err := f(g)
 				require.NoError(t, err)
@@ -240,7 +240,7 @@ func TestEveryDType(t *testing.T) {
 		t.Run(row.Op+" "+row.DType+" "+strconv.Itoa(row.N), func(t *testing.T) {
 			d, ok := dtype.Parse(row.DType)
 			require.True(t, ok)
-			g, s := random.New(7), span(d, row.N)
+			g, s := random.New(random.MT19937, 7), span(d, row.N)
 			require.NoError(t, draw(g, s, distribution(row.Op, row.N, row.Args)))
 			assertStream(t, row.Values, read(s))
 			assert.Equal(t, row.Next, int32(g.Random()&math.MaxInt32), "position of the stream")
@@ -249,7 +249,7 @@ func TestEveryDType(t *testing.T) {
 }
 
 func TestSerialNormalsKeepThePairAcrossFills(t *testing.T) {
-	whole, g := span(dtype.Float64, 601), random.New(3)
+	whole, g := span(dtype.Float64, 601), random.New(random.MT19937, 3)
 	require.NoError(t, g.Fill(whole, random.Span{}, randn, false))
 	g.ManualSeed(3)
 	var pieces []float64
@@ -262,7 +262,7 @@ func TestSerialNormalsKeepThePairAcrossFills(t *testing.T) {
 }
 
 func TestPairsOfDrawsSpanRefills(t *testing.T) {
-	s, g, single := span(dtype.Float64, 1000), random.New(3), random.New(3)
+	s, g, single := span(dtype.Float64, 1000), random.New(random.MT19937, 3), random.New(random.MT19937, 3)
 	assert.Equal(t, g.Random(), single.Random())
 	require.NoError(t, draw(g, s, rand))
 	for i, v := range read(s) {
@@ -277,15 +277,15 @@ func TestStateRestoresTheStream(t *testing.T) {
 		return read(s)
 	}
 	for _, drawn := range []int{0, 1, 3, 623, 624, 625} {
-		g := random.New(5)
+		g := random.New(random.MT19937, 5)
 		for range drawn {
 			g.Random()
 		}
 		require.NoError(t, g.Fill(span(dtype.Float32, drawn%2), random.Span{}, randn, false))
 		state := g.State()
-		assert.Len(t, state, random.StateSize)
+		assert.Len(t, state, 5056)
 		want := next(g)
-		other := random.New(99)
+		other := random.New(random.MT19937, 99)
 		require.NoError(t, other.SetState(state))
 		assert.True(t, bytes.Equal(state, other.State()))
 		assert.Equal(t, uint64(5), other.InitialSeed())
@@ -294,7 +294,7 @@ func TestStateRestoresTheStream(t *testing.T) {
 }
 
 func TestSetStateRefusesWhatNoGeneratorWrote(t *testing.T) {
-	g := random.New(5)
+	g := random.New(random.MT19937, 5)
 	before := g.State()
 	broken := func(at int, value byte) []byte {
 		b := append([]byte(nil), before...)
@@ -302,7 +302,7 @@ func TestSetStateRefusesWhatNoGeneratorWrote(t *testing.T) {
 		return b
 	}
 	for name, state := range map[string][]byte{
-		"short": before[:5048], "zero": make([]byte, random.StateSize), "left": broken(8, 77), "next": broken(16, 77),
+		"short": before[:5048], "zero": make([]byte, 5056), "left": broken(8, 77), "next": broken(16, 77),
 		"next beyond the words": broken(18, 1),
 	} {
 		assert.Error(t, g.SetState(state), name)
@@ -311,7 +311,7 @@ func TestSetStateRefusesWhatNoGeneratorWrote(t *testing.T) {
 }
 
 func TestSeeds(t *testing.T) {
-	g := random.New(random.DefaultSeed)
+	g := random.New(random.MT19937, random.DefaultSeed)
 	assert.Equal(t, uint64(67280421310721), g.InitialSeed())
 	seed := g.Seed()
 	assert.Equal(t, seed, g.InitialSeed())
@@ -327,12 +327,12 @@ func TestSeeds(t *testing.T) {
 func TestConcurrentFillsShareOneStream(t *testing.T) {
 	const workers, n = 8, 1000
 	whole := span(dtype.Float32, workers*n)
-	require.NoError(t, draw(random.New(1), whole, rand))
+	require.NoError(t, draw(random.New(random.MT19937, 1), whole, rand))
 	want := map[float64]bool{}
 	for i := 0; i < whole.Len; i += n {
 		want[read(whole)[i]] = true
 	}
-	g := random.New(1)
+	g := random.New(random.MT19937, 1)
 	var group sync.WaitGroup
 	first := make([]float64, workers)
 	for i := range first {
@@ -357,7 +357,7 @@ func TestMultinomialNeverDrawsZeroWeights(t *testing.T) {
 	weights := of(dtype.Float64, 0, 3, 0, 1, 1, 0, 0, 9)
 	for _, replacement := range []bool{false, true} {
 		dst := make([]int64, 4)
-		require.NoError(t, random.New(2).Fill(ints(dst), weights, random.Multinomial{Categories: 4, Samples: 2, Replacement: replacement}, true))
+		require.NoError(t, random.New(random.MT19937, 2).Fill(ints(dst), weights, random.Multinomial{Categories: 4, Samples: 2, Replacement: replacement}, true))
 		for i, row := range [][]int64{{1, 3}, {0, 3}} {
 			for _, index := range dst[2*i:][:2] {
 				assert.Contains(t, row, index)
@@ -378,7 +378,7 @@ func TestMultinomialDoesNotDependOnThreads(t *testing.T) {
 	for threads := 1; threads <= 3; threads++ {
 		parallel.SetThreads(threads)
 		got := make([]int64, rows*samples)
-		require.NoError(t, random.New(3).Fill(ints(got), of(dtype.Float32, values...), from, true))
+		require.NoError(t, random.New(random.MT19937, 3).Fill(ints(got), of(dtype.Float32, values...), from, true))
 		if want == nil {
 			want = got
 		}
@@ -387,7 +387,7 @@ func TestMultinomialDoesNotDependOnThreads(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	g := random.New(1)
+	g := random.New(random.MT19937, 1)
 	f32, f16, i8, i32 := span(dtype.Float32, 3), span(dtype.Float16, 3), span(dtype.Int8, 3), span(dtype.Int32, 3)
 	b, c64 := span(dtype.Bool, 3), span(dtype.Complex64, 3)
 	each := func(to random.Span, from random.Distribution, each random.Span) error {
@@ -449,7 +449,7 @@ func TestErrors(t *testing.T) {
 }
 
 func BenchmarkFloat32(b *testing.B) {
-	s, g := span(dtype.Float32, 1<<20), random.New(1)
+	s, g := span(dtype.Float32, 1<<20), random.New(random.MT19937, 1)
 	for name, from := range map[string]random.Distribution{"rand": rand, "randn": randn} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(4 << 20)

@@ -3,28 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-// The loops below vectorize. On x86-64 each is built twice from one body, and the CPU picks;
-// elsewhere the baseline has fused multiply-add already.
-#if defined(__x86_64__)
-#define TIERED(name, params, args)                                                         \
-  __attribute__((target("avx2,fma"))) static void name##_avx2 params { name##_body args; } \
-  static void name##_base params { name##_body args; }                                     \
-  void name params {                                                                       \
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))                   \
-      name##_avx2 args;                                                                    \
-    else                                                                                   \
-      name##_base args;                                                                    \
-  }
-#else
-#define TIERED(name, params, args) \
-  void name params { name##_body args; }
-#endif
-
-#define BODY static inline __attribute__((always_inline)) void
+#include "tiered.h"
 
 static const double kPi = 3.14159265358979323846;
 
@@ -53,6 +32,25 @@ BODY random_temper_body(const uint32_t* restrict state, uint32_t* restrict out) 
   }
 }
 TIERED(random_temper, (const uint32_t* state, uint32_t* out), (state, out))
+
+BODY random_unit_f32_body(const uint32_t* restrict words, float* restrict v, int64_t n) {
+  for (int64_t i = 0; i < n; i++) v[i] = (float)(int32_t)(words[i] & 0xffffff) * 0x1p-24f;
+}
+TIERED(random_unit_f32, (const uint32_t* words, float* v, int64_t n), (words, v, n))
+
+// The halves become 2^52 + low and 2^84 + 2^32 high by their bits alone, since AVX2 converts no
+// 64-bit integers.
+BODY random_unit_f64_body(const uint32_t* restrict words, double* restrict v, int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t low = 0x4330000000000000u | words[2 * i + 1];
+    uint64_t high = 0x4530000000000000u | (words[2 * i] & 0x1fffff);
+    double x, y;
+    memcpy(&x, &low, sizeof x);
+    memcpy(&y, &high, sizeof y);
+    v[i] = ((y - 0x1p84) + (x - 0x1p52)) * 0x1p-53;
+  }
+}
+TIERED(random_unit_f64, (const uint32_t* words, double* v, int64_t n), (words, v, n))
 
 BODY random_scale_f32_body(float* v, int64_t n, float from, float to) {
   for (int64_t i = 0; i < n; i++) {

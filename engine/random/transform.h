@@ -9,6 +9,11 @@
 void random_twist(uint32_t* state);
 void random_temper(const uint32_t* state, uint32_t* out);
 
+// Uniform values in [0, 1) of 24 bits of a word each, and of 53 bits of two words, the high one
+// first.
+void random_unit_f32(const uint32_t* words, float* v, int64_t n);
+void random_unit_f64(const uint32_t* words, double* v, int64_t n);
+
 // v = fma(v, to - from, from), with the rounded-up upper end folded onto from.
 void random_scale_f32(float* v, int64_t n, float from, float to);
 void random_scale_f64(double* v, int64_t n, double from, double to);

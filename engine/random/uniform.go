@@ -1,5 +1,9 @@
 package random
 
+// #cgo noescape random_unit_f32
+// #cgo nocallback random_unit_f32
+// #cgo noescape random_unit_f64
+// #cgo nocallback random_unit_f64
 // #cgo noescape random_scale_f32
 // #cgo nocallback random_scale_f32
 // #cgo noescape random_scale_f64
@@ -38,25 +42,25 @@ func (u Uniform) Check(d, _ dtype.DType) error {
 	return nil
 }
 
-func (u Uniform) draw(g *Generator, to, _ Span, _ bool) error {
+func (Uniform) words(to, _ dtype.DType) int { return parts(to) * wordsOf(to.ToReal()) }
+
+func (u Uniform) draw(s *stream, to, _ Span, _ bool) error {
 	dst := to.parts()
 	switch dst.DType {
 	case dtype.Float16, dtype.BFloat16:
-		g.uniformHalf(dst, float32(u.From), float32(u.To))
+		s.uniformHalf(dst, float32(u.From), float32(u.To))
 	case dtype.Float32:
-		g.uniform32(elements[float32](dst), float32(u.From), float32(u.To))
+		s.uniform32(elements[float32](dst), float32(u.From), float32(u.To))
 	case dtype.Float64:
-		g.uniform64(elements[float64](dst), u.From, u.To)
+		s.uniform64(elements[float64](dst), u.From, u.To)
 	}
 	return nil
 }
 
-func (g *Generator) uniform32(v []float32, from, to float32) {
+func (s *stream) uniform32(v []float32, from, to float32) {
 	for rest := v; len(rest) > 0; {
-		draws := g.engine.take(len(rest))
-		for i, x := range draws {
-			rest[i] = unit32(x)
-		}
+		draws := s.engine.take(len(rest))
+		C.random_unit_f32((*C.uint32_t)(&draws[0]), (*C.float)(&rest[0]), C.int64_t(len(draws)))
 		rest = rest[len(draws):]
 	}
 	if len(v) > 0 && (from != 0 || to != 1) {
@@ -64,16 +68,15 @@ func (g *Generator) uniform32(v []float32, from, to float32) {
 	}
 }
 
-func (g *Generator) uniform64(v []float64, from, to float64) {
+func (s *stream) uniform64(v []float64, from, to float64) {
 	for rest := v; len(rest) > 0; {
-		draws := g.engine.take(2 * len(rest))
+		draws := s.engine.take(2 * len(rest))
 		n := len(draws) / 2
-		for i := range rest[:n] {
-			rest[i] = unit64(draws[2*i], draws[2*i+1])
-		}
+		C.random_unit_f64((*C.uint32_t)(&draws[0]), (*C.double)(&rest[0]), C.int64_t(n))
 		if len(draws)%2 == 1 {
-			high := draws[2*n] // read before the low half's draw refills draws
-			rest[n] = unit64(high, g.engine.uint32())
+			halves := [2]uint32{draws[2*n]} // read before the low half's draw refills draws
+			halves[1] = s.engine.uint32()
+			C.random_unit_f64((*C.uint32_t)(&halves[0]), (*C.double)(&rest[n]), 1)
 			n++
 		}
 		rest = rest[n:]
@@ -84,13 +87,13 @@ func (g *Generator) uniform64(v []float64, from, to float64) {
 }
 
 // uniformHalf draws in float32; a value that rounds up to the open end becomes from.
-func (g *Generator) uniformHalf(dst Span, from, to float32) {
+func (s *stream) uniformHalf(dst Span, from, to float32) {
 	var ends [2]uint16
 	encode(ends[:], []float32{from, to}, dst.DType)
 	var wide [256]float32
 	for v := elements[uint16](dst); len(v) > 0; {
 		n := min(len(wide), len(v))
-		g.uniform32(wide[:n], from, to)
+		s.uniform32(wide[:n], from, to)
 		encode(v, wide[:n], dst.DType)
 		for i, h := range v[:n] {
 			if h == ends[1] {

@@ -101,7 +101,7 @@ var functionTypes = map[string]string{
 var variants = []string{"function", "method", "inplace", "out"}
 
 // Categories are the sections of the operator reference, in its order.
-var Categories = []string{"creation", "random", "copy", "view", "pointwise", "comparison", "reduction", "scan", "index", "join", "sort", "matrix", "linalg", "fft", "special", "nn", "gradient", "storage", "file", "query"}
+var Categories = []string{"creation", "random", "copy", "view", "pointwise", "comparison", "reduction", "scan", "index", "join", "sort", "matrix", "linalg", "fft", "special", "nn", "sparse", "gradient", "storage", "file", "query"}
 
 // Tags are the words that an entry's tags may have.
 var Tags = map[string]string{
@@ -112,6 +112,7 @@ var Tags = map[string]string{
 	"random":      "draws numbers from a generator",
 	"reduction":   "one element of the result comes from all elements along dimensions that the result lacks or has with size 1",
 	"syncs":       "looks at elements before the result's shape, or the result itself, is known, so that it refuses meta tensors",
+	"sparse":      "makes 0 of 0, so that it works on the values of sparse tensors alone",
 	"view":        "the result always shares the memory of the argument of its alias mark",
 }
 

@@ -4,14 +4,18 @@ import "math/bits"
 
 // Keys name what a tensor is beside plain dense values: each bit is a layer of the operators' façade (engine/aten), which a
 // call on the tensor enters before it reaches the operator itself. Plain tensors have none.
-type Keys uint8
+type Keys uint16
 
-// The keys, in the order in which their layers are entered.
+// The keys, in the order in which their layers are entered. Sparse tensors come first: they are made of dense parts, on which
+// their layers call operators, and it is these that have gradients.
 const (
-	Named Keys = 1 << iota
+	SparseCOO Keys = 1 << iota // in the order of layouts
+	SparseCSR
+	SparseCSC
+	SparseBSR
+	SparseBSC
+	Named // before gradients, so that histories know nothing of names
 	Gradient
-	SparseCOO
-	SparseCompressed
 	Quantized
 	Extension1 // kinds that are not the library's own
 	Extension2
@@ -23,7 +27,7 @@ const (
 func (k Keys) First() Keys { return k & -k }
 
 // Number is the place of a single key among all of them.
-func (k Keys) Number() int { return bits.TrailingZeros8(uint8(k)) }
+func (k Keys) Number() int { return bits.TrailingZeros16(uint16(k)) }
 
 // Keys of the tensor.
 func (t *Tensor) Keys() Keys { return t.kind.keys }
@@ -44,12 +48,21 @@ type Node interface {
 	Name() string // of the call
 }
 
-// History of the tensor; nil where there is none.
-func (t *Tensor) History() History { return t.kind.history }
+// History of the tensor; nil where there is none. That of a tensor in parts is its values'.
+func (t *Tensor) History() History {
+	if p := t.Parts(); p != nil {
+		return p.Values.History()
+	}
+	return t.kind.history
+}
 
 // SetHistory gives the tensor another history, whose reference it takes over, in place of the one that it had. Nil leaves it
 // without one, and without the key.
 func (t *Tensor) SetHistory(h History) {
+	if p := t.Parts(); p != nil {
+		p.Values.SetHistory(h)
+		return
+	}
 	old := t.kind.history
 	t.kind.history = h
 	if t.kind.keys &^= Gradient; h != nil {
@@ -65,10 +78,11 @@ var WantGradient func(t *Tensor)
 
 // GradientWanted tells whether the tensor's gradient is wanted.
 func (t *Tensor) GradientWanted() bool {
-	if t.kind.history == nil {
+	h := t.History()
+	if h == nil {
 		return false
 	}
-	call, wanted := t.kind.history.Describe()
+	call, wanted := h.Describe()
 	return wanted || call != ""
 }
 
@@ -94,6 +108,27 @@ func (t *Tensor) Plain() *Tensor {
 
 // State is what the layers of the tensor's keys keep with it.
 func (t *Tensor) State() any { return t.kind.state }
+
+// share gives an alias with keys its own references to what the layers keep.
+func (k *kind) share() {
+	if k.history != nil {
+		k.history.Retain()
+	}
+	if p, ok := k.state.(*Parts); ok {
+		k.state = p.share()
+	}
+}
+
+// leave gives up what the layers keep with a tensor that is being released.
+func (t *Tensor) leave() {
+	if p := t.Parts(); p != nil {
+		t.kind.state = nil
+		p.release()
+	}
+	if t.kind.history != nil {
+		t.SetHistory(nil)
+	}
+}
 
 // kind is what a tensor is beside its storage, dtype and geometry. A recycled tensor gets a new one in one assignment.
 type kind struct {

@@ -83,8 +83,8 @@ func (t *Tensor) Recycle() {
 		}
 		return
 	}
-	if t.kind.history != nil {
-		t.SetHistory(nil)
+	if t.kind.keys != 0 {
+		t.leave()
 	}
 	if t.storage != &f.own || !f.own.Park() {
 		t.Release()

@@ -171,15 +171,32 @@ func New(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, o
 	return t, nil
 }
 
-// Wrapper makes a tensor on dev with a geometry, but without elements of its own: those of a kind that keeps them in parts, as
-// state beside its keys.
+// Wrapper makes a tensor on dev with sizes and without elements of its own: those of a kind that keeps them in parts, as state
+// beside its keys. Its strides are 0, over a storage of one element that has no bytes.
 func Wrapper(op string, sizes []int64, d dtype.DType, dev device.Device, l Layout) (*Tensor, error) {
-	t, err := Empty(op, sizes, d, device.Device{Type: device.Meta, Index: -1})
+	t, err := Empty(op, nil, d, device.Device{Type: device.Meta, Index: -1})
 	if err != nil {
 		return nil, err
 	}
 	t.device, t.kind.layout = dev, l
+	if err := t.wrap(op, sizes); err != nil {
+		t.Release()
+		return nil, err
+	}
 	return t, nil
+}
+
+// wrap gives a wrapper sizes.
+func (t *Tensor) wrap(op string, sizes []int64) error {
+	strides := make([]int64, len(sizes))
+	numel, reach, err := checkGeometry(op, t.storage, t.dtype, sizes, strides, 0)
+	if err != nil {
+		return err
+	}
+	t.numel, t.reach = numel, reach
+	t.setGeometry(slices.Clone(sizes), strides)
+	t.contiguous = false
+	return nil
 }
 
 // external is a tensor over memory of another owner, allocated together with its storage.
@@ -345,8 +362,8 @@ func (t *Tensor) Alias() *Tensor {
 	a := takeView()
 	a.storage, a.dtype, a.offset, a.numel, a.reach = t.storage.Retain(), t.dtype, t.offset, t.numel, t.reach
 	a.kind, a.device = t.kind, t.device
-	if a.kind.history != nil {
-		a.kind.history.Retain()
+	if a.kind.keys != 0 {
+		a.kind.share()
 	}
 	a.setGeometry(t.sizes, t.strides)
 	return a
@@ -382,8 +399,8 @@ func (t *Tensor) release() bool {
 	}
 	s := t.storage
 	t.storage = nil
-	if t.kind.history != nil {
-		t.SetHistory(nil)
+	if t.kind.keys != 0 {
+		t.leave()
 	}
 	return s.Release()
 }

@@ -190,13 +190,13 @@ func TestWrappersHaveADeviceAndNoElements(t *testing.T) {
 	require.Equal(t, before, storage.MemoryStats())
 	a := w.Alias()
 	defer a.Release()
-	v, err := w.View("test", []int64{2}, []int64{1}, 0)
+	v, err := w.View("test", []int64{2}, []int64{0}, 0)
 	require.NoError(t, err)
 	defer v.Release()
-	b, err := w.ViewAs("test", dtype.Int32, []int64{2}, []int64{1}, 0)
+	b, err := w.ViewAs("test", dtype.Int32, []int64{2}, []int64{0}, 0)
 	require.NoError(t, err)
 	defer b.Release()
-	require.NoError(t, w.SetGeometry("test", []int64{3}, []int64{1}, 0))
+	require.NoError(t, w.SetGeometry("test", []int64{3}, []int64{0}, 0))
 	for _, x := range []*tensor.Tensor{w, a, v, b} {
 		require.Equal(t, second, x.Device())
 	}

@@ -5002,6 +5002,59 @@ static const lt_operator overloads_linalg_svdvals[] = {
     {"linalg.svdvals", arguments_linalg_svdvals, results_linalg_svdvals, 2, 1, 1, -1, 0, {{call_linalg_svdvals, NULL}, {NULL, NULL}, {call_linalg_svdvals_out, NULL}}},
 };
 
+static tensor_status call_svd_lowrank(const lt_value *a, lt_value *r) { return tensor_svd_lowrank(a[0].tensor, a[1].i, a[2].i, a[3].tensor, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
+static const lt_argument arguments_svd_lowrank[] = {
+    {"A", LT_TENSOR, 0, -1, {0}},
+    {"q", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = 6}},
+    {"niter", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = 2}},
+    {"M", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+};
+static const lt_argument results_svd_lowrank[] = {
+    {"U", LT_TENSOR, 0, -1, {0}},
+    {"S", LT_TENSOR, 0, -1, {0}},
+    {"V", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_svd_lowrank[] = {
+    {"svdLowrank", arguments_svd_lowrank, results_svd_lowrank, 4, 4, 3, -1, 0, {{call_svd_lowrank, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_pca_lowrank(const lt_value *a, lt_value *r) { return tensor_pca_lowrank(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
+static const lt_argument arguments_pca_lowrank[] = {
+    {"A", LT_TENSOR, 0, -1, {0}},
+    {"q", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"center", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"niter", LT_INT, LT_HAS_DEFAULT, -1, {.i = 2}},
+};
+static const lt_argument results_pca_lowrank[] = {
+    {"U", LT_TENSOR, 0, -1, {0}},
+    {"S", LT_TENSOR, 0, -1, {0}},
+    {"V", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_pca_lowrank[] = {
+    {"pcaLowrank", arguments_pca_lowrank, results_pca_lowrank, 4, 4, 3, -1, 0, {{call_pca_lowrank, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_lobpcg(const lt_value *a, lt_value *r) { return tensor_lobpcg(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].i, a[5].tensor, a[6].i, a[7].number, (int32_t)a[8].i, a[9].text, &r[0].tensor, &r[1].tensor); }
+static const lt_argument arguments_lobpcg[] = {
+    {"A", LT_TENSOR, 0, -1, {0}},
+    {"k", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"B", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"X", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"iK", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"niter", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"tol", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"largest", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"method", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+};
+static const lt_argument results_lobpcg[] = {
+    {"eigenvalues", LT_TENSOR, 0, -1, {0}},
+    {"eigenvectors", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_lobpcg[] = {
+    {"lobpcg", arguments_lobpcg, results_lobpcg, 10, 10, 2, -1, 0, {{call_lobpcg, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_logical_and(const lt_value *a, lt_value *r) { return tensor_logical_and(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_logical_and_(const lt_value *a, lt_value *r) { (void)r; return tensor_logical_and_(a[0].tensor, a[1].tensor); }
 static tensor_status call_logical_and_out(const lt_value *a, lt_value *r) { return tensor_logical_and_out(a[0].tensor, a[1].tensor, r[0].tensor); }
@@ -6080,15 +6133,16 @@ static const lt_operator overloads_default_generator[] = {
     {"defaultGenerator", NULL, results_default_generator, 0, 0, 1, -1, 0, {{call_default_generator, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_generator_new(const lt_value *a, lt_value *r) { return tensor_generator_new(a[0].device, &r[0].generator); }
+static tensor_status call_generator_new(const lt_value *a, lt_value *r) { return tensor_generator_new(a[0].device, a[1].text, &r[0].generator); }
 static const lt_argument arguments_generator_new[] = {
     {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"engine", LT_STR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.text = "mt19937"}},
 };
 static const lt_argument results_generator_new[] = {
     {"out", LT_GENERATOR, 0, -1, {0}},
 };
 static const lt_operator overloads_generator_new[] = {
-    {"generatorNew", arguments_generator_new, results_generator_new, 1, 0, 1, -1, 0, {{call_generator_new, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"generatorNew", arguments_generator_new, results_generator_new, 2, 0, 1, -1, 0, {{call_generator_new, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_generator_manual_seed(const lt_value *a, lt_value *r) { (void)r; return tensor_generator_manual_seed(a[0].generator, a[1].i); }
@@ -6120,6 +6174,48 @@ static const lt_argument results_generator_initial_seed[] = {
 };
 static const lt_operator overloads_generator_initial_seed[] = {
     {"generatorInitialSeed", arguments_generator_initial_seed, results_generator_initial_seed, 1, 1, 1, -1, 0, {{call_generator_initial_seed, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_generator_engine(const lt_value *a, lt_value *r) { return tensor_generator_engine(a[0].generator, &r[0].string); }
+static const lt_argument arguments_generator_engine[] = {
+    {"input", LT_GENERATOR, 0, -1, {0}},
+};
+static const lt_argument results_generator_engine[] = {
+    {"out", LT_STR, 0, -1, {0}},
+};
+static const lt_operator overloads_generator_engine[] = {
+    {"generatorEngine", arguments_generator_engine, results_generator_engine, 1, 1, 1, -1, 0, {{call_generator_engine, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_generator_clone(const lt_value *a, lt_value *r) { return tensor_generator_clone(a[0].generator, &r[0].generator); }
+static const lt_argument arguments_generator_clone[] = {
+    {"input", LT_GENERATOR, 0, -1, {0}},
+};
+static const lt_argument results_generator_clone[] = {
+    {"out", LT_GENERATOR, 0, -1, {0}},
+};
+static const lt_operator overloads_generator_clone[] = {
+    {"generatorClone", arguments_generator_clone, results_generator_clone, 1, 1, 1, -1, 0, {{call_generator_clone, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_generator_get_offset(const lt_value *a, lt_value *r) { return tensor_generator_get_offset(a[0].generator, &r[0].i); }
+static const lt_argument arguments_generator_get_offset[] = {
+    {"input", LT_GENERATOR, 0, -1, {0}},
+};
+static const lt_argument results_generator_get_offset[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_generator_get_offset[] = {
+    {"generatorGetOffset", arguments_generator_get_offset, results_generator_get_offset, 1, 1, 1, -1, 0, {{call_generator_get_offset, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_generator_set_offset(const lt_value *a, lt_value *r) { (void)r; return tensor_generator_set_offset(a[0].generator, a[1].i); }
+static const lt_argument arguments_generator_set_offset[] = {
+    {"input", LT_GENERATOR, 0, -1, {0}},
+    {"offset", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_generator_set_offset[] = {
+    {"generatorSetOffset", arguments_generator_set_offset, NULL, 2, 2, 0, -1, 0, {{call_generator_set_offset, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_generator_get_state(const lt_value *a, lt_value *r) { return tensor_generator_get_state(a[0].generator, &r[0].tensor); }
@@ -7328,6 +7424,446 @@ static const lt_argument results_isin[] = {
 };
 static const lt_operator overloads_isin[] = {
     {"isin", arguments_isin, results_isin, 4, 2, 1, 1, 0, {{call_isin, call_isin_scalar}, {NULL, NULL}, {call_isin_out, call_isin_scalar_out}}},
+};
+
+static tensor_status call_sparse_coo_tensor(const lt_value *a, lt_value *r) { return tensor_sparse_coo_tensor(a[0].tensor, a[1].tensor, a[2].list.data, a[2].list.length, (tensor_dtype)a[3].i, a[4].device, (int32_t)a[5].i, &r[0].tensor); }
+static const lt_argument arguments_sparse_coo_tensor[] = {
+    {"indices", LT_TENSOR, 0, -1, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"isCoalesced", LT_BOOL, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+};
+static const lt_argument results_sparse_coo_tensor[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_sparse_coo_tensor[] = {
+    {"sparseCooTensor", arguments_sparse_coo_tensor, results_sparse_coo_tensor, 6, 3, 1, -1, 0, {{call_sparse_coo_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_compressed_tensor(const lt_value *a, lt_value *r) { return tensor_sparse_compressed_tensor(a[0].tensor, a[1].tensor, a[2].tensor, a[3].list.data, a[3].list.length, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, &r[0].tensor); }
+static const lt_argument arguments_sparse_compressed_tensor[] = {
+    {"compressedIndices", LT_TENSOR, 0, -1, {0}},
+    {"plainIndices", LT_TENSOR, 0, -1, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_sparse_compressed_tensor[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_sparse_compressed_tensor[] = {
+    {"sparseCompressedTensor", arguments_sparse_compressed_tensor, results_sparse_compressed_tensor, 7, 4, 1, -1, 0, {{call_sparse_compressed_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_to_dense(const lt_value *a, lt_value *r) { return tensor_to_dense(a[0].tensor, (tensor_dtype)a[1].i, (int32_t)a[2].i, &r[0].tensor); }
+static const lt_argument arguments_to_dense[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"maskedGrad", LT_BOOL, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+};
+static const lt_argument results_to_dense[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_to_dense[] = {
+    {"toDense", arguments_to_dense, results_to_dense, 3, 2, 1, -1, 0, {{call_to_dense, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_to_sparse(const lt_value *a, lt_value *r) { return tensor_to_sparse(a[0].tensor, (tensor_layout)a[1].i, a[2].list.data, a[2].list.length, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_to_sparse[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"blocksize", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"denseDim", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_to_sparse[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static tensor_status call_to_sparse_sparse_dim(const lt_value *a, lt_value *r) { return tensor_to_sparse_sparse_dim(a[0].tensor, a[1].i, &r[0].tensor); }
+static const lt_argument arguments_to_sparse_sparse_dim[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"sparseDim", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_to_sparse_sparse_dim[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_to_sparse[] = {
+    {"toSparse", arguments_to_sparse, results_to_sparse, 4, 1, 1, -1, 0, {{call_to_sparse, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"toSparse", arguments_to_sparse_sparse_dim, results_to_sparse_sparse_dim, 2, 2, 1, -1, 0, {{call_to_sparse_sparse_dim, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_to_sparse_coo(const lt_value *a, lt_value *r) { return tensor_to_sparse_coo(a[0].tensor, a[1].i, &r[0].tensor); }
+static const lt_argument arguments_to_sparse_coo[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"denseDim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_to_sparse_coo[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_to_sparse_coo[] = {
+    {"toSparseCoo", arguments_to_sparse_coo, results_to_sparse_coo, 2, 2, 1, -1, 0, {{call_to_sparse_coo, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_to_sparse_csr(const lt_value *a, lt_value *r) { return tensor_to_sparse_csr(a[0].tensor, a[1].i, &r[0].tensor); }
+static const lt_argument arguments_to_sparse_csr[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"denseDim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_to_sparse_csr[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_to_sparse_csr[] = {
+    {"toSparseCsr", arguments_to_sparse_csr, results_to_sparse_csr, 2, 2, 1, -1, 0, {{call_to_sparse_csr, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_to_sparse_csc(const lt_value *a, lt_value *r) { return tensor_to_sparse_csc(a[0].tensor, a[1].i, &r[0].tensor); }
+static const lt_argument arguments_to_sparse_csc[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"denseDim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_to_sparse_csc[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_to_sparse_csc[] = {
+    {"toSparseCsc", arguments_to_sparse_csc, results_to_sparse_csc, 2, 2, 1, -1, 0, {{call_to_sparse_csc, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_to_sparse_bsr(const lt_value *a, lt_value *r) { return tensor_to_sparse_bsr(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_to_sparse_bsr[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"blocksize", LT_INT, LT_IS_LIST, -1, {0}},
+    {"denseDim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_to_sparse_bsr[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_to_sparse_bsr[] = {
+    {"toSparseBsr", arguments_to_sparse_bsr, results_to_sparse_bsr, 3, 3, 1, -1, 0, {{call_to_sparse_bsr, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_to_sparse_bsc(const lt_value *a, lt_value *r) { return tensor_to_sparse_bsc(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_to_sparse_bsc[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"blocksize", LT_INT, LT_IS_LIST, -1, {0}},
+    {"denseDim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_to_sparse_bsc[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_to_sparse_bsc[] = {
+    {"toSparseBsc", arguments_to_sparse_bsc, results_to_sparse_bsc, 3, 3, 1, -1, 0, {{call_to_sparse_bsc, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_coalesce(const lt_value *a, lt_value *r) { return tensor_coalesce(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_coalesce[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_coalesce[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_coalesce[] = {
+    {"coalesce", arguments_coalesce, results_coalesce, 1, 1, 1, -1, 0, {{call_coalesce, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_coalesced(const lt_value *a, lt_value *r) { return tensor_is_coalesced(a[0].tensor, &r[0].b); }
+static const lt_argument arguments_is_coalesced[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_is_coalesced[] = {
+    {"out", LT_BOOL, 0, -1, {0}},
+};
+static const lt_operator overloads_is_coalesced[] = {
+    {"isCoalesced", arguments_is_coalesced, results_is_coalesced, 1, 1, 1, -1, 0, {{call_is_coalesced, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_indices(const lt_value *a, lt_value *r) { return tensor_indices(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_indices[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_indices[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_indices[] = {
+    {"indices", arguments_indices, results_indices, 1, 1, 1, -1, 0, {{call_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_values(const lt_value *a, lt_value *r) { return tensor_values(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_values[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_values[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_values[] = {
+    {"values", arguments_values, results_values, 1, 1, 1, -1, 0, {{call_values, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_coo_indices(const lt_value *a, lt_value *r) { return tensor_coo_indices(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_coo_indices[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_coo_indices[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_coo_indices[] = {
+    {"cooIndices", arguments_coo_indices, results_coo_indices, 1, 1, 1, -1, 0, {{call_coo_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_coo_values(const lt_value *a, lt_value *r) { return tensor_coo_values(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_coo_values[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_coo_values[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_coo_values[] = {
+    {"cooValues", arguments_coo_values, results_coo_values, 1, 1, 1, -1, 0, {{call_coo_values, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_crow_indices(const lt_value *a, lt_value *r) { return tensor_crow_indices(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_crow_indices[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_crow_indices[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_crow_indices[] = {
+    {"crowIndices", arguments_crow_indices, results_crow_indices, 1, 1, 1, -1, 0, {{call_crow_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_col_indices(const lt_value *a, lt_value *r) { return tensor_col_indices(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_col_indices[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_col_indices[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_col_indices[] = {
+    {"colIndices", arguments_col_indices, results_col_indices, 1, 1, 1, -1, 0, {{call_col_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_ccol_indices(const lt_value *a, lt_value *r) { return tensor_ccol_indices(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_ccol_indices[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_ccol_indices[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_ccol_indices[] = {
+    {"ccolIndices", arguments_ccol_indices, results_ccol_indices, 1, 1, 1, -1, 0, {{call_ccol_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_row_indices(const lt_value *a, lt_value *r) { return tensor_row_indices(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_row_indices[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_row_indices[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_row_indices[] = {
+    {"rowIndices", arguments_row_indices, results_row_indices, 1, 1, 1, -1, 0, {{call_row_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_dim(const lt_value *a, lt_value *r) { return tensor_sparse_dim(a[0].tensor, &r[0].i); }
+static const lt_argument arguments_sparse_dim[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_sparse_dim[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_sparse_dim[] = {
+    {"sparseDim", arguments_sparse_dim, results_sparse_dim, 1, 1, 1, -1, 0, {{call_sparse_dim, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_dense_dim(const lt_value *a, lt_value *r) { return tensor_dense_dim(a[0].tensor, &r[0].i); }
+static const lt_argument arguments_dense_dim[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_dense_dim[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_dense_dim[] = {
+    {"denseDim", arguments_dense_dim, results_dense_dim, 1, 1, 1, -1, 0, {{call_dense_dim, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_nnz(const lt_value *a, lt_value *r) { return tensor_nnz(a[0].tensor, &r[0].i); }
+static const lt_argument arguments_nnz[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_nnz[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_nnz[] = {
+    {"nnz", arguments_nnz, results_nnz, 1, 1, 1, -1, 0, {{call_nnz, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_mask(const lt_value *a, lt_value *r) { return tensor_sparse_mask(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static const lt_argument arguments_sparse_mask[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mask", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_sparse_mask[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_sparse_mask[] = {
+    {"sparseMask", arguments_sparse_mask, results_sparse_mask, 2, 2, 1, -1, 0, {{call_sparse_mask, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_resize_(const lt_value *a, lt_value *r) { (void)r; return tensor_sparse_resize_(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, a[3].i); }
+static const lt_argument arguments_sparse_resize_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST, -1, {0}},
+    {"sparseDim", LT_INT, 0, -1, {0}},
+    {"denseDim", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_sparse_resize_[] = {
+    {"sparseResize_", arguments_sparse_resize_, NULL, 4, 4, 0, -1, 0, {{call_sparse_resize_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_resize_and_clear_(const lt_value *a, lt_value *r) { (void)r; return tensor_sparse_resize_and_clear_(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, a[3].i); }
+static const lt_argument arguments_sparse_resize_and_clear_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST, -1, {0}},
+    {"sparseDim", LT_INT, 0, -1, {0}},
+    {"denseDim", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_sparse_resize_and_clear_[] = {
+    {"sparseResizeAndClear_", arguments_sparse_resize_and_clear_, NULL, 4, 4, 0, -1, 0, {{call_sparse_resize_and_clear_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_smm(const lt_value *a, lt_value *r) { return tensor_smm(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static const lt_argument arguments_smm[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_smm[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_smm[] = {
+    {"smm", arguments_smm, results_smm, 2, 2, 1, -1, 0, {{call_smm, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_dsmm(const lt_value *a, lt_value *r) { return tensor_dsmm(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_dsmm_out(const lt_value *a, lt_value *r) { return tensor_dsmm_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_dsmm[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_dsmm[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_dsmm[] = {
+    {"dsmm", arguments_dsmm, results_dsmm, 2, 2, 1, -1, 0, {{call_dsmm, NULL}, {NULL, NULL}, {call_dsmm_out, NULL}}},
+};
+
+static tensor_status call_sparse_sum(const lt_value *a, lt_value *r) { return tensor_sparse_sum(a[0].tensor, a[1].list.data, a[1].list.length, (tensor_dtype)a[2].i, &r[0].tensor); }
+static const lt_argument arguments_sparse_sum[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+};
+static const lt_argument results_sparse_sum[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_sparse_sum[] = {
+    {"sparse.sum", arguments_sparse_sum, results_sparse_sum, 3, 2, 1, -1, 0, {{call_sparse_sum, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_mm(const lt_value *a, lt_value *r) { return tensor_sparse_mm(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static const lt_argument arguments_sparse_mm[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_sparse_mm[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_sparse_mm[] = {
+    {"sparse.mm", arguments_sparse_mm, results_sparse_mm, 2, 2, 1, -1, 0, {{call_sparse_mm, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_addmm(const lt_value *a, lt_value *r) { return tensor_sparse_addmm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
+static const lt_argument arguments_sparse_addmm[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mat1", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
+    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+};
+static const lt_argument results_sparse_addmm[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_sparse_addmm[] = {
+    {"sparse.addmm", arguments_sparse_addmm, results_sparse_addmm, 5, 3, 1, -1, 0, {{call_sparse_addmm, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_sampled_addmm(const lt_value *a, lt_value *r) { return tensor_sparse_sampled_addmm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
+static const lt_argument arguments_sparse_sampled_addmm[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mat1", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
+    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+};
+static const lt_argument results_sparse_sampled_addmm[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_sparse_sampled_addmm[] = {
+    {"sparse.sampledAddmm", arguments_sparse_sampled_addmm, results_sparse_sampled_addmm, 5, 3, 1, -1, 0, {{call_sparse_sampled_addmm, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_softmax(const lt_value *a, lt_value *r) { return tensor_sparse_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static const lt_argument arguments_sparse_softmax[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+};
+static const lt_argument results_sparse_softmax[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_sparse_softmax[] = {
+    {"sparse.softmax", arguments_sparse_softmax, results_sparse_softmax, 3, 2, 1, -1, 0, {{call_sparse_softmax, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_log_softmax(const lt_value *a, lt_value *r) { return tensor_sparse_log_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
+static const lt_argument arguments_sparse_log_softmax[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+};
+static const lt_argument results_sparse_log_softmax[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_sparse_log_softmax[] = {
+    {"sparse.logSoftmax", arguments_sparse_log_softmax, results_sparse_log_softmax, 3, 2, 1, -1, 0, {{call_sparse_log_softmax, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_spdiags(const lt_value *a, lt_value *r) { return tensor_sparse_spdiags(a[0].tensor, a[1].tensor, a[2].list.data, a[2].list.length, (tensor_layout)a[3].i, &r[0].tensor); }
+static const lt_argument arguments_sparse_spdiags[] = {
+    {"diagonals", LT_TENSOR, 0, -1, {0}},
+    {"offsets", LT_TENSOR, 0, -1, {0}},
+    {"shape", LT_INT, LT_IS_LIST, -1, {0}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = -1}},
+};
+static const lt_argument results_sparse_spdiags[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_sparse_spdiags[] = {
+    {"sparse.spdiags", arguments_sparse_spdiags, results_sparse_spdiags, 4, 4, 1, -1, 0, {{call_sparse_spdiags, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_sparse_spsolve(const lt_value *a, lt_value *r) { return tensor_sparse_spsolve(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static const lt_argument arguments_sparse_spsolve[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_sparse_spsolve[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_sparse_spsolve[] = {
+    {"sparse.spsolve", arguments_sparse_spsolve, results_sparse_spsolve, 2, 2, 1, -1, 0, {{call_sparse_spsolve, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_erf(const lt_value *a, lt_value *r) { return tensor_erf(a[0].tensor, &r[0].tensor); }
@@ -10124,6 +10660,9 @@ const lt_entry lt_entries[] = {
     {"linalg.svd", overloads_linalg_svd, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"svd", overloads_svd, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"linalg.svdvals", overloads_linalg_svdvals, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"svdLowrank", overloads_svd_lowrank, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"pcaLowrank", overloads_pca_lowrank, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"lobpcg", overloads_lobpcg, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"logicalAnd", overloads_logical_and, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"logicalOr", overloads_logical_or, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"logicalXor", overloads_logical_xor, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
@@ -10207,6 +10746,10 @@ const lt_entry lt_entries[] = {
     {"manualSeed", overloads_generator_manual_seed, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"seed", overloads_generator_seed, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"initialSeed", overloads_generator_initial_seed, 1, LT_AS_METHOD | LT_AS_GENERATOR},
+    {"engine", overloads_generator_engine, 1, LT_AS_METHOD | LT_AS_GENERATOR},
+    {"clone", overloads_generator_clone, 1, LT_AS_METHOD | LT_AS_GENERATOR},
+    {"getOffset", overloads_generator_get_offset, 1, LT_AS_METHOD | LT_AS_GENERATOR},
+    {"setOffset", overloads_generator_set_offset, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"getState", overloads_generator_get_state, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"setState", overloads_generator_set_state, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"sum", overloads_sum, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
@@ -10276,6 +10819,41 @@ const lt_entry lt_entries[] = {
     {"unique", overloads_unique, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"uniqueConsecutive", overloads_unique_consecutive, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"isin", overloads_isin, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sparseCooTensor", overloads_sparse_coo_tensor, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sparseCompressedTensor", overloads_sparse_compressed_tensor, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"toDense", overloads_to_dense, 1, LT_AS_METHOD},
+    {"toSparse", overloads_to_sparse, 2, LT_AS_METHOD},
+    {"toSparseCoo", overloads_to_sparse_coo, 1, LT_AS_METHOD},
+    {"toSparseCsr", overloads_to_sparse_csr, 1, LT_AS_METHOD},
+    {"toSparseCsc", overloads_to_sparse_csc, 1, LT_AS_METHOD},
+    {"toSparseBsr", overloads_to_sparse_bsr, 1, LT_AS_METHOD},
+    {"toSparseBsc", overloads_to_sparse_bsc, 1, LT_AS_METHOD},
+    {"coalesce", overloads_coalesce, 1, LT_AS_METHOD},
+    {"isCoalesced", overloads_is_coalesced, 1, LT_AS_METHOD},
+    {"indices", overloads_indices, 1, LT_AS_METHOD},
+    {"values", overloads_values, 1, LT_AS_METHOD},
+    {"cooIndices", overloads_coo_indices, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"cooValues", overloads_coo_values, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"crowIndices", overloads_crow_indices, 1, LT_AS_METHOD},
+    {"colIndices", overloads_col_indices, 1, LT_AS_METHOD},
+    {"ccolIndices", overloads_ccol_indices, 1, LT_AS_METHOD},
+    {"rowIndices", overloads_row_indices, 1, LT_AS_METHOD},
+    {"sparseDim", overloads_sparse_dim, 1, LT_AS_METHOD},
+    {"denseDim", overloads_dense_dim, 1, LT_AS_METHOD},
+    {"nnz", overloads_nnz, 1, LT_AS_METHOD},
+    {"sparseMask", overloads_sparse_mask, 1, LT_AS_METHOD},
+    {"sparseResize_", overloads_sparse_resize_, 1, LT_AS_METHOD},
+    {"sparseResizeAndClear_", overloads_sparse_resize_and_clear_, 1, LT_AS_METHOD},
+    {"smm", overloads_smm, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"dsmm", overloads_dsmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sparse.sum", overloads_sparse_sum, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sparse.mm", overloads_sparse_mm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sparse.addmm", overloads_sparse_addmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sparse.sampledAddmm", overloads_sparse_sampled_addmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sparse.softmax", overloads_sparse_softmax, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sparse.logSoftmax", overloads_sparse_log_softmax, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sparse.spdiags", overloads_sparse_spdiags, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sparse.spsolve", overloads_sparse_spsolve, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"erf", overloads_erf, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"erfc", overloads_erfc, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"erfinv", overloads_erfinv, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},

@@ -189,6 +189,22 @@ test('every function and method refuses values that no operator takes', () => {
   }
 });
 
+test('generators that count find elements by their indices', () => {
+  const g = lt.generatorNew({ engine: 'philox' });
+  assert.equal(g.engine(), 'philox');
+  g.manualSeed(3);
+  const whole = lt.rand([100], { generator: g }).toArray();
+  assert.equal(g.getOffset(), 128);
+  assert.deepEqual(lt.rand([4], { generator: g.clone() }).toArray(), lt.rand([4], { generator: g }).toArray());
+  g.setOffset(40);
+  assert.deepEqual(lt.rand([60], { generator: g }).toArray(), whole.slice(40));
+  assert.deepEqual([...g.elements.state].slice(0, 9), [3, 0, 0, 0, 0, 0, 0, 0, 104]);
+  assert.throws(() => g.setOffset(2), /a multiple of 4/);
+  assert.throws(() => lt.generatorNew({ engine: 'pcg' }), /mt19937 or philox/);
+  assert.throws(() => lt.generatorNew().getOffset(), /mt19937 has no offset/);
+  assert.throws(() => g.setState(lt.generatorNew().getState()), /16 bytes, but found 5056/);
+});
+
 test('seeds are 64 bits, with or without a sign', () => {
   const draw = (seed) => (lt.manualSeed(seed), lt.rand([4]).toArray());
   assert.deepEqual(draw(2n ** 64n - 1n), draw(-1));

@@ -63,6 +63,7 @@ from ._print import get_printoptions, set_printoptions
 from ._random import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from ._sharing import register as _register_sharing
 from ._size import Size
+from ._sparse import sparse_bsc_tensor, sparse_bsr_tensor, sparse_compressed_tensor, sparse_coo_tensor, sparse_csc_tensor, sparse_csr_tensor
 from ._storage import UntypedStorage
 from ._tensor import Tensor
 from ._typed_storage import LEGACY as _STORAGES
@@ -75,7 +76,7 @@ newaxis = None
 _SUBMODULES = frozenset(
     (
         *("accelerator", "autograd", "backends", "cpu", "cuda", "distributed", "fft", "func", "hdf5", "linalg", "mps", "multiprocessing", "nn"),
-        *("overrides", "random", "return_types", "safetensors", "signal", "special", "storage", "testing", "utils", "version", "xpu", "_C"),
+        *("overrides", "random", "return_types", "safetensors", "signal", "sparse", "special", "storage", "testing", "utils", "version", "xpu", "_C"),
     )
 )
 

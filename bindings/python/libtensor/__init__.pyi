@@ -21,6 +21,7 @@ from . import random as random
 from . import return_types as return_types
 from . import safetensors as safetensors
 from . import signal as signal
+from . import sparse as sparse
 from . import special as special
 from . import storage as storage
 from . import testing as testing
@@ -163,6 +164,83 @@ def asarray(
     obj: Any, *, dtype: _dtype | None = ..., device: _Device = ..., copy: builtins.bool | None = ..., requires_grad: builtins.bool = ...
 ) -> Tensor: ...
 def scalar_tensor(s: Any, *, dtype: _dtype | None = ..., device: _Device = ...) -> Tensor: ...
+def sparse_coo_tensor(
+    indices: Any = ...,
+    values: Any = ...,
+    size: Any = ...,
+    *,
+    dtype: _dtype | None = ...,
+    device: _Device = ...,
+    pin_memory: bool = ...,
+    requires_grad: bool = ...,
+    check_invariants: bool | None = ...,
+    is_coalesced: bool | None = ...,
+) -> Tensor: ...
+def sparse_compressed_tensor(
+    compressed_indices: Any,
+    plain_indices: Any,
+    values: Any,
+    size: Any = ...,
+    *,
+    dtype: _dtype | None = ...,
+    layout: layout | None = ...,
+    device: _Device = ...,
+    pin_memory: bool = ...,
+    requires_grad: bool = ...,
+    check_invariants: bool | None = ...,
+) -> Tensor: ...
+def sparse_csr_tensor(
+    crow_indices: Any,
+    col_indices: Any,
+    values: Any,
+    size: Any = ...,
+    *,
+    dtype: _dtype | None = ...,
+    layout: layout | None = ...,
+    device: _Device = ...,
+    pin_memory: bool = ...,
+    requires_grad: bool = ...,
+    check_invariants: bool | None = ...,
+) -> Tensor: ...
+def sparse_csc_tensor(
+    ccol_indices: Any,
+    row_indices: Any,
+    values: Any,
+    size: Any = ...,
+    *,
+    dtype: _dtype | None = ...,
+    layout: layout | None = ...,
+    device: _Device = ...,
+    pin_memory: bool = ...,
+    requires_grad: bool = ...,
+    check_invariants: bool | None = ...,
+) -> Tensor: ...
+def sparse_bsr_tensor(
+    crow_indices: Any,
+    col_indices: Any,
+    values: Any,
+    size: Any = ...,
+    *,
+    dtype: _dtype | None = ...,
+    layout: layout | None = ...,
+    device: _Device = ...,
+    pin_memory: bool = ...,
+    requires_grad: bool = ...,
+    check_invariants: bool | None = ...,
+) -> Tensor: ...
+def sparse_bsc_tensor(
+    ccol_indices: Any,
+    row_indices: Any,
+    values: Any,
+    size: Any = ...,
+    *,
+    dtype: _dtype | None = ...,
+    layout: layout | None = ...,
+    device: _Device = ...,
+    pin_memory: bool = ...,
+    requires_grad: bool = ...,
+    check_invariants: bool | None = ...,
+) -> Tensor: ...
 def from_numpy(ndarray: Any) -> Tensor: ...
 def frombuffer(
     buffer: Any, *, dtype: _dtype, count: builtins.int = ..., offset: builtins.int = ..., requires_grad: builtins.bool = ...

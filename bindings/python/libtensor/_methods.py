@@ -110,6 +110,15 @@ class Tensor:
         pairs = zip(self.flatten().tolist(), other.expand(self.shape).flatten().tolist(), strict=True)
         return self.copy_(_create.tensor([callable(a, b) for a, b in pairs], dtype=self.dtype).view(self.shape))
 
+    def _nnz(self):
+        return _f.nnz(self)
+
+    def _indices(self):
+        return _f.coo_indices(self)
+
+    def _values(self):
+        return _f.coo_values(self)
+
     T = property(lambda self: _f.T(self))
     H = property(lambda self: _f.H(self))
     mT = property(lambda self: _f.mT(self))

@@ -79,7 +79,9 @@ def untyped(value, dtype):
 
 
 class Generator(Owner):
-    """A stream of random numbers."""
+    """A stream of random numbers. `engine` is its algorithm: "mt19937", which draws PyTorch's streams, or "philox", whose numbers depend
+    on the seed, the offset and the index of an element alone.
+    """
 
     __slots__ = ("__weakref__",)
 

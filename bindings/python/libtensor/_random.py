@@ -9,12 +9,16 @@ from ._owner import Generator
 
 @extends(Generator)
 class Generator:
-    def __new__(cls, device="cpu"):
-        return _f.generator_new(device=device)
+    def __new__(cls, device="cpu", engine="mt19937"):
+        return _f.generator_new(device=device, engine=engine)
 
     @property
     def device(self):
         return _device("cpu")
+
+    @property
+    def engine(self):
+        return _f.generator_engine(self)
 
     def manual_seed(self, seed):
         """Restarts from `seed`; returns the generator."""
@@ -37,16 +41,25 @@ class Generator:
         _f.generator_set_state(self, state)
         return self
 
+    def get_offset(self):
+        """The number of 32-bit words before those that a philox generator draws next."""
+        return _f.generator_get_offset(self)
+
+    def set_offset(self, offset):
+        """Lets a philox generator continue from an offset, a multiple of 4."""
+        _f.generator_set_offset(self, offset)
+
     def clone_state(self):
-        return Generator().set_state(self.get_state())
+        """Another generator in the same state."""
+        return _f.generator_clone(self)
 
     def __reduce__(self):
-        return restore, (self.initial_seed(), self.get_state())
+        return restore, (self.get_state(), self.engine)
 
 
 @rebuilds
-def restore(seed, state):
-    return Generator().manual_seed(seed).set_state(state)
+def restore(state, engine):
+    return Generator(engine=engine).set_state(state)
 
 
 def seed_number(seed):

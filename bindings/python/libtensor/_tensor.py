@@ -181,18 +181,6 @@ class Tensor(_direct.TensorBase):
     def is_signed(self):
         return self.dtype.is_signed
 
-    def to_dense(self, dtype=None, *, masked_grad=None):
-        """The tensor itself, converted to `dtype`: it is dense.
-
-        >>> torch.ones(2).to_dense()
-        tensor([1., 1.])
-        """
-        return self if dtype is None else self.to(dtype)
-
-    def dense_dim(self):
-        """The number of dimensions."""
-        return self.dim()
-
     is_cpu = property(lambda self: self.device.type == "cpu")
     is_cuda = property(lambda self: self.device.type == "cuda")
     is_meta = property(lambda self: self.device.type == "meta")

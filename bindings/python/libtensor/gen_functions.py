@@ -3387,6 +3387,41 @@ def svd(input, some=True, compute_uv=True, *, out=None):
     """
 
 
+@_operator("svd_lowrank")
+def svd_lowrank(A, q=6, niter=2, M=None):
+    """Nearly the `q` largest singular values S (..., q) of matrices A (..., m, n), or of A - `M`, and their vectors U (..., m, q) and V (..., n, q): A = U diag(S) V^H where the rank is not above `q`. They are
+    those of A on a subspace that `niter` powers of A A^H make of `q` random vectors, for large matrices whose rank is small (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness, 2011).
+    `M` is broadcast. Where `q` is larger than m or n there are as many values as that. `niter` is at most 10,000.
+
+    >>> torch.svd_lowrank(torch.ones(2, 2), q=1)[1].round(decimals=4)
+    tensor([2.])
+    """
+
+
+@_operator("pca_lowrank")
+def pca_lowrank(A, q=None, center=True, niter=2):
+    """As `svd_lowrank`, of matrices without the means of their columns where `center` is set: the columns of V are the principal directions of m samples of n numbers, the squares of S / sqrt(m - 1) the
+    variances along them. `q` is at most the least of m and n; 6 or that unless given.
+
+    >>> torch.pca_lowrank(torch.tensor([[1., 1.], [3., 3.]]), q=1)[1].round(decimals=4)
+    tensor([2.])
+    """
+
+
+@_operator("lobpcg")
+def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, largest=None, method=None):
+    """The `k` largest eigenvalues of Hermitian matrices A (..., m, m), in falling order (..., k), or with `largest` false the smallest in rising order, and their vectors in columns (..., m, k), of norm 1; with
+    `B`, Hermitian and positive-definite, those of A x = l B x, with x^H B x = 1. `X` (..., m, n) are vectors to begin with, otherwise `n` random ones; `k` is n, or 1, unless given, and m at least 3 n.
+    `iK` (..., m, m) is close to the inverse of A, or of what has its small eigenvalues. It ends when the norms of the residuals of the first `k` are `tol` (the root of the dtype's epsilon unless given) times the norm
+    of A + l B, or after `niter` rounds (1,000 unless given, at most 10,000). Both names of `method` are the same: a basis that is orthonormal (A. V. Knyazev, Toward the optimal preconditioned eigensolver, 2001). For
+    some eigenvalues of large matrices; `linalg.eigh` has all.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.lobpcg(torch.diag(torch.tensor([1., 2., 3., 4.])), 1)[0].round(decimals=3)
+    tensor([4.])
+    """
+
+
 @_operator("logical_and")
 def logical_and(input, other, *, out=None):
     """Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
@@ -4257,8 +4292,23 @@ def default_generator():
 
 
 @_operator("generator_new")
-def generator_new(*, device=None):
-    """Makes a generator with PyTorch's initial seed."""
+def generator_new(*, device=None, engine="mt19937"):
+    """Makes a generator with PyTorch's initial seed. `engine` is its algorithm:
+
+    mt19937 draws PyTorch's streams, one number after the other. The default generator is one.
+
+    philox makes each number from the seed, the generator's offset and the index of the element alone, by Philox4x32-10 (Salmon, Moraes,
+    Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011): the same numbers on any number of threads, whatever the strides
+    of the tensor, and on any processor. The words of element i, row-major, begin at offset + i w, where w is 1, or 2 for numbers that
+    are drawn in float64 and integers of a range from 2^28 on; 4 words are a block of the counter. A call takes a multiple of 32 words.
+    Words of 24 or 53 bits become uniform numbers, and these the others as with mt19937, but that normals are always made in blocks of
+    16. Each element of poisson has a block, and further ones of its own; multinomial and randperm draw words one after the other.
+
+    >>> g = torch.Generator(engine="philox").manual_seed(7)
+    >>> x = torch.rand(6, generator=g)
+    >>> torch.equal(torch.rand(4, generator=g.manual_seed(7)), x[:4])
+    True
+    """
 
 
 @_operator("generator_manual_seed")
@@ -4276,14 +4326,34 @@ def generator_initial_seed(input):
     """The seed that the generator last started from."""
 
 
+@_operator("generator_engine")
+def generator_engine(input):
+    """The name of the generator's algorithm: mt19937 or philox."""
+
+
+@_operator("generator_clone")
+def generator_clone(input):
+    """Another generator of the same algorithm and in the same state."""
+
+
+@_operator("generator_get_offset")
+def generator_get_offset(input):
+    """The number of 32-bit words before those that a philox generator draws next. A generator of mt19937 has none, which is an error."""
+
+
+@_operator("generator_set_offset")
+def generator_set_offset(input, offset):
+    """Lets a philox generator continue from an offset, a multiple of 4 of [0, 2^62]."""
+
+
 @_operator("generator_get_state")
 def generator_get_state(input):
-    """The generator's state as a uint8 tensor, in PyTorch's layout."""
+    """The generator's state as a uint8 tensor, in PyTorch's layout: 5056 bytes of mt19937; 16 bytes of philox, the seed and the offset."""
 
 
 @_operator("generator_set_state")
 def generator_set_state(input, state):
-    """Continues from a state of generator_get_state."""
+    """Continues from a state of generator_get_state, of a generator of the same algorithm."""
 
 
 @_operator("sum")
@@ -5026,6 +5096,267 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None
 
     >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([3, 1]))
     tensor([ True, False,  True])
+    """
+
+
+@_operator("sparse_coo_tensor")
+def sparse_coo_tensor(indices, values, size=None, *, dtype=None, device=None, is_coalesced=None):
+    """Makes a tensor of layout sparse_coo: `indices` has a row for each sparse dimension and a column for each entry, `values` a row
+    for each entry, which has the sizes of the dense dimensions. `size` is the smallest that holds the indices unless given. The
+    parts are shared with the tensor where they have its dtype and device already; indices of floats are converted to int64.
+    Indices that are negative or beyond `size`, and parts that do not fit each other, are refused. Entries of the same place add up;
+    with `is_coalesced` true they must be in row-major order, each place once.
+
+    >>> torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)).to_dense()
+    tensor([[0., 0., 3.],
+            [4., 0., 0.]])
+    """
+
+
+@_operator("sparse_compressed_tensor")
+def sparse_compressed_tensor(compressed_indices, plain_indices, values, size=None, *, dtype=None, layout=None, device=None):
+    """Makes a tensor of `layout` sparse_csr, sparse_csc, sparse_bsr or sparse_bsc. `compressed_indices` tell where the entries of each row
+    (CSR, BSR) or column (CSC, BSC) begin, the number of entries last; `plain_indices` are the columns, or rows, of the entries, which
+    rise within each row. Of the block layouts, entries are blocks. All parts may have the same leading batch dimensions, and `values`
+    dense ones behind. `size` is the smallest that holds the indices unless given. The parts are shared with the tensor. Indices
+    that are out of range, out of order or repeated, and parts that do not fit each other, are refused.
+
+    >>> torch.sparse_compressed_tensor([0, 2, 3], [0, 1, 1], [1.0, 2.0, 3.0], (2, 2), layout=torch.sparse_csr).to_dense()
+    tensor([[1., 2.],
+            [0., 3.]])
+    """
+
+
+@_operator("to_dense")
+def to_dense(input, dtype=None, *, masked_grad=None):
+    """All elements of a sparse tensor, 0 where it keeps none, in `dtype` where that is given. A dense tensor is given as it is.
+
+    >>> torch.sparse_coo_tensor([[1, 1]], [3, 4], (3,)).to_dense()
+    tensor([0, 7, 0])
+    """
+
+
+@_operator("to_sparse to_sparse.sparse_dim")
+def to_sparse(input, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
+    """to_sparse(Tensor input, *, layout layout=None, sequence of int blocksize=None, int dense_dim=None)
+    The tensor in a sparse `layout`, sparse_coo unless given: its elements that are not zero. `blocksize`, two sizes that divide those
+    of the matrices, is about sparse_bsr and sparse_bsc. The last `dense_dim` dimensions stay dense. A tensor that has the layout
+    already is given as it is.
+
+    to_sparse(Tensor input, int sparse_dim)
+    The tensor in the layout sparse_coo with `sparse_dim` sparse dimensions: the entries are rows of it that are not all zero.
+
+    >>> torch.tensor([[0, 2], [3, 0]]).to_sparse()
+    tensor(indices=tensor([[0, 1],
+                           [1, 0]]),
+           values=tensor([2, 3]),
+           size=(2, 2), nnz=2, layout=torch.sparse_coo)
+    """
+
+
+@_operator("to_sparse_coo")
+def to_sparse_coo(input, dense_dim=None):
+    """The tensor in the layout sparse_coo, of which the last `dense_dim` dimensions are dense.
+
+    >>> torch.eye(2).to_sparse_csr().to_sparse_coo().indices()
+    tensor([[0, 1],
+            [0, 1]])
+    """
+
+
+@_operator("to_sparse_csr")
+def to_sparse_csr(input, dense_dim=None):
+    """The tensor in the layout sparse_csr, compressed rows. Dimensions before the matrices' are batches, which must have as many entries each;
+    the last `dense_dim` are dense.
+
+    >>> torch.tensor([[0, 2], [3, 0]]).to_sparse_csr().crow_indices()
+    tensor([0, 1, 2])
+    """
+
+
+@_operator("to_sparse_csc")
+def to_sparse_csc(input, dense_dim=None):
+    """The tensor in the layout sparse_csc, compressed columns; see to_sparse_csr.
+
+    >>> torch.tensor([[0, 2], [3, 0]]).to_sparse_csc().row_indices()
+    tensor([1, 0])
+    """
+
+
+@_operator("to_sparse_bsr")
+def to_sparse_bsr(input, blocksize, dense_dim=None):
+    """The tensor in the layout sparse_bsr, compressed rows of blocks of sizes `blocksize` that are not all zero; see to_sparse_csr.
+
+    >>> torch.eye(4).to_sparse_bsr((2, 2)).values().shape
+    torch.Size([2, 2, 2])
+    """
+
+
+@_operator("to_sparse_bsc")
+def to_sparse_bsc(input, blocksize, dense_dim=None):
+    """The tensor in the layout sparse_bsc, compressed columns of blocks of sizes `blocksize` that are not all zero; see to_sparse_csr.
+
+    >>> torch.eye(4).to_sparse_bsc((2, 2)).row_indices()
+    tensor([0, 1])
+    """
+
+
+@_operator("coalesce")
+def coalesce(input):
+    """A tensor of layout sparse_coo with its entries in row-major order, those of the same place added up. One that is so already is given
+    as it is.
+
+    >>> torch.sparse_coo_tensor([[1, 0, 1]], [3, 4, 5], (2,)).coalesce().values()
+    tensor([4, 8])
+    """
+
+
+@_operator("is_coalesced")
+def is_coalesced(input):
+    """Whether the entries of a tensor of layout sparse_coo are known to be in order, each place once.
+
+    >>> torch.eye(2).to_sparse().is_coalesced()
+    True
+    """
+
+
+@_operator("indices")
+def indices(input):
+    """The places of the entries of a coalesced tensor of layout sparse_coo: a row for each sparse dimension, a column for each entry.
+    The memory is the tensor's.
+
+    >>> torch.eye(2).to_sparse().indices()
+    tensor([[0, 1],
+            [0, 1]])
+    """
+
+
+@_operator("values")
+def values(input):
+    """The entries of a sparse tensor; one of layout sparse_coo must be coalesced. The memory is the tensor's.
+
+    >>> torch.eye(2).to_sparse_csr().values()
+    tensor([1., 1.])
+    """
+
+
+@_operator("coo_indices")
+def coo_indices(input):
+    """The places of the entries of a tensor of layout sparse_coo, coalesced or not."""
+
+
+@_operator("coo_values")
+def coo_values(input):
+    """The entries of a tensor of layout sparse_coo, coalesced or not."""
+
+
+@_operator("crow_indices")
+def crow_indices(input):
+    """Where the entries of each row of a tensor of layout sparse_csr or sparse_bsr begin, their number last. The memory is the tensor's.
+
+    >>> torch.eye(2).to_sparse_csr().crow_indices()
+    tensor([0, 1, 2])
+    """
+
+
+@_operator("col_indices")
+def col_indices(input):
+    """The columns of the entries, or blocks, of a tensor of layout sparse_csr or sparse_bsr. The memory is the tensor's.
+
+    >>> torch.eye(2).to_sparse_csr().col_indices()
+    tensor([0, 1])
+    """
+
+
+@_operator("ccol_indices")
+def ccol_indices(input):
+    """Where the entries of each column of a tensor of layout sparse_csc or sparse_bsc begin, their number last. The memory is the tensor's.
+
+    >>> torch.eye(2).to_sparse_csc().ccol_indices()
+    tensor([0, 1, 2])
+    """
+
+
+@_operator("row_indices")
+def row_indices(input):
+    """The rows of the entries, or blocks, of a tensor of layout sparse_csc or sparse_bsc. The memory is the tensor's.
+
+    >>> torch.eye(2).to_sparse_csc().row_indices()
+    tensor([0, 1])
+    """
+
+
+@_operator("sparse_dim")
+def sparse_dim(input):
+    """The number of sparse dimensions: 0 of a dense tensor.
+
+    >>> torch.eye(2).to_sparse().sparse_dim()
+    2
+    """
+
+
+@_operator("dense_dim")
+def dense_dim(input):
+    """The number of dimensions that each entry of a sparse tensor has: all dimensions of a dense one.
+
+    >>> torch.ones(2).dense_dim()
+    1
+    """
+
+
+@_operator("nnz")
+def nnz(input):
+    """The number of entries, or blocks, that a sparse tensor keeps in each batch, among which may be zeros. PyTorch's name is `_nnz`.
+
+    >>> torch.eye(2).to_sparse().nnz()
+    2
+    """
+
+
+@_operator("sparse_mask")
+def sparse_mask(input, mask):
+    """The elements of `input` at the places of the entries of `mask`, a sparse tensor of the same sizes, whose layout the result has.
+
+    >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse_csr()).values()
+    tensor([1., 1.])
+    """
+
+
+@_operator("sparse_resize_")
+def sparse_resize_(input, size, sparse_dim, dense_dim):
+    """Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions and its dense sizes, and
+    each entry must have its place.
+
+    >>> torch.eye(2).to_sparse().sparse_resize_((3, 2), 2, 0).shape
+    torch.Size([3, 2])
+    """
+
+
+@_operator("sparse_resize_and_clear_")
+def sparse_resize_and_clear_(input, size, sparse_dim, dense_dim):
+    """Gives a tensor of layout sparse_coo other sizes and dimensions, and no entries.
+
+    >>> torch.eye(2).to_sparse().sparse_resize_and_clear_((3,), 1, 0).nnz()
+    0
+    """
+
+
+@_operator("smm")
+def smm(input, mat2):
+    """The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `input` has entries.
+
+    >>> torch.smm(torch.tensor([[0., 2.], [0., 0.]]).to_sparse(), torch.ones(2, 2)).values()
+    tensor([2., 2.])
+    """
+
+
+@_operator("dsmm")
+def dsmm(input, mat2, *, out=None):
+    """Another name of `mm`.
+
+    >>> torch.dsmm(torch.eye(2).to_sparse(), torch.ones(2, 1))
+    tensor([[1.],
+            [1.]])
     """
 
 
@@ -6455,5 +6786,5 @@ def dsplit(input, sections=None, indices=None, *more):
     """
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "narrow_copy", "resize_as_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "stft", "istft", "npy_length", "file_write", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "chain_matmul", "matrix_power", "matrix_exp", "cholesky", "lu_unpack", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "frobenius_norm", "nuclear_norm", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "align_tensors", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "is_nonzero", "is_conj", "is_neg", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "fail_allocation", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit"]
-_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "narrow_copy", "resize_as_", "set_", "fill_diagonal_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "stft", "istft", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "matrix_power", "matrix_exp", "cholesky", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "kron", "align_as", "is_nonzero", "is_conj", "is_neg", "is_same_size", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "unique", "unique_consecutive", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "quantile", "nanquantile", "renorm", "renorm_", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit",))
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "narrow_copy", "resize_as_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "stft", "istft", "npy_length", "file_write", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "chain_matmul", "matrix_power", "matrix_exp", "cholesky", "lu_unpack", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "frobenius_norm", "nuclear_norm", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "svd_lowrank", "pca_lowrank", "lobpcg", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "align_tensors", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "is_nonzero", "is_conj", "is_neg", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "sparse_coo_tensor", "sparse_compressed_tensor", "smm", "dsmm", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "fail_allocation", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit"]
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "narrow_copy", "resize_as_", "set_", "fill_diagonal_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "stft", "istft", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "matrix_power", "matrix_exp", "cholesky", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "kron", "align_as", "is_nonzero", "is_conj", "is_neg", "is_same_size", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "unique", "unique_consecutive", "to_dense", "to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "coalesce", "is_coalesced", "indices", "values", "crow_indices", "col_indices", "ccol_indices", "row_indices", "sparse_dim", "dense_dim", "nnz", "sparse_mask", "sparse_resize_", "sparse_resize_and_clear_", "smm", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "quantile", "nanquantile", "renorm", "renorm_", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit",))

@@ -238,3 +238,32 @@ def test_the_nuclear_norm_has_a_gradient():
     a = torch.tensor([[3.0, 0.0], [0.0, -4.0]], requires_grad=True)
     a.norm("nuc").backward()
     assert torch.allclose(a.grad, torch.tensor([[1.0, 0.0], [0.0, -1.0]]))
+
+
+def test_einsum_multiplies_in_a_cheap_order():
+    torch.manual_seed(0)
+    a, b = (torch.randn(40, dtype=torch.float64) for _ in range(2))
+    x, y, z = torch.randn(300, 300, dtype=torch.float64), torch.randn(300, 300, dtype=torch.float64), torch.randn(300, dtype=torch.float64)
+    for equation, operands, whole, bytes_ in (
+        ("i,j,k,l,i,j,k,l->", [a, b, a, b, a, b, a, b], (a @ a) ** 2 * (b @ b) ** 2, 40**3),  # from the left 40^4 elements
+        ("ij,jk,k->i", [x, y, z], x @ (y @ z), 300 * 300 * 8),
+        ("k,ij,jk->i", [z, x, y], x @ (y @ z), 300 * 300 * 8),
+    ):
+        torch.reset_peak_memory_stats()
+        before = torch.memory_stats().in_use
+        made = torch.einsum(equation, *operands)
+        assert torch.memory_stats().peak - before < bytes_
+        assert torch.allclose(made, whole)
+
+
+def test_einsum_of_many_operands():
+    torch.manual_seed(1)
+    two = [torch.randn(2, 2, dtype=torch.float64) for _ in range(60)]
+    labels = [chr(97 + i) for i in range(26)] + [chr(65 + i) for i in range(26)]
+    chain = two[:51]
+    equation = ",".join(labels[i] + labels[i + 1] for i in range(51)) + "->" + labels[0] + labels[51]
+    assert torch.allclose(torch.einsum(equation, *chain), torch.linalg.multi_dot(chain))
+    assert torch.allclose(torch.einsum(",".join(["ij"] * 60) + "->i", *two), torch.stack(two).prod(0).sum(1))
+    a, b, c = (torch.randn(*sizes, dtype=torch.float64) for sizes in ((3, 1, 2), (4, 5), (2, 5)))
+    assert torch.allclose(torch.einsum("...a,...b,ab->...", a, b, c), ((a @ c) * b).sum(-1))
+    assert torch.einsum("a,a,a,b->b", *(torch.tensor([2, 3]) for _ in range(4))).tolist() == [70, 105]

@@ -403,7 +403,7 @@ static void begin(uint64_t seed, uint64_t block) {
   }
   for (int i = 0; i < GENERATORS; i++) {
     tensor_generator_t *made = NULL;
-    tensor_generator_new(tensor_device_default(), &made);
+    tensor_generator_new(tensor_device_default(), i % 2 ? "philox" : "mt19937", &made);
     tensor_generator_manual_seed(made, i);
     g[i] = made;
   }

@@ -376,7 +376,7 @@ class Library:
                 if value is None:
                     return [None]
                 generator = c_void_p()
-                self.do("tensor_generator_new", Device(0, -1), byref(generator))
+                self.do("tensor_generator_new", Device(0, -1), b"philox" if value % 2 else b"mt19937", byref(generator))
                 self.do("tensor_generator_manual_seed", generator, value)
                 frees.append(lambda: self.c.tensor_generator_free(generator))
                 return [generator]

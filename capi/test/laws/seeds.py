@@ -62,9 +62,13 @@ def calls():
     yield "tensor_cpu_tier", []
     yield "tensor_manual_seed", [7]
     yield "tensor_default_generator", []
-    yield "tensor_generator_new", [None]
-    for c, *rest in (("manual_seed", 5), ("seed",), ("initial_seed",), ("get_state",)):
-        yield f"tensor_generator_{c}", [3, *rest]
+    yield "tensor_generator_new", [None, "mt19937"]
+    yield "tensor_generator_new", [None, "philox"]
+    for c, *rest in (("manual_seed", 5), ("seed",), ("initial_seed",), ("get_state",), ("engine",), ("clone",)):
+        for seed in (2, 3):  # of mt19937, of philox
+            yield f"tensor_generator_{c}", [seed, *rest]
+    yield "tensor_generator_get_offset", [3]
+    yield "tensor_generator_set_offset", [3, 64]
     yield "tensor_generator_set_state", [3, raw]
     yield "tensor_gradient_scalars", [floats, [real(1.0), real(2.0)], None, 1]
     yield "tensor_from_data", [struct.pack("4f", 1, 2, 3, 4), [2, 2], "float32"]

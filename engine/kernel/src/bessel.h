@@ -1,10 +1,11 @@
 // Bessel functions, modified and not, and Airy's function, of one double: piecewise polynomials
-// (fits.h) near 0, and beyond 16 and 26 the amplitude and phase (DLMF 10.18) or what remains beside
-// the exponential, as polynomials in 1/x. Both parts of a result in double length until the end.
+// (gen_fits.h) near 0, and beyond 16 and 26 the amplitude and phase (DLMF 10.18) or what remains
+// beside the exponential, as polynomials in 1/x. Both parts of a result in double length until the
+// end.
 #ifndef LIBTENSOR_KERNEL_BESSEL_H
 #define LIBTENSOR_KERNEL_BESSEL_H
 
-#include "fits.h"
+#include "gen_fits.h"
 
 namespace lt {
 namespace {
@@ -106,12 +107,36 @@ inline double spherical_bessel_j0(double x) {
   return double(cos_turn(t) / Pair(m));
 }
 
+// 2/3 m^(3/2) as a turn, from the square root in triple length and exact products and quotients of
+// its parts.
+inline Turn airy_turn(double m) {
+  const double first = __builtin_sqrt(m);
+  const Pair rest = Pair(m) - Pair::product(first, first);
+  const double second = rest.hi / (2 * first);
+  const Pair less = rest - Pair::product(2 * first, second) - Pair::product(second, second);
+  Turn t = {0, 0};
+  for (const double part : {first, second, less.hi / (2 * first)}) {
+    const Pair product = Pair::product(2 * m, part);
+    for (double value : {product.hi, product.lo})
+      for (int i = 0; i < 3; i++) {
+        const double third = value / 3;
+        value = double(Pair(value) - Pair::product(3, third));
+        const Turn turn = reduce_pair(third);
+        const Pair r = t.r + turn.r;
+        const int over = r.hi > kQuarterPi.hi ? 1 : r.hi < -kQuarterPi.hi ? -1 : 0;
+        t = {t.n + turn.n + over, r - Pair(over) * kHalfPi};
+      }
+  }
+  return t;
+}
+
 // Ai, with zeta = 2/3 |x|^(3/2) and Ai(-x) = M cos(zeta - pi/4 + phase) (DLMF 9.8).
 inline double airy_ai(double x) {
   if (x != x) return x;
   const double m = __builtin_fabs(x);
   if (m < 10) return double(airy_fit(x));
-  if (m > 0x1p60) return x > 0 || m == kInfinity ? 0 : kNaN;
+  // Beyond 2^64 the phase has no digits that triple length knows.
+  if (m > 0x1p64) return x > 0 || m == kInfinity ? 0 : kNaN;
   const Pair root = sqrt(Pair(m)), zeta = Pair(2) * Pair(m) * root / Pair(3), u = Pair(1) / zeta;
   constexpr Pair root_pi = {0x1.c5bf891b4ef6bp0, -0x1.618f13eb7ca89p-54};
   const Pair scale = root_pi * sqrt(root);
@@ -119,8 +144,10 @@ inline double airy_ai(double x) {
     const Power e = exp_pair(-zeta);
     return __builtin_ldexp(double(airy_far(u) * e.value / (scale * Pair(2))), e.n);
   }
-  Turn t = reduce_pair(zeta.hi);
-  t.r = t.r + Pair(zeta.lo) - kQuarterPi + airy_phase(u) * u;
+  // The low part is far less than a quarter turn here.
+  Turn t = m < 0x1p30 ? reduce_pair(zeta.hi) : airy_turn(m);
+  if (m < 0x1p30) t.r = t.r + Pair(zeta.lo);
+  t.r = t.r - kQuarterPi + airy_phase(u) * u;
   return double(airy_amplitude(u) * cos_turn(t) / scale);
 }
 

@@ -1,4 +1,4 @@
-// How the tables of fits.h are read.
+// How the tables of gen_fits.h are read.
 #ifndef LIBTENSOR_KERNEL_FIT_H
 #define LIBTENSOR_KERNEL_FIT_H
 

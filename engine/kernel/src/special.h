@@ -3,7 +3,7 @@
 #ifndef LIBTENSOR_KERNEL_SPECIAL_H
 #define LIBTENSOR_KERNEL_SPECIAL_H
 
-#include "fits.h"
+#include "gen_fits.h"
 #include "vmath_erf.h"
 
 namespace lt {
@@ -12,6 +12,8 @@ namespace {
 constexpr double kPi = 3.14159265358979323846;
 constexpr double kEpsilon = 0x1p-53;
 constexpr Pair kPiPair = {0x1.921fb54442d18p1, 0x1.1a62633145c07p-53};
+constexpr Pair kLogPi = {0x1.250d048e7a1bdp0, 0x1.7abf2ad8d5088p-57};
+constexpr Pair kHalfLogTau = {0x1.d67f1c864beb5p-1, -0x1.65b5a1b7ff5dfp-55};
 constexpr Pair kTwoPi = {0x1.921fb54442d18p2, 0x1.1a62633145c07p-52};
 
 // log x of a positive finite number, of which 2^-60 is lost near 1 and 2^-66 elsewhere.
@@ -59,13 +61,22 @@ inline double stirling(double x) {
 inline Pair log_gamma_positive(Pair x) {
   if (x.hi < 1) return log_gamma_fit(x + Pair(1)) - log_fine(x);
   if (x.hi < 10) return log_gamma_fit(x);
-  const Pair half_log_tau = {0x1.d67f1c864beb5p-1, -0x1.65b5a1b7ff5dfp-55};
-  return (x - Pair(0.5)) * log_fine(x) - x + half_log_tau + Pair(stirling(x.hi));
+  return (x - Pair(0.5)) * log_fine(x) - x + kHalfLogTau + Pair(stirling(x.hi));
 }
 
+// Beyond it products in double length overflow.
+constexpr double kMostStirling = 0x1p900;
+
+// log |Gamma(x)|, by the reflection formula for x < 0 (DLMF 5.5.3).
 inline double log_gamma(double x) {
-  int sign;
-  return lgamma_r(x, &sign);
+  if (x != x) return x;
+  if (x == __builtin_inf()) return x;
+  if (x >= kMostStirling) return double((log_fine(x) - Pair(1)) * Pair(x * 0x1p-100)) * 0x1p100;
+  if (x > 0) return double(log_gamma_positive(x));
+  if (x == __builtin_floor(x)) return __builtin_inf();
+  if (x > -0x1p-60) return double(-log_fine(-x));
+  const Pair sine = sin_cos_pi(__builtin_fabs(x - __builtin_rint(x))).sin;
+  return double(kLogPi - log_fine(sine) - log_gamma_positive(Pair::sum(1, -x)));
 }
 
 // psi(x) for x >= 1: the asymptotic series (DLMF 5.11.2) from 10 on.

@@ -23,7 +23,7 @@ var headerTemplate string
 var sections = map[string]string{
 	"creation": "creation", "random": "random numbers", "copy": "copies and casts", "view": "views", "pointwise": "pointwise",
 	"comparison": "comparison", "reduction": "reductions", "scan": "scans", "index": "indexing", "join": "joining", "sort": "sorting and searching",
-	"matrix": "matrix products", "linalg": "linear algebra", "fft": "Fourier transforms", "special": "special functions", "nn": "neural network functions",
+	"matrix": "matrix products", "linalg": "linear algebra", "fft": "Fourier transforms", "special": "special functions", "nn": "neural network functions", "sparse": "sparse tensors",
 	"gradient": "gradients",
 	"storage":  "storages and memory", "file": "files", "query": "queries and settings",
 }

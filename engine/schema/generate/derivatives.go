@@ -37,7 +37,7 @@ func generateDerivatives(out *output, ops []*schema.Operator, all []*function, i
 	var functions, table strings.Builder
 	for _, o := range ops {
 		f := byGo[o.GoName()]
-		if o.AliasOf != "" || f == nil || f.any || f.constant && len(f.written) == 0 || f.table == "recorded" || f.keys() == "" {
+		if o.AliasOf != "" || f == nil || f.any || f.constant && len(f.written) == 0 || f.table == "recorded" || f.table == "parted" || keysOf(f.params) == "" {
 			continue
 		}
 		k := &compiler{op: o, f: f, ops: byName, defaults: defaults, helpers: helpers, captured: map[string]string{}, flows: map[int]bool{}}
@@ -56,13 +56,7 @@ func generateDerivatives(out *output, ops []*schema.Operator, all []*function, i
 	}
 	text := "\n// formulas are the operators on tensors with gradients.\nvar formulas = aten.Backend{\n" + table.String() + "}\n" + functions.String()
 	out.write(autogradDir+"/gen_formulas.go", headerOf("autograd", text, imports))
-	var registered strings.Builder
-	for _, f := range all {
-		if f.table == "recorded" {
-			fmt.Fprintf(&registered, "\t\t%s: %s,\n", f.name, f.name)
-		}
-	}
-	out.write(autogradDir+"/gen_register.go", goBanner+"package autograd\n\nimport \""+module+"engine/aten\"\n\nfunc init() {\n\taten.Record(aten.Backend{\n"+registered.String()+"\t})\n}\n")
+	out.write(autogradDir+"/gen_register.go", registered(all, "autograd", "recorded", "Record"))
 	return nil
 }
 
@@ -116,14 +110,32 @@ func (k *compiler) isView() bool { return k.op.Tagged("view") && k.f.table == ""
 func (k *compiler) nodeName() (string, error) {
 	if text := k.op.Derivatives.Node; text != "" {
 		name := *k
-		name.uses, name.captured = map[string]bool{}, map[string]string{}
+		name.uses, name.captured, name.naming = map[string]bool{}, map[string]string{}, true
 		code, err := name.compile(text, "string")
 		if len(name.uses) > 0 {
 			return "", fmt.Errorf("derivatives: node: the name of a call does not depend on elements")
 		}
 		return name.inline(code), err
 	}
-	return `"` + schema.Camel(strings.ReplaceAll(strings.Trim(k.op.Name, "_"), "special.", ""), true) + `Backward0"`, nil
+	name := schema.Camel(strings.ReplaceAll(strings.Trim(k.op.Name, "_"), "special.", "special_"), true)
+	return `"` + afterDigits.ReplaceAllStringFunc(name, strings.ToUpper) + `Backward0"`, nil
+}
+
+// afterDigits are letters that names of nodes have in upper case, as that after 1 in Log1PBackward0.
+var afterDigits = regexp.MustCompile(`[0-9][a-z]`)
+
+// named is a function that makes results, as the entry names what has made them: the last step of a composition.
+func (k *compiler) named(made string) (string, error) {
+	if k.op.Derivatives.Node == "" {
+		return "\treturn " + made + "\n}\n", nil
+	}
+	node, err := k.nodeName()
+	results := strings.Join(k.results(), ", ")
+	list := results
+	if k.op.Returns[0].Type.List {
+		list += "..."
+	}
+	return fmt.Sprintf("\tsince := numbers.Load()\n\t%s, err = %s\n\tnamed(since, %s, %s)\n\treturn\n}\n", results, made, node, list), err
 }
 
 // inline puts what would be read before the call into the code itself.
@@ -191,11 +203,11 @@ func (k *compiler) function() (string, error) {
 	case len(k.operands()) > 0:
 		return k.recorded()
 	case k.f.table == "composed":
-		return k.into(), nil
+		return k.into()
 	case k.out() == k.param(0).name:
 		return k.refusal(), nil
 	}
-	return k.undifferentiable(), nil
+	return k.undifferentiable()
 }
 
 // overwriting records that nothing is left of the history of what a constant operator writes to.
@@ -207,13 +219,17 @@ func (k *compiler) overwriting() (string, error) {
 }
 
 // undifferentiable records a call that no run can go through.
-func (k *compiler) undifferentiable() string {
+func (k *compiler) undifferentiable() (string, error) {
+	node, err := `"NotImplemented"`, error(nil)
+	if k.op.Derivatives.Node != "" {
+		node, err = k.nodeName()
+	}
 	results := strings.Join(k.results(), ", ")
 	if k.op.Returns[0].Type.List {
 		results += "..."
 	}
-	return k.head() + fmt.Sprintf("\tr, err := begin(c, %q, \"NotImplemented\", %s, %s)\n\tif err != nil {\n\t\treturn\n\t}\n\t%s\tr.undifferentiable(%q, err, %s)\n\treturn\n}\n",
-		k.op.Name, k.out(), k.allTensors(), k.made(), k.op.Name, results)
+	return k.head() + fmt.Sprintf("\tr, err := begin(c, %q, %s, %s, %s)\n\tif err != nil {\n\t\treturn\n\t}\n\t%s\tr.undifferentiable(%q, err, %s)\n\treturn\n}\n",
+		k.op.Name, node, k.out(), k.allTensors(), k.made(), k.op.Name, results), err
 }
 
 // allTensors is the list of all arguments that are tensors or lists of them.
@@ -238,14 +254,19 @@ func (k *compiler) refusal() string {
 }
 
 // into records a composition that writes to its output: as the copy of a result.
-func (k *compiler) into() string {
+func (k *compiler) into() (string, error) {
 	if len(k.f.params) == len(k.op.Args) || len(k.op.Returns) != 1 {
-		return ""
+		if k.op.Derivatives.Node == "" {
+			return "", nil
+		}
+		text, err := k.named(fmt.Sprintf("aten.Composed().%s(c, %s)", k.f.name, k.f.arguments()))
+		return k.head() + text, err
 	}
 	out := k.f.params[0].name
 	arguments := strings.Replace(k.f.arguments(), out, "made", 1)
 	self, name := k.self()
-	return k.head() + fmt.Sprintf("\treturn into(c, %q, %s, %s, func(made, %s *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().%s(c, %s) })\n}\n", k.op.Name, out, self, name, k.f.name, arguments)
+	text, err := k.named(fmt.Sprintf("into(c, %q, %s, %s, func(made, %s *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().%s(c, %s) })", k.op.Name, out, self, name, k.f.name, arguments))
+	return k.head() + text, err
 }
 
 // composed records the operators that the operator is composed of.
@@ -271,7 +292,8 @@ func (k *compiler) composed() (string, error) {
 	}
 	text += fmt.Sprintf("\tif err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Past(tensor.Gradient).%s(%s) }, %s); err != nil {\n\t\treturn\n\t}\n", k.f.name, strings.Join(arguments, ", "), strings.Join(tensors, ", "))
 	self, name := k.self()
-	return text + fmt.Sprintf("\treturn compose(c, %q, %s, %s, func(s *steps, %s *tensor.Tensor) *tensor.Tensor { return %s })\n}\n", k.op.Name, k.out(), self, name, code), nil
+	named, err := k.named(fmt.Sprintf("compose(c, %q, %s, %s, func(s *steps, %s *tensor.Tensor) *tensor.Tensor { return %s })", k.op.Name, k.out(), self, name, code))
+	return text + named, err
 }
 
 // self is the first argument, which a composition in place is not to change before it is done, and the name that it has there.
@@ -281,6 +303,9 @@ func (k *compiler) self() (argument, name string) {
 	}
 	return "nil", "_"
 }
+
+// self0 is the first argument that is a tensor, which a call in place writes to.
+func (k *compiler) self0() string { return k.tensors()[0] }
 
 // param0 is the name itself where it is that of a parameter.
 func (k *compiler) param0(name string) string {
@@ -377,12 +402,12 @@ func (k *compiler) recorded() (string, error) {
 	for i, name := range results {
 		if _, ok := needs[name]; ok {
 			kept = append(kept, name)
-			fmt.Fprintf(&b, "\t\t%s_ := r.saveResult(%s, %d)\n", name, name, i)
+			fmt.Fprintf(&b, "\t\t%s_ := r.saveResult(%s, %d, %s)\n", name, name, i, wanted(needs[name], list))
 		}
 	}
 	if len(kept) > 0 {
 		nils := strings.Repeat(", nil", len(results))[2:]
-		fmt.Fprintf(&b, "\t\tif r.err != nil {\n\t\t\terr = r.undo(%s)\n\t\t\t%s = %s\n\t\t\treturn\n\t\t}\n", strings.Join(results, ", "), strings.Join(results, ", "), nils)
+		fmt.Fprintf(&b, "\t\tif err = r.undo(%s); err != nil {\n\t\t\treturn %s, err\n\t\t}\n", strings.Join(results, ", "), nils)
 	}
 	switch {
 	case len(cases) == 0:
@@ -405,22 +430,27 @@ func (k *compiler) recorded() (string, error) {
 	return b.String(), nil
 }
 
+// wanted is the test whether something is to be saved that the derivatives of some operands need.
+func wanted(by []int, list string) string {
+	if list != "" {
+		return "r.node != nil"
+	}
+	var wants []string
+	for _, at := range by {
+		wants = append(wants, fmt.Sprintf("r.wants(%d)", at))
+	}
+	return strings.Join(wants, "||")
+}
+
 // save writes what keeps operands before the call, and tells whether that can fail.
 func (k *compiler) save(b *strings.Builder, needs map[string][]int, list string, results []string) (fails bool) {
 	for _, name := range slices.Sorted(maps.Keys(needs)) {
 		if slices.Contains(results, name) {
 			continue
 		}
-		var wants []string
-		for _, at := range needs[name] {
-			wants = append(wants, fmt.Sprintf("r.wants(%d)", at))
-		}
-		if list != "" {
-			wants = []string{"r.node != nil"}
-		}
 		i := slices.IndexFunc(k.f.params, func(p param) bool { return p.name == name })
 		save := map[string]string{tensorType: "save", tensorsType: "saveAll", "[]ops.IndexItem": "saveIndex"}[k.f.params[i].typ]
-		fmt.Fprintf(b, "\t%s_ := r.%s(%s, %s)\n", name, save, name, strings.Join(wants, "||"))
+		fmt.Fprintf(b, "\t%s_ := r.%s(%s, %s)\n", name, save, name, wanted(needs[name], list))
 		fails = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(k.captured)) {

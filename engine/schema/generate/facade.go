@@ -16,11 +16,12 @@ import (
 )
 
 // tables are the folders of operators, with the façade's table of their functions.
-var tables = map[string]string{opsDir: "", compositeDir: "composed", autogradDir: "recorded"}
+var tables = map[string]string{opsDir: "", compositeDir: "composed", autogradDir: "recorded", sparseDir: "parted"}
 
 const (
 	opsDir       = "engine/ops"
 	compositeDir = "engine/composite"
+	sparseDir    = "engine/sparse"
 	facadeDir    = "engine/aten"
 	module       = "github.com/libtensor/libtensor/"
 )
@@ -33,7 +34,7 @@ type function struct {
 	results  []string // types
 	any      bool     // takes tensors of every kind
 	constant bool     // no gradient flows through it
-	table    string   // where the façade finds it: "composed" for engine/composite, "recorded" for engine/autograd, "" for engine/ops
+	table    string   // where the façade finds it: of tables
 	written  []param  // those that the operator writes to: tensors and storages
 }
 
@@ -81,7 +82,11 @@ func facade(out *output, ops []*schema.Operator) error {
 	}
 	out.write(facadeDir+"/gen_aten.go", facadeMethods(all, imports))
 	out.write(facadeDir+"/gen_backend.go", facadeBackend(all, imports))
-	out.write(compositeDir+"/gen_register.go", facadeComposites(all))
+	out.write(compositeDir+"/gen_register.go", registered(all, "composite", "composed", "Compose"))
+	out.write(sparseDir+"/gen_register.go", registered(all, "sparse", "parted", "Part"))
+	if err := sparseUnary(out, ops, all); err != nil {
+		return err
+	}
 	if err := generateNamed(out, ops, all, imports); err != nil {
 		return err
 	}
@@ -148,7 +153,7 @@ func declareFile(path string, text any, declared map[string]*function, imports m
 		if !ok || f.Recv != nil || !f.Name.IsExported() {
 			continue
 		}
-		if filepath.Dir(path) == autogradDir && !takesContext(f) {
+		if dir := filepath.Dir(path); (dir == autogradDir || dir == sparseDir) && !takesContext(f) {
 			continue
 		}
 		if declared[f.Name.Name] != nil {
@@ -250,7 +255,23 @@ func (f *function) keys() string {
 	if n := len(f.results); f.any || n == 0 || f.results[n-1] != "error" {
 		return ""
 	}
-	return keysOf(f.params)
+	return joined(keysOf(f.params), f.layouts())
+}
+
+// layouts is the expression of the keys of what the function is asked to make.
+func (f *function) layouts() string {
+	var terms []string
+	for _, p := range f.params {
+		if p.typ == "tensor.Layout" {
+			terms = append(terms, p.name+".Keys()")
+		}
+	}
+	return strings.Join(terms, "|")
+}
+
+// joined ors keys.
+func joined(terms ...string) string {
+	return strings.Join(slices.DeleteFunc(terms, func(s string) bool { return s == "" }), "|")
 }
 
 func keysOf(params []param) string {
@@ -277,13 +298,10 @@ func (f *function) ahead() string {
 	isWritten := func(p param) bool { return slices.Contains(f.written, p) }
 	written := keysOf(slices.DeleteFunc(slices.Clone(f.params), func(p param) bool { return !isWritten(p) }))
 	read := keysOf(slices.DeleteFunc(slices.Clone(f.params), isWritten))
-	switch {
-	case read == "":
-		return written
-	case written == "":
-		return "(" + read + ")&^tensor.Gradient"
+	if read != "" {
+		read = "(" + read + ")&^tensor.Gradient"
 	}
-	return written + "|(" + read + ")&^tensor.Gradient"
+	return joined(written, read, f.layouts())
 }
 
 func facadeMethods(all []*function, imports map[string]string) string {
@@ -366,17 +384,40 @@ func facadeBackend(all []*function, imports map[string]string) string {
 	return header(b.String(), imports)
 }
 
-// facadeComposites tells the façade of the composed operators.
-func facadeComposites(all []*function) string {
+// registered tells the façade of the operators of a package that imports it.
+func registered(all []*function, name, table, setter string) string {
 	var b strings.Builder
-	b.WriteString(goBanner + "package composite\n\nimport \"" + module + "engine/aten\"\n\nfunc init() {\n\taten.Compose(aten.Backend{\n")
+	b.WriteString(goBanner + "package " + name + "\n\nimport \"" + module + "engine/aten\"\n\nfunc init() {\n\taten." + setter + "(aten.Backend{\n")
 	for _, f := range all {
-		if f.table == "composed" {
+		if f.table == table {
 			fmt.Fprintf(&b, "\t\t%s: %s,\n", f.name, f.name)
 		}
 	}
 	b.WriteString("\t})\n}\n")
 	return b.String()
+}
+
+// sparseUnary writes the operators of sparse tensors that work on the values alone.
+func sparseUnary(out *output, ops []*schema.Operator, all []*function) error {
+	var b strings.Builder
+	b.WriteString(goBanner + "package sparse\n\nimport \"" + module + "engine/aten\"\n\n// unary are the operators whose entries have the tag sparse.\nfunc unary() aten.Backend {\n\treturn aten.Backend{\n")
+	for _, o := range ops {
+		i := slices.IndexFunc(all, func(f *function) bool { return f.name == o.GoName() })
+		if !o.Tagged("sparse") || o.AliasOf != "" || i < 0 {
+			continue
+		}
+		switch f := all[i]; f.signature(false) {
+		case "(out, self *tensor.Tensor) (*tensor.Tensor, error)":
+			fmt.Fprintf(&b, "\t\t%s: unaryOn(%q, aten.Ctx.%s),\n", f.name, f.op, f.name)
+		case "(self *tensor.Tensor) (*tensor.Tensor, error)":
+			fmt.Fprintf(&b, "\t\t%s: freshOn(%q, aten.Ctx.%s),\n", f.name, f.op, f.name)
+		default:
+			return o.Wrong(fmt.Errorf("the tag sparse goes with one tensor, and an out at most"))
+		}
+	}
+	b.WriteString("\t}\n}\n")
+	out.write(sparseDir+"/gen_unary.go", b.String())
+	return nil
 }
 
 // header is a file of package aten that imports what its text uses.

@@ -41,6 +41,8 @@ type compiler struct {
 	uses     map[string]bool   // operands and results that the formula in hand reads elements of
 	captured map[string]string // what is read before the call, by variable
 	flows    map[int]bool      // results whose gradients formulas read
+	naming   bool              // the formula in hand is the name of a call
+	once     bool              // the formula in hand reads the gradients of results once, so that they are free after that
 }
 
 func plain(code, typ string) expression { return expression{code: code, typ: typ} }
@@ -62,7 +64,32 @@ func (k *compiler) compile(text, typ string) (code string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("derivatives: %s: %w", text, err)
 	}
+	k.once = k.reads(e) == 1
 	return k.as(k.expression(e), typ), nil
+}
+
+// reads counts how often a formula may read gradients of results.
+func (k *compiler) reads(e ast.Expr) (count int) {
+	if call, ok := e.(*ast.CallExpr); ok {
+		if f, ok := call.Fun.(*ast.Ident); ok && f.Name == "cond" && len(call.Args) == 3 {
+			return k.reads(call.Args[0]) + max(k.reads(call.Args[1]), k.reads(call.Args[2]))
+		}
+	}
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.Ident:
+			if strings.HasPrefix(x.Name, "grad") || strings.HasPrefix(x.Name, "has_grad") {
+				count++
+			}
+		case *ast.CallExpr:
+			if ast.Expr(x) != e {
+				count += k.reads(x)
+				return false
+			}
+		}
+		return true
+	})
+	return count
 }
 
 // as is an expression where a type is wanted.
@@ -136,11 +163,18 @@ func (k *compiler) name(name string) expression {
 		return plain("int64(i)", "int64")
 	case "grads":
 		return plain("s.given", tensorsType)
+	case "inplace":
+		if k.naming && k.out() != "nil" {
+			return plain(k.out()+" == "+k.self0(), "bool")
+		}
 	}
 	for at, r := range k.op.Returns {
 		switch {
 		case name == "grad" && len(k.op.Returns) == 1, name == "grad_"+r.Name:
 			k.flows[at] = true
+			if k.once {
+				return expression{fmt.Sprintf("s.take(%d)", at), tensorType, true}
+			}
 			return plain(fmt.Sprintf("s.grad(%d)", at), tensorType)
 		case name == "has_grad_"+r.Name:
 			return plain(fmt.Sprintf("s.has(%d)", at), "bool")
@@ -250,7 +284,7 @@ func (k *compiler) call(x *ast.CallExpr) expression {
 		return expression{fmt.Sprintf("s.cond(%s, func() *tensor.Tensor { return %s }, func() *tensor.Tensor { return %s })", test,
 			k.as(then, tensorType), k.as(otherwise, tensorType)), tensorType, then.temporary && otherwise.temporary}
 	}
-	if h := k.helpers[schema.Camel(name, false)]; h != nil && (len(args) == len(h.params) || k.ops[name] == nil) {
+	if h := k.helpers[schema.Camel(name, false)]; h != nil && !slices.Contains(shorthands, name) && (len(args) == len(h.params) || k.ops[name] == nil) {
 		if len(args) != len(h.params) {
 			k.wrong("%s takes %d arguments, not %d", name, len(h.params), len(args))
 		}
@@ -281,6 +315,9 @@ func (k *compiler) call(x *ast.CallExpr) expression {
 	}
 	return expression{handOver(over, code), f.results[0], true}
 }
+
+// shorthands are methods of steps that only call the operator of that name, which formulas call themselves: what it gives is new.
+var shorthands = []string{"abs", "eq", "exp", "log", "pow", "sgn", "where"}
 
 // handOver is code that is handed some operands.
 func handOver(operands int, code string) string {
@@ -358,7 +395,7 @@ func (k *compiler) unary(op token.Token, x expression) expression {
 		k.wrong("the language has no unary %s for %s", op, x.typ)
 	case x.typ == tensorType:
 		if x.temporary {
-			return expression{"s.after(1, s.neg(s.hand(" + x.code + ")))", tensorType, true}
+			return expression{"s.negOver(" + x.code + ")", tensorType, true}
 		}
 		return expression{"s.neg(" + x.code + ")", tensorType, true}
 	case x.typ == scalarType:

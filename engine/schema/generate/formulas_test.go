@@ -34,15 +34,17 @@ func compilerOf(t *testing.T) *compiler {
 
 func TestFormulas(t *testing.T) {
 	for formula, want := range map[string]string{
-		"grad * self.conj()":                  "s.mul(s.grad(0), s.conj(s.saved(self_)))",
-		"-grad / (2 * result)":                "s.binary('/', s.neg(s.grad(0)), (s.mul(s.int(2), s.saved(result_))), left|right)",
-		"grad.sum()":                          "s.keep(s.c.Sum(s.grad(0), nil, false))",
-		"exp(grad).sum(dim, true)":            "s.after(1, s.keep(s.c.Sum(s.hand(s.keep(s.c.Exp(nil, s.grad(0)))), dim, true)))",
-		"grad.sum(self.sizes) * alpha":        "s.binary('*', s.keep(s.c.Sum(s.grad(0), selfSizes, false)), s.number(alpha), left)",
-		"cond(alpha == 1, grad, grad * 0.5)":  "s.cond(alpha.Float() == dtype.IntScalar(1).Float(), func() *tensor.Tensor { return s.grad(0) }, func() *tensor.Tensor { return s.mul(s.grad(0), s.float(0.5)) })",
-		"grad * (alpha - 1)":                  "s.mul(s.grad(0), s.number((arith('-', alpha, dtype.IntScalar(1)))))",
-		"cond(self.dim > 1, grad, grad)":      "s.cond((selfDim > 1), func() *tensor.Tensor { return s.grad(0) }, func() *tensor.Tensor { return s.grad(0) })",
-		"cond(dim == none && true, grad, -1)": "s.cond(dim==nil && true, func() *tensor.Tensor { return s.grad(0) }, func() *tensor.Tensor { return s.int(-1) })",
+		"grad * self.conj()":                  "s.binary('*', s.take(0), s.conj(s.saved(self_)), left)",
+		"grad * grad":                         "s.mul(s.grad(0), s.grad(0))",
+		"-grad / (2 * result)":                "s.binary('/', s.negOver(s.take(0)), (s.mul(s.int(2), s.saved(result_))), left|right)",
+		"grad.sum()":                          "s.after(1, s.keep(s.c.Sum(s.hand(s.take(0)), nil, false)))",
+		"exp(grad).sum(dim, true)":            "s.after(1, s.keep(s.c.Sum(s.hand(s.after(1, s.keep(s.c.Exp(nil, s.hand(s.take(0)))))), dim, true)))",
+		"exp(grad) * grad":                    "s.binary('*', s.keep(s.c.Exp(nil, s.grad(0))), s.grad(0), left)",
+		"grad.sum(self.sizes) * alpha":        "s.binary('*', s.after(1, s.keep(s.c.Sum(s.hand(s.take(0)), selfSizes, false))), s.number(alpha), left)",
+		"cond(alpha == 1, grad, grad * 0.5)":  "s.cond(alpha.Float() == dtype.IntScalar(1).Float(), func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor { return s.binary('*', s.take(0), s.float(0.5), left) })",
+		"grad * (alpha - 1)":                  "s.binary('*', s.take(0), s.number((arith('-', alpha, dtype.IntScalar(1)))), left)",
+		"cond(self.dim > 1, grad, grad)":      "s.cond((selfDim > 1), func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor { return s.take(0) })",
+		"cond(dim == none && true, grad, -1)": "s.cond(dim==nil && true, func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor { return s.int(-1) })",
 	} {
 		code, err := compilerOf(t).compile(formula, tensorType)
 		require.NoError(t, err, formula)

@@ -44,9 +44,52 @@ LT_INLINE Floats vlgamma(Floats x) {
       x, [](Floats v) { return in_double(v, [](Doubles d) { return log_gamma_short(d); }); },
       [](float v) { return log_gamma(v); });
 }
+// log Gamma of positive doubles in double length, as log_gamma_positive has it.
+LT_INLINE Two<double> log_gamma_long(Doubles x) {
+  const Mask<double> low = x < 1.0, far = x >= 10.0;
+  const Two<double> l = log_two(Two<double>{x, 0.0});
+  const Two<double> near = log_gamma_fit(two_sum(x, select(low, Doubles(1.0), Doubles(0.0))));
+  const Two<double> less = two_sum(near.hi, -l.hi);
+  const Doubles hi = select(low, less.hi, near.hi);
+  const Doubles lo = select(low, less.lo + (near.lo - l.lo), near.lo);
+  if (!any(far)) return {hi, lo};
+  const Doubles inverse = Doubles(1.0) / x;
+  const Doubles series =
+      inverse * poly(inverse * inverse, 1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188,
+                     -691.0 / 360360, 1.0 / 156, -3617.0 / 122400);
+  const Two<double> product = multiply(two_sum(x, Doubles(-0.5)), l);
+  const Two<double> part = two_sum(product.hi, -x);
+  const Two<double> sum = two_sum(part.hi, Doubles(kHalfLogTau.hi));
+  return {select(far, sum.hi, hi), select(far, sum.lo + (part.lo + (product.lo + series)), lo)};
+}
+// log |pi / (m sin(pi m))|, which log Gamma(m) is less than log |Gamma(-m)| by.
+LT_INLINE Two<double> log_reflection(Doubles m) {
+  const Doubles f = abs(m - round_even(m));
+  const Mask<double> swap = f > 0.25;
+  const Two<double> r = multiply(Two<double>{select(swap, 0.5 - f, f), 0.0}, Two<double>(kPiPair));
+  const Two<double> s = sin_parts(r), c = cos_parts(r);
+  const Two<double> sine = fast_two_sum(select(swap, c.hi, s.hi), select(swap, c.lo, s.lo));
+  const Two<double> l = log_two(multiply(sine, Two<double>{m, 0.0}));
+  const Two<double> y = two_sum(Doubles(kLogPi.hi), -l.hi);
+  return {y.hi, y.lo + (kLogPi.lo - l.lo)};
+}
 LT_INLINE Doubles vlgamma(Doubles x) {
-  for (int i = 0; i < Doubles::N; i++) x.v[i] = log_gamma(x[i]);
-  return x;
+  const Doubles m = abs(x);
+  const Mask<double> negative = x < 0.0;
+  const Mask<double> fit =
+      (m > 0x1p-400) & (m < kMostStirling) & (!negative | ((m < 0x1p52) & (m != round_even(m))));
+  const Doubles some = select(fit, m, Doubles(1.5));
+  const Two<double> above = log_gamma_long(some);
+  Doubles y = above.hi + above.lo;
+  if (any(negative)) {
+    const Two<double> both = log_reflection(some), rest = two_sum(both.hi, -above.hi);
+    y = select(negative, rest.hi + (rest.lo + (both.lo - above.lo)), y);
+  }
+  if (all(fit)) return y;
+  const Doubles alone = select(fit, Doubles(0.0), Doubles(1.0));
+  for (int i = 0; i < Doubles::N; i++)
+    if (alone[i] != 0) y.v[i] = log_gamma(x[i]);
+  return y;
 }
 
 // psi of positive floats: the recurrence up to 10, then the asymptotic series.

@@ -1,0 +1,44 @@
+'use strict';
+
+const assert = require('node:assert/strict');
+const { test } = require('node:test');
+const lt = require('..');
+
+const dense = () => lt.tensor([[0, 2, 0], [3, 0, 0]], { dtype: 'float32' });
+
+test('sparse tensors have layouts and parts', () => {
+  const s = dense().toSparse();
+  assert.equal(s.layout, 'sparse_coo');
+  assert.deepEqual(s.indices().toArray(), [[0, 1], [1, 0]]);
+  assert.deepEqual(s.values().toArray(), [2, 3]);
+  assert.equal(Number(s.nnz()), 2);
+  const c = s.toSparseCsr();
+  assert.equal(c.layout, 'sparse_csr');
+  assert.deepEqual(c.crowIndices().toArray().map(Number), [0, 1, 2]);
+  assert.deepEqual(c.toDense().toArray(), dense().toArray());
+  assert.match(String(s), /layout=torch\.sparse_coo\)$/);
+});
+
+test('sparse tensors are made of parts, which are checked', () => {
+  const [at, values] = [lt.tensor([[0, 1], [2, 0]]), lt.tensor([3, 4], { dtype: 'float32' })];
+  const s = lt.sparseCooTensor(at, values, { size: [2, 3] });
+  assert.deepEqual(s.toDense().toArray(), [[0, 0, 3], [4, 0, 0]]);
+  assert.throws(() => lt.sparseCooTensor(at, values, { size: [2, 2] }), /size is 2 but found index 2/);
+  assert.throws(() => lt.sparseCompressedTensor(lt.tensor([0, 2]), lt.tensor([1, 1]), values, { size: [1, 2], layout: 'sparse_csr' }), /col_indices must rise/);
+});
+
+test('they compute, and refuse by name', () => {
+  const s = dense().toSparseCsr();
+  assert.deepEqual(s.matmul(lt.ones([3, 2])).toArray(), [[2, 2], [3, 3]]);
+  assert.deepEqual(s.add(s).toDense().toArray(), [[0, 4, 0], [6, 0, 0]]);
+  assert.deepEqual(lt.sparse.sum(dense().toSparse(), { dim: [0] }).toDense().toArray(), [3, 2, 0]);
+  assert.throws(() => s.sort(), /sort is not implemented for sparse_csr tensors; to_dense\(\) converts/);
+});
+
+test('gradients reach the values', () => {
+  const s = dense().toSparse();
+  s.requiresGrad = true;
+  s.mul(2).sum().backward();
+  assert.equal(s.grad.layout, 'sparse_coo');
+  assert.deepEqual(s.grad.values().toArray(), [2, 2]);
+});

@@ -1,0 +1,95 @@
+"""Sparse tensors from Python data: parts may be tensors, sequences or arrays of other libraries."""
+
+from . import _create
+from . import gen_functions as _f
+from ._dtypes import int64, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from ._tensor import Tensor
+
+
+def _part(data, dtype=None, device=None):
+    return data if isinstance(data, Tensor) else _create.as_tensor(data, dtype=dtype, device=device)
+
+
+def _indices(data, device):
+    made = _part(data, device=device)
+    return made if isinstance(data, Tensor) or made.numel() else made.to(int64)
+
+
+def sparse_coo_tensor(indices=None, values=None, size=None, *, dtype=None, device=None, pin_memory=False, requires_grad=False, check_invariants=None, is_coalesced=None):
+    """A tensor of layout sparse_coo: a column of `indices` and a row of `values` for each entry; without entries where `size` is all.
+
+    Indices are always checked. Entries of the same place add up.
+
+    >>> torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)).to_dense()
+    tensor([[0., 0., 3.],
+            [4., 0., 0.]])
+    """
+    if values is None:
+        if size is None:
+            size, indices = indices, None
+        if indices is not None or size is None:
+            raise TypeError("sparse_coo_tensor(): indices go with values")
+        made = _f.zeros(size, dtype=dtype, layout=sparse_coo, device=device)
+        return made.requires_grad_() if requires_grad else made
+    values = _part(values, dtype, device)
+    values = values.detach() if requires_grad else values
+    made = _f.sparse_coo_tensor(_indices(indices, values.device), values, size, dtype=dtype, device=device, is_coalesced=is_coalesced)
+    return made.requires_grad_() if requires_grad else made
+
+
+def sparse_compressed_tensor(
+    compressed_indices, plain_indices, values, size=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, check_invariants=None
+):
+    """A tensor of `layout` sparse_csr, sparse_csc, sparse_bsr or sparse_bsc. Indices are always checked.
+
+    >>> torch.sparse_compressed_tensor([0, 2, 3], [0, 1, 1], [1.0, 2.0, 3.0], (2, 2), layout=torch.sparse_csr).to_dense()
+    tensor([[1., 2.],
+            [0., 3.]])
+    """
+    values = _part(values, dtype, device)
+    values = values.detach() if requires_grad else values
+    compressed, plain = (_indices(data, values.device) for data in (compressed_indices, plain_indices))
+    made = _f.sparse_compressed_tensor(compressed, plain, values, size, dtype=dtype, layout=layout, device=device)
+    return made.requires_grad_() if requires_grad else made
+
+
+def sparse_csr_tensor(crow_indices, col_indices, values, size=None, **options):
+    """A tensor of compressed rows; the options are those of sparse_compressed_tensor.
+
+    >>> torch.sparse_csr_tensor([0, 2, 3], [0, 1, 1], [1.0, 2.0, 3.0]).to_dense()
+    tensor([[1., 2.],
+            [0., 3.]])
+    """
+    return sparse_compressed_tensor(crow_indices, col_indices, values, size, **{"layout": sparse_csr} | options)
+
+
+def sparse_csc_tensor(ccol_indices, row_indices, values, size=None, **options):
+    """A tensor of compressed columns; the options are those of sparse_compressed_tensor.
+
+    >>> torch.sparse_csc_tensor([0, 1, 3], [0, 0, 1], [1.0, 2.0, 3.0]).to_dense()
+    tensor([[1., 2.],
+            [0., 3.]])
+    """
+    return sparse_compressed_tensor(ccol_indices, row_indices, values, size, **{"layout": sparse_csc} | options)
+
+
+def sparse_bsr_tensor(crow_indices, col_indices, values, size=None, **options):
+    """A tensor of compressed rows of blocks; the options are those of sparse_compressed_tensor.
+
+    >>> torch.sparse_bsr_tensor([0, 1], [1], [[[1, 2], [3, 4]]], (2, 4)).to_dense()
+    tensor([[0, 0, 1, 2],
+            [0, 0, 3, 4]])
+    """
+    return sparse_compressed_tensor(crow_indices, col_indices, values, size, **{"layout": sparse_bsr} | options)
+
+
+def sparse_bsc_tensor(ccol_indices, row_indices, values, size=None, **options):
+    """A tensor of compressed columns of blocks; the options are those of sparse_compressed_tensor.
+
+    >>> torch.sparse_bsc_tensor([0, 1], [1], [[[1, 2], [3, 4]]], (4, 2)).to_dense()
+    tensor([[0, 0],
+            [0, 0],
+            [1, 2],
+            [3, 4]])
+    """
+    return sparse_compressed_tensor(ccol_indices, row_indices, values, size, **{"layout": sparse_bsc} | options)

@@ -1,0 +1,1 @@
+from .gen_sparse import *  # noqa: F403

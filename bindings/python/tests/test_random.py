@@ -1,0 +1,187 @@
+"""Generators: what they share with PyTorch's, and those that count."""
+
+import copy
+import pickle
+import threading
+
+import pytest
+
+import libtensor as torch
+
+
+def philox(seed=3):
+    return torch.Generator(engine="philox").manual_seed(seed)
+
+
+DRAWS = {
+    "uniform_": lambda t, g: t.uniform_(-1, 2, generator=g),
+    "normal_": lambda t, g: t.normal_(1, 2, generator=g),
+    "random_": lambda t, g: t.random_(0, 1000, generator=g),
+    "bernoulli_": lambda t, g: t.bernoulli_(0.3, generator=g),
+    "bernoulli_ of each": lambda t, g: t.bernoulli_(torch.linspace(0, 1, t.numel()).view(t.shape), generator=g),
+    "exponential_": lambda t, g: t.exponential_(generator=g),
+    "cauchy_": lambda t, g: t.cauchy_(generator=g),
+    "log_normal_": lambda t, g: t.log_normal_(generator=g),
+    "geometric_": lambda t, g: t.geometric_(0.2, generator=g),
+}
+
+
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_numbers_that_are_counted_do_not_depend_on_strides(draw, dtype):
+    want = draw(torch.empty(70, 300, dtype=dtype), philox())
+    room = torch.zeros(70, 900, dtype=dtype)
+    for t in (torch.empty(300, 70, dtype=dtype).t(), room[:, 1:900:3][:, :300]):
+        assert torch.equal(draw(t, philox()), want)
+    assert room[:, ::3].count_nonzero() == 0 and room[:, 2::3].count_nonzero() == 0
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        assert torch.equal(draw(torch.empty(70, 300, dtype=dtype), philox()), want)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_parameters_of_elements_go_with_their_indices():
+    rates = torch.arange(600.0).view(20, 30) / 20
+    want = torch.poisson(rates, generator=philox())
+    assert torch.equal(torch.poisson(rates.t().contiguous().t(), generator=philox()), want)
+    chances = rates / 30
+    want = torch.bernoulli(chances, generator=philox())
+    out = torch.empty(30, 20).t()
+    assert torch.bernoulli(chances, generator=philox(), out=out) is out and torch.equal(out, want)
+    assert torch.equal(torch.normal(rates, 2, generator=philox()), rates + 2 * torch.randn(20, 30, generator=philox()))
+    out = torch.zeros(5, 3, dtype=torch.int64).t()
+    torch.multinomial(chances[:3], 5, generator=philox(), out=out)
+    assert torch.equal(out, torch.multinomial(chances[:3], 5, generator=philox()))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda n, g: torch.rand(n, generator=g), 1),
+        (lambda n, g: torch.rand(n, dtype=torch.float64, generator=g), 2),
+        (lambda n, g: torch.randn(n, dtype=torch.complex64, generator=g), 2),
+        (lambda n, g: torch.randint(2**27, (n,), generator=g), 1),
+        (lambda n, g: torch.randint(2**28, (n,), generator=g), 2),
+        (lambda n, g: torch.poisson(torch.full((n,), 30.0), generator=g), 4),
+    ],
+)
+def test_elements_are_found_by_their_offset(make, words):
+    g = philox()
+    whole = make(1000, g)
+    assert g.get_offset() == (1000 * words + 31) // 32 * 32
+    assert torch.equal(make(7, philox()), whole[:7])
+    g.set_offset(160 * words)
+    assert g.initial_seed() == 3 and torch.equal(make(840, g), whole[160:])
+
+
+@pytest.mark.parametrize("engine", ["mt19937", "philox"])
+def test_generators_are_copied_with_their_states(engine):
+    g = torch.Generator(engine=engine).manual_seed(-5)
+    assert g.engine == engine and g.initial_seed() == 2**64 - 5
+    torch.randn(3, generator=g)  # half of a pair is kept
+    state = g.get_state()
+    others = [g.clone_state(), copy.copy(g), copy.deepcopy(g), pickle.loads(pickle.dumps(g)), torch.Generator(engine=engine)]
+    assert others[-1].set_state(state) is others[-1]
+    want = torch.randn(5, generator=g)
+    for other in others:
+        assert other.engine == engine and other.initial_seed() == 2**64 - 5
+        assert torch.equal(torch.randn(5, generator=other), want)
+    assert g.seed() == g.initial_seed() != 2**64 - 5
+    assert not torch.equal(torch.randn(5, generator=g.set_state(state)), torch.randn(5, generator=g))
+
+
+def test_states_of_counters_are_seed_and_offset():
+    g = philox(258)
+    torch.rand(33, generator=g)
+    assert g.get_state().tolist() == [2, 1, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "text"),
+    [
+        (lambda g: torch.Generator(engine="pcg"), "expected the engine mt19937 or philox, but got .pcg"),
+        (lambda g: g.set_offset(2), "a multiple of 4 of .0, 2.62., but got 2"),
+        (lambda g: g.set_offset(-4), "but got -4"),
+        (lambda g: g.set_offset(2**62 + 4), "but got 4611686018427387908"),
+        (lambda g: g.set_state(torch.Generator().get_state()), "a state of philox, 16 bytes, but found 5056"),
+        (lambda g: g.set_state(torch.full((16,), 255, dtype=torch.uint8)), "multiple of 4"),
+        (lambda g: g.set_state(g.get_state().long()), "uint8"),
+        (lambda g: torch.Generator().set_state(g.get_state()), "a state of mt19937, 5056 bytes, but found 16"),
+        (lambda g: torch.Generator().get_offset(), "a generator of mt19937 has no offset"),
+        (lambda g: torch.Generator().set_offset(0), "a generator of mt19937 has no offset"),
+        (lambda g: torch.poisson(torch.tensor([1.0] * 9000 + [-1]), generator=g), "element 9000 is -1"),
+        (lambda g: torch.multinomial(torch.tensor([0.0, 0]), 1, generator=g), "sum of probabilities"),
+        (lambda g: torch.empty(3).normal_(std=-1, generator=g), "std=-1"),
+    ],
+)
+def test_what_is_refused_draws_nothing(spoil, text):
+    g = philox()
+    torch.rand(100, generator=g)
+    state = g.get_state()
+    with pytest.raises((RuntimeError, TypeError), match=text):
+        spoil(g)
+    assert torch.equal(g.get_state(), state)
+
+
+def test_threads_share_a_counter_without_drawing_a_number_twice():
+    def rows(g, n):
+        return {tuple(torch.randn(64, generator=g).tolist()) for _ in range(n)}
+
+    g, found = philox(), []
+    threads = [threading.Thread(target=lambda: found.append(rows(g, 50))) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert set.union(*found) == rows(philox(), 200) and sum(map(len, found)) == 200
+
+
+@pytest.mark.parametrize("engine", ["mt19937", "philox"])
+def test_states_that_are_set_meanwhile_leave_whole_draws(engine):
+    g = torch.Generator(engine=engine).manual_seed(1)
+    state, wrong = g.get_state(), []
+    known = {tuple(torch.rand(5000, generator=g)[:4].tolist()) for _ in range(8)}  # two threads draw no more after a state is set
+
+    def draw():
+        for _ in range(200):
+            g.set_state(state)
+            for _ in range(4):
+                if tuple(torch.rand(5000, generator=g)[:4].tolist()) not in known:
+                    wrong.append(1)
+
+    threads = [threading.Thread(target=draw) for _ in range(2)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_forks_restore_the_default_generator():
+    torch.manual_seed(3)
+    want = torch.rand(2)
+    torch.manual_seed(3)
+    with pytest.raises(KeyError), torch.random.fork_rng():
+        torch.rand(5)
+        raise KeyError
+    assert torch.equal(torch.rand(2), want)
+    torch.manual_seed(3)
+    with torch.random.fork_rng(enabled=False):
+        torch.rand(5)
+    assert not torch.equal(torch.rand(2), want)
+    torch.manual_seed(3)
+
+    @torch.random.fork_rng()
+    def draws():
+        return torch.rand(2)
+
+    assert torch.equal(draws(), want) and torch.equal(draws(), want)
+    assert torch.random.default_generator.engine == "mt19937"
+    state = torch.random.get_rng_state()
+    assert state.shape == (5056,) and torch.random.initial_seed() == 3
+    assert torch.random.manual_seed(4) is torch.default_generator or torch.initial_seed() == 4
+    torch.random.set_rng_state(state)
+    assert torch.random.initial_seed() == 3 and torch.equal(torch.rand(2), want)
+    assert torch.random.seed() == torch.random.initial_seed()

@@ -1,0 +1,342 @@
+"""Sparse tensors: what they answer is what dense tensors answer, and parts that do not fit are refused."""
+
+import pytest
+
+import libtensor as torch
+
+LAYOUTS = ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+DENSE = [[0, 2, 0, 1], [3, 0, 0, 0], [0, 0, 0, 0], [0, -1, 5, 0]]
+OTHER = [[1, 0, 0, 4], [0, 0, 7, 0], [2, 0, 0, 0], [0, 3, 1, 0]]
+NUMBERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128)
+
+
+def to(layout, dense):
+    return dense.to_sparse(layout=getattr(torch, layout), blocksize=(2, 2) if "_bs" in layout else None)
+
+
+def pair(layout, dtype=torch.float64):
+    dense = [torch.tensor(x).abs().to(dtype) if dtype is torch.uint8 else torch.tensor(x).to(dtype) for x in (DENSE, OTHER)]
+    return *dense, *(to(layout, x) for x in dense)
+
+
+def same(sparse, dense):
+    assert torch.equal(sparse.to_dense(), dense), (sparse.to_dense(), dense)
+    assert sparse.dtype == dense.dtype
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [torch.bool, *NUMBERS])
+def test_conversions_keep_every_element(layout, dtype):
+    d = pair(layout, dtype)[0]
+    s = to(layout, d)
+    assert s.layout is getattr(torch, layout) and s.shape == d.shape and s.device == d.device
+    assert s.is_sparse == (layout == "sparse_coo") and s.is_sparse_csr == (layout == "sparse_csr")
+    same(s, d)
+    for other in LAYOUTS:
+        t = to(other, s)
+        assert t.layout is getattr(torch, other)
+        same(t, d)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS[1:])
+def test_batches_and_dense_dimensions(layout):
+    d = torch.arange(1.0, 97).reshape(2, 4, 4, 3)
+    s = d.to_sparse(layout=getattr(torch, layout), dense_dim=1, blocksize=(2, 2) if "_bs" in layout else None)
+    assert (s.sparse_dim(), s.dense_dim(), s.shape) == (2, 1, (2, 4, 4, 3))
+    same(s, d)
+    same(s.to_sparse(), d)
+    same(s * 2, d * 2)
+    uneven = torch.tensor([[[1, 0], [0, 0]], [[1, 2], [0, 0]]])
+    with pytest.raises(RuntimeError, match="the same number of specified elements per batch|divided"):
+        uneven.to_sparse(layout=getattr(torch, layout), blocksize=(1, 1) if "_bs" in layout else None)
+
+
+def test_entries_of_one_place_add_up():
+    s = torch.sparse_coo_tensor([[0, 1, 0], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
+    assert not s.is_coalesced() and s._nnz() == 3 and s._values().tolist() == [3, 4, 5]
+    with pytest.raises(RuntimeError, match=r"cannot get indices on an uncoalesced tensor, please call .coalesce\(\) first"):
+        s.indices()
+    c = s.coalesce()
+    assert c.is_coalesced() and c.indices().tolist() == [[0, 1], [2, 0]] and c.values().tolist() == [8, 4]
+    assert c.coalesce()._values().data_ptr() == c._values().data_ptr()
+    assert s.to_dense().tolist() == [[0, 0, 8], [4, 0, 0]]
+    assert (s**2).to_dense().tolist() == [[0, 0, 64], [16, 0, 0]]
+
+
+def test_parts_are_shared():
+    i, v = torch.tensor([[0, 1], [1, 0]]), torch.tensor([1.0, 2.0])
+    s = torch.sparse_coo_tensor(i, v)
+    v[0] = 7
+    assert s.to_dense().tolist() == [[0, 7], [2, 0]]
+    assert s._indices().data_ptr() == i.data_ptr() and s.values is not None
+    c = torch.sparse_csr_tensor([0, 1, 2], [1, 0], v)
+    assert c.values().data_ptr() == v.data_ptr()
+    c.mul_(2)
+    assert v.tolist() == [14, 4]
+
+
+BAD = {
+    "found negative index -1 for dim 0": lambda: torch.sparse_coo_tensor([[0, -1], [0, 1]], [1.0, 2.0], (2, 2)),
+    "for dim 1, size is 2 but found index 2": lambda: torch.sparse_coo_tensor([[0, 1], [0, 2]], [1.0, 2.0], (2, 2)),
+    "same nnz, but got nnz from indices: 2, nnz from values: 1": lambda: torch.sparse_coo_tensor([[0, 1], [0, 1]], [1.0], (2, 2)),
+    r"sparse_dim \(2\) \+ dense_dim \(1\), but got 2": lambda: torch.sparse_coo_tensor([[0], [0]], [[1.0, 2.0]], (2, 2)),
+    "values has incorrect size": lambda: torch.sparse_coo_tensor([[0], [0]], [[1.0, 2.0]], (2, 2, 3)),
+    "indices must be sparse_dim x nnz": lambda: torch.sparse_coo_tensor([0, 1], [1.0, 2.0]),
+    "must match device of values": lambda: torch.sparse_coo_tensor(torch.tensor([[0]]), torch.ones(1, device="meta"), (2,)),
+    "not in row-major order": lambda: torch.sparse_coo_tensor([[1, 0]], [1.0, 2.0], (2,), is_coalesced=True),
+    "crow_indices must begin with 0, but got 1": lambda: torch.sparse_csr_tensor([1, 2], [0, 1], [1.0, 2.0], (1, 2)),
+    "crow_indices must end with the number of entries, 2, but got 1": lambda: torch.sparse_csr_tensor([0, 1], [0, 1], [1.0, 2.0], (1, 2)),
+    "crow_indices must not fall": lambda: torch.sparse_csr_tensor([0, 2, 1, 2], [0, 1], [1.0, 2.0], (3, 2)),
+    "has a step of 3, but there are places for 2": lambda: torch.sparse_csr_tensor([0, 3], [0, 1, 1], [1.0, 2.0, 3.0], (1, 2)),
+    "col_indices must be less than 2, but got 5": lambda: torch.sparse_csr_tensor([0, 2], [0, 5], [1.0, 2.0], (1, 2)),
+    "col_indices must not be negative, but got -1": lambda: torch.sparse_csr_tensor([0, 2], [-1, 1], [1.0, 2.0], (1, 2)),
+    "col_indices must rise": lambda: torch.sparse_csr_tensor([0, 2], [1, 0], [1.0, 2.0], (1, 2)),
+    "col_indices must rise within each row or column, without repeated": lambda: torch.sparse_csr_tensor([0, 2], [1, 1], [1.0, 2.0], (1, 2)),
+    "row_indices must be less than 1, but got 3": lambda: torch.sparse_csc_tensor([0, 1, 2], [0, 3], [1.0, 2.0], (1, 2)),
+    "crow_indices must have 3 entries": lambda: torch.sparse_csr_tensor([0, 2], [0, 1], [1.0, 2.0], (2, 2)),
+    "cannot be divided into blocks": lambda: torch.sparse_bsr_tensor([0, 1], [0], [[[1.0, 2.0], [3.0, 4.0]]], (2, 3)),
+    "must have the same dtype": lambda: torch.sparse_csr_tensor(torch.tensor([0, 1]), torch.tensor([0], dtype=torch.int32), [1.0]),
+    "must be integers": lambda: torch.sparse_csr_tensor(torch.tensor([0, 1]) == 1, torch.tensor([0]), [1.0]),
+    "values must have at least 3 dimensions": lambda: torch.sparse_bsc_tensor([0, 1], [0], [1.0], (2, 2)),
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_parts_that_do_not_fit_are_refused(text):
+    before = torch.memory_stats().in_use
+    with pytest.raises(RuntimeError, match=text):
+        BAD[text]()
+    assert torch.memory_stats().in_use == before
+
+
+# Indices that are changed after they were checked are refused where they are used.
+@pytest.mark.parametrize("bad", [-1, 99, -(2**62), 2**62])
+def test_indices_that_go_bad_later(bad):
+    s = torch.eye(3).to_sparse()
+    s.indices()[0, 2] = bad
+    c = torch.eye(3).to_sparse_csr()
+    c.col_indices()[2] = bad
+    for call in (s.to_dense, lambda: s @ torch.ones(3, 3), c.to_dense, lambda: c @ torch.ones(3), lambda: c @ c):
+        with pytest.raises((RuntimeError, IndexError)):
+            call()
+    r = torch.eye(3).to_sparse_csr()
+    r.crow_indices()[1] = bad
+    for call in (r.to_dense, lambda: r @ torch.ones(3, 3), lambda: r + r):
+        with pytest.raises((RuntimeError, IndexError, MemoryError)):
+            call()
+
+
+UNARY = ["neg", "abs", "sign", "sin", "tanh", "sqrt", "square", "expm1", "log1p", "floor", "trunc", "relu", "erf", "asinh", "isnan", "isinf", "signbit", "deg2rad", "conj_physical"]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", UNARY)
+def test_operators_that_keep_zeros(layout, name):
+    d, _, s, _ = pair(layout)
+    if name in ("sqrt", "log1p"):
+        d = d.abs()
+        s = s.abs()
+    got = getattr(torch, name)(s)
+    assert got.layout is s.layout and got._nnz() == s._nnz()
+    same(got, getattr(torch, name)(d))
+    if hasattr(s, name + "_"):
+        t = s.clone()
+        assert getattr(t, name + "_")() is t
+        same(t, getattr(torch, name)(d))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_arithmetic(layout, dtype):
+    d, e, s, t = pair(layout, dtype)
+    for got, want in ((s + t, d + e), (s - t, d - e), (s * t, d * e), (s * d, d * d), (d * s, d * d), (s * 3, d * 3), (torch.add(s, t, alpha=2), torch.add(d, e, alpha=2))):
+        assert got.layout is s.layout
+        same(got, want)
+    assert torch.equal(d + s, d + d) and torch.equal(s + e, d + e) and torch.equal(e - s, e - d)
+    same(s / 2, d / 2)
+    mixed = s + to("sparse_csr", e.to(torch.float64)) if not dtype.is_complex else s + t
+    assert mixed.layout is s.layout and torch.equal(mixed.to_dense(), d + (e.to(torch.float64) if not dtype.is_complex else e))
+    u = s.clone()
+    u += t
+    same(u, d + e)
+    with pytest.raises(RuntimeError, match="makes it dense|makes a sparse tensor dense"):
+        s + 1
+    with pytest.raises(RuntimeError, match="makes a sparse tensor dense"):
+        s**0
+    with pytest.raises(RuntimeError, match="cannot be written to a tensor of layout"):
+        s.add_(d)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_products(layout, dtype):
+    d, e, s, t = pair(layout, dtype)
+    m, v = e[:, :3].contiguous(), e[0].contiguous()
+    assert torch.equal(s @ m, d @ m) and torch.equal(s @ v, d @ v)
+    assert torch.equal(e[:3] @ s, e[:3] @ d) and torch.equal(v @ s, v @ d)
+    assert torch.equal(torch.addmm(m, s, m, beta=2, alpha=3), torch.addmm(m, d, m, beta=2, alpha=3))
+    for right in LAYOUTS:
+        got = s @ to(right, e)
+        assert got.layout is (torch.sparse_coo if layout == right == "sparse_coo" else torch.sparse_csr)
+        same(got, d @ e)
+    with pytest.raises(RuntimeError, match="the inner sizes 4 and 3 differ"):
+        s @ m[:3]
+    with pytest.raises(RuntimeError, match="same dtype"):
+        s @ (m.to(torch.bool) if dtype is not torch.bool else m)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_structure(layout):
+    d, e, s, t = pair(layout)
+    same(s.t(), d.t())
+    same(s.transpose(0, 1), d.t())
+    same(torch.cat([s, t]), torch.cat([d, e]))
+    same(torch.cat([s, t], 1), torch.cat([d, e], 1))
+    same(torch.stack([s, t]), torch.stack([d, e])) if layout == "sparse_coo" else None
+    same(s.unsqueeze(0), d.unsqueeze(0))
+    same(s.narrow(0, 2, 2), d.narrow(0, 2, 2))
+    same(s[0:2], d[0:2])
+    same(s.index_select(1, torch.tensor([3, 0, 3, 1])), d.index_select(1, torch.tensor([3, 0, 3, 1])))
+    for i in range(4):
+        same(s[i], d[i])
+        same(s[:, i], d[:, i])
+        assert s[i, 1].item() == d[i, 1].item() and s[i, 1].layout is torch.strided
+    with pytest.raises(IndexError, match="index 4 is out of bounds for dimension 0 with size 4"):
+        s[4]
+    with pytest.raises(RuntimeError, match="exceeds dimension size"):
+        s.narrow(0, 3, 2)
+
+
+def test_hybrid_structure():
+    d = torch.arange(24.0).reshape(2, 3, 4)
+    s = d.to_sparse(2)
+    assert (s.sparse_dim(), s.dense_dim(), s._nnz(), s.values().shape) == (2, 1, 6, (6, 4))
+    same(s.transpose(0, 1), d.transpose(0, 1))
+    same(s.permute(1, 0, 2), d.permute(1, 0, 2))
+    same(s.select(2, 1), d.select(2, 1))
+    same(torch.cat([s, s * 2], 2), torch.cat([d, d * 2], 2))
+    same(s + d.to_sparse(), d + d)
+    same(s * d.to_sparse(), d * d)
+    assert torch.equal(s.sum(), d.sum()) and torch.equal(torch.sparse.sum(s, (0, 1)), d.sum((0, 1)))
+    same(torch.sparse.sum(s, 2), d.sum(2))
+    with pytest.raises(RuntimeError, match="sparse dimensions, the first 2, stay before the dense ones"):
+        s.transpose(1, 2)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_reductions(layout):
+    d, _, s, _ = pair(layout)
+    assert torch.equal(s.sum(), d.sum()) and torch.equal(s.norm(), d.norm()) and torch.equal(s.mean(), d.mean())
+    for dim in (0, 1):
+        same(s.sum(dim), d.sum(dim))
+        same(s.sum(dim, keepdim=True), d.sum(dim, keepdim=True))
+    assert torch.equal(torch.sparse.sum(s, [0, 1]), d.sum())
+    i = pair(layout, torch.int32)[2]
+    assert i.sum().dtype is torch.int64 and i.sum(0).dtype is torch.int64
+
+
+def test_softmax_is_that_of_the_entries():
+    d = torch.tensor(DENSE, dtype=torch.float64)
+    low = d.masked_fill(d == 0, -torch.inf)
+    for layout in LAYOUTS[:3]:
+        s = to(layout, d)
+        for dim in (0, 1):
+            want = torch.softmax(low, dim).nan_to_num(0)
+            assert torch.allclose(torch.sparse.softmax(s, dim).to_dense(), want)
+            assert torch.allclose(torch.sparse.log_softmax(s, dim).values().exp(), torch.sparse.softmax(s, dim).values())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_masks(layout):
+    d, e, s, t = pair(layout)
+    for of in (e, t):
+        got = of.sparse_mask(s)
+        assert got.layout is s.layout
+        same(got, e * to(layout, d).abs().sign().to_dense() if "_bs" not in layout else e * (s.to_dense() * 0 + torch.ones_like(s).to_dense()))
+    m = torch.arange(8.0, dtype=torch.float64).reshape(4, 2)
+    got = torch.sparse.sampled_addmm(s, m, m.t(), beta=2, alpha=3)
+    same(got, (2 * d + 3 * (m @ m.t())) * torch.ones_like(s).to_dense())
+
+
+def test_other_functions():
+    got = torch.sparse.spdiags(torch.arange(9).reshape(3, 3), torch.tensor([0, 1, -1]), (4, 4))
+    assert got.to_dense().tolist() == [[0, 4, 0, 0], [6, 1, 5, 0], [0, 7, 2, 0], [0, 0, 8, 0]]
+    a = torch.tensor([[2.0, 0], [0, 4]])
+    assert torch.sparse.spsolve(a.to_sparse_csr(), torch.tensor([2.0, 4])).tolist() == [1, 1]
+    s = torch.eye(2).to_sparse()
+    with pytest.raises(RuntimeError, match="has no place for the entry at 1"):
+        s.sparse_resize_((1, 2), 2, 0)
+    assert s.shape == (2, 2)
+    assert s.sparse_resize_((3, 2), 2, 0) is s and s.shape == (3, 2) and s._nnz() == 2
+    assert s.zero_() is s and s._nnz() == 0 and s.shape == (3, 2)
+    assert torch.zeros(2, 3, layout=torch.sparse_csr).crow_indices().tolist() == [0, 0, 0]
+    assert torch.bmm(torch.ones(2, 3, 3).to_sparse(), torch.ones(2, 3, 2)).tolist() == torch.full((2, 3, 2), 3.0).tolist()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_has_no_sparse_form_says_so(layout):
+    s = pair(layout)[2]
+    for name in ("sort", "exp", "cumsum", "argmax", "flip"):
+        with pytest.raises(NotImplementedError, match=rf"is not implemented for {layout} tensors; to_dense\(\) converts"):
+            getattr(torch, name)(s, *((0,) if name == "cumsum" else ([0],) if name == "flip" else ()))
+    with pytest.raises(TypeError, match="to_dense"):
+        s.numpy()
+    with pytest.raises(RuntimeError):
+        s.item()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_gradients_of_values(layout):
+    d, e, _, _ = pair(layout)
+    m = torch.arange(12.0, dtype=torch.float64).reshape(4, 3)
+    for f in (lambda s: s @ m, lambda s: s * e, lambda s: s * s, lambda s: s + s, lambda s: s @ s, lambda s: s.sin(), lambda s: s.sum(0), lambda s: s.t() @ m, lambda s: m.t() @ s):
+        x = d.clone().requires_grad_()
+        kept = (d != 0).to(torch.float64)
+        if "_bs" in layout:
+            kept = torch.ones_like(to(layout, d)).to_dense()
+        dense = f(x)
+        weight = torch.linspace(1, 2, dense.numel(), dtype=torch.float64).reshape(dense.shape)
+        (dense * weight).sum().backward()
+        s = to(layout, d).requires_grad_()
+        made = f(s)
+        ((made if made.layout is torch.strided else made.to_dense()) * weight).sum().backward()
+        assert s.grad.layout is s.layout
+        assert torch.allclose(s.grad.to_dense(), x.grad * kept)
+    v = to(layout, d)._values() if layout == "sparse_coo" else to(layout, d).values()
+    assert torch.autograd.gradcheck(lambda v: to(layout, d).mul(2).to_dense() * v.sum(), (v.detach().requires_grad_(),))
+
+
+def test_gradients_reach_what_values_are_made_of():
+    i = torch.tensor([[0, 1, 0], [2, 0, 2]])
+    v = torch.tensor([1.0, 2, 3], dtype=torch.float64, requires_grad=True)
+    m = torch.arange(6.0, dtype=torch.float64).reshape(3, 2).requires_grad_()
+    assert torch.autograd.gradcheck(lambda v, m: torch.sparse_coo_tensor(i, v, (2, 3)) @ m, (v, m))
+    assert torch.autograd.gradcheck(lambda v: torch.sparse_coo_tensor(i, v, (2, 3)).coalesce().values(), (v,))
+    assert torch.autograd.gradcheck(lambda v: torch.sparse.softmax(torch.sparse_coo_tensor(i, v, (2, 3)), 1).to_dense(), (v,))
+    s = torch.sparse_coo_tensor(i, v, (2, 3))
+    assert s.requires_grad and not s.detach().requires_grad and "requires_grad=True" in repr(s)
+    with torch.no_grad():
+        assert not (s * 2).requires_grad
+
+
+def test_nothing_stays_in_use():
+    def work():
+        for layout in LAYOUTS:
+            _, e, s, t = pair(layout)
+            (s + t, s * t, s @ t, s @ e, s.t(), s.sum(0), torch.cat([s, t]), s.clone().zero_())
+            (s.requires_grad_() * 2).sum().backward()
+
+    work()
+    before = torch.memory_stats().in_use
+    work()
+    assert torch.memory_stats().in_use == before
+
+
+def test_printed_as_pytorch_prints():
+    s = torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
+    assert repr(s) == (
+        "tensor(indices=tensor([[0, 1],\n                       [2, 0]]),\n       values=tensor([3., 4.]),\n       size=(2, 3), nnz=2, layout=torch.sparse_coo)"
+    )
+    assert repr(s.to_sparse_csr()) == (
+        "tensor(crow_indices=tensor([0, 1, 2]),\n       col_indices=tensor([2, 0]),\n       values=tensor([3., 4.]), size=(2, 3), nnz=2, layout=torch.sparse_csr)"
+    )

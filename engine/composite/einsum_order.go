@@ -1,0 +1,166 @@
+package composite
+
+import (
+	"container/heap"
+	"slices"
+)
+
+// A product of many factors is made of products of two. Pairs are chosen greedily, as D. G. A. Smith, J. Gray, opt_einsum (2018) do: first
+// factors with the same dimensions, then, of those that have one in common, the pair whose product has the fewest elements more than the
+// two, of several the one with the fewest multiplications, and at last the smallest ones.
+
+// choice is a product of two factors that could be made: what it costs in memory, and in multiplications.
+type choice struct {
+	left, right int
+	cost, work  float64
+}
+
+// choices is a heap of them, the cheapest and oldest first.
+type choices []choice
+
+func (c choices) Len() int { return len(c) }
+func (c choices) Less(i, j int) bool {
+	if c[i].cost != c[j].cost {
+		return c[i].cost < c[j].cost
+	}
+	if c[i].work != c[j].work {
+		return c[i].work < c[j].work
+	}
+	if c[i].left != c[j].left {
+		return c[i].left < c[j].left
+	}
+	return c[i].right < c[j].right
+}
+func (c choices) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
+func (c *choices) Push(x any)   { *c = append(*c, x.(choice)) }
+func (c *choices) Pop() any {
+	last := (*c)[len(*c)-1]
+	*c = (*c)[:len(*c)-1]
+	return last
+}
+
+// plan finds an order of products.
+type plan struct {
+	sizes   []float64 // of positions
+	uses    []int     // of positions, by factors that are left and by the result
+	factors [][]int   // their positions in rising order; nil for those that are in a product
+	order   [][2]int
+}
+
+func (p *plan) greedy() [][2]int {
+	same := map[string]int{}
+	for i := 0; i < len(p.factors); i++ { // grows
+		key := string(runes(p.factors[i]))
+		if j, found := same[key]; found {
+			delete(same, key)
+			p.join(j, i)
+		} else {
+			same[key] = i
+		}
+	}
+	var left choices
+	for i := range p.factors {
+		left = p.beside(left, i)
+	}
+	heap.Init(&left)
+	for len(left) > 0 {
+		c := heap.Pop(&left).(choice)
+		if p.factors[c.left] == nil || p.factors[c.right] == nil {
+			continue
+		}
+		made := p.join(c.left, c.right)
+		for _, more := range p.beside(nil, made) {
+			heap.Push(&left, more)
+		}
+	}
+	var rest choices
+	for i, f := range p.factors {
+		if f != nil {
+			rest = append(rest, choice{left: i, cost: p.size(f)})
+		}
+	}
+	heap.Init(&rest)
+	for len(rest) > 1 {
+		a, b := heap.Pop(&rest).(choice).left, heap.Pop(&rest).(choice).left
+		made := p.join(min(a, b), max(a, b))
+		heap.Push(&rest, choice{left: made, cost: p.size(p.factors[made])})
+	}
+	return p.order
+}
+
+// runes is a list that can be the key of a map.
+func runes(list []int) []rune {
+	made := make([]rune, len(list))
+	for i, v := range list {
+		made[i] = rune(v)
+	}
+	return made
+}
+
+// join puts a product in the place of two factors.
+func (p *plan) join(a, b int) int {
+	made := p.product(p.factors[a], p.factors[b])
+	for _, at := range slices.Concat(p.factors[a], p.factors[b]) {
+		p.uses[at]--
+	}
+	for _, at := range made {
+		p.uses[at]++
+	}
+	p.factors[a], p.factors[b] = nil, nil
+	p.factors = append(p.factors, made)
+	p.order = append(p.order, [2]int{a, b})
+	return len(p.factors) - 1
+}
+
+// product are the positions of a product: those that others or the result have too.
+func (p *plan) product(a, b []int) []int {
+	made := []int{}
+	for _, list := range [][]int{a, b} {
+		for _, at := range list {
+			inner := 1
+			if slices.Contains(a, at) && slices.Contains(b, at) {
+				inner = 2
+			}
+			if p.uses[at] > inner && !slices.Contains(made, at) {
+				made = append(made, at)
+			}
+		}
+	}
+	slices.Sort(made)
+	return made
+}
+
+// size is the number of elements.
+func (p *plan) size(f []int) float64 {
+	n := 1.0
+	for _, at := range f {
+		n *= p.sizes[at]
+	}
+	return n
+}
+
+// work is the number of multiplications of a product.
+func (p *plan) work(a, b []int) float64 {
+	n := p.size(a)
+	for _, at := range b {
+		if !slices.Contains(a, at) {
+			n *= p.sizes[at]
+		}
+	}
+	return n
+}
+
+// beside adds the products of factor i with those before it that have a position in common.
+func (p *plan) beside(list choices, i int) choices {
+	f := p.factors[i]
+	if f == nil {
+		return list
+	}
+	for j, other := range p.factors[:i] {
+		if slices.ContainsFunc(other, func(at int) bool { return slices.Contains(f, at) }) {
+			cost := p.size(p.product(other, f)) - p.size(other) - p.size(f)
+			list = append(list, choice{j, i, cost, p.work(other, f)})
+		}
+	}
+	return list
+}

@@ -1,0 +1,252 @@
+package composite
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// SvdLowrank is A, or A - M, as U diag(S) V^H on a random subspace of q dimensions: N. Halko, P. G. Martinsson, J. A. Tropp, Finding
+// structure with randomness (2011), algorithms 4.4 and 5.1.
+func SvdLowrank(c aten.Ctx, a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	s := within(c, "svd_lowrank")
+	defer s.Close()
+	if s.Do(func() error { return ops.CheckMatrices(s.Op, "A", a) }); s.Err == nil && m != nil {
+		m = s.expand(m, a.Sizes()...)
+		a = s.sub(a, m)
+	}
+	return s.lowrank(a, q.Or(6), niter.Or(2))
+}
+
+// PcaLowrank is SvdLowrank of matrices without the means of their columns.
+func PcaLowrank(c aten.Ctx, a *tensor.Tensor, q ops.Int, center bool, niter int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	s := within(c, "pca_lowrank")
+	defer s.Close()
+	if s.Do(func() error { return ops.CheckMatrices(s.Op, "A", a) }); s.Err != nil {
+		return nil, nil, nil, s.Err
+	}
+	rows, columns := shape.Matrix(a.Sizes())
+	least := min(rows, columns)
+	rank := q.Or(min(6, least))
+	if rank > least {
+		return nil, nil, nil, status.Runtimef("%s: q must be between 0 and the least of the sizes of matrices of shape %v, %d, got %d", s.Op, a.Sizes(), least, rank)
+	}
+	if center {
+		a = s.sub(a, s.mean(a, -2, dtype.None))
+	}
+	return s.lowrank(a, rank, niter)
+}
+
+// lowrank decomposes matrices on the subspace that powers of them make of random vectors.
+func (s *scope) lowrank(a *tensor.Tensor, q, niter int64) (u, values, v *tensor.Tensor, err error) {
+	if s.Err == nil && q < 0 {
+		s.Fail(status.Runtimef("%s: q must not be negative, got %d", s.Op, q))
+	}
+	s.checkRounds(niter)
+	if s.Err != nil {
+		return nil, nil, nil, s.Err
+	}
+	d := a.DType()
+	wide := s.wideEnough(a)
+	rows, columns := shape.Matrix(a.Sizes())
+	if rows < columns {
+		wide = s.adjoint(wide)
+	}
+	turned := s.adjoint(wide)
+	basis := s.basis(s.matmul(wide, s.randn(a, d.Compute(), min(rows, columns), q)))
+	for range niter {
+		basis = s.basis(s.matmul(turned, basis))
+		basis = s.basis(s.matmul(wide, basis))
+	}
+	left, sizes, vh := s.singular(s.matmul(s.adjoint(basis), wide))
+	left, right := s.matmul(basis, left), s.resolved(s.adjoint(vh))
+	if rows < columns {
+		left, right = right, left
+	}
+	r, err := s.finished(nil, make([]*tensor.Tensor, 3), s.cast(left, d), s.cast(sizes, d.ToReal()), s.cast(right, d))
+	return r[0], r[1], r[2], err
+}
+
+// mostRounds end iterations that would go on for ever.
+const mostRounds = 10000
+
+func (s *scope) checkRounds(n int64) {
+	if s.Err == nil && (n < 0 || n > mostRounds) {
+		s.Fail(status.Runtimef("%s: niter must be between 0 and %d, got %d", s.Op, mostRounds, n))
+	}
+}
+
+// basis has orthonormal columns that span those of t.
+func (s *scope) basis(t *tensor.Tensor) *tensor.Tensor {
+	q, _ := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return s.c.LinalgQr(nil, nil, t, "reduced") })
+	return q
+}
+
+// randn is drawn from the normal distribution, on t's device.
+func (s *scope) randn(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Randn(nil, sizes, nil, d, tensor.NoLayout, t.Device()) })
+}
+
+// lobpcg are the operands of Lobpcg, in the dtype of computing.
+type lobpcg struct {
+	*scope
+	a, b, inverse *tensor.Tensor // b and inverse may be nil
+	normA, normB  *tensor.Tensor // estimates of their norms
+	count         int64          // vectors that are iterated
+	largest       bool
+}
+
+// Lobpcg finds the k largest or smallest eigenvalues of A X = B X diag(E), A symmetric, by A. V. Knyazev, Toward the optimal preconditioned
+// eigensolver (2001), with an orthonormal basis of the three blocks of vectors, as in J. A. Duersch et al., A robust and efficient
+// implementation of LOBPCG (2018).
+func Lobpcg(c aten.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor, error) {
+	s := within(c, "lobpcg")
+	defer s.Close()
+	if s.Do(func() error {
+		return cmp.Or(ops.CheckSquare(s.Op, "A", a), ops.CheckWord(s.Op, "method", method, "", "basic", "ortho"))
+	}); s.Err != nil {
+		return nil, nil, s.Err
+	}
+	d := a.DType()
+	w := &lobpcg{scope: s, largest: largest != ops.False}
+	rows, _ := shape.Matrix(a.Sizes())
+	for i, t := range []*tensor.Tensor{b, iK, x} {
+		name := []string{"B", "iK", "X"}[i]
+		if t == nil {
+			continue
+		}
+		if s.Do(func() error { return ops.CheckMatrices(s.Op, name, t) }); s.Err != nil {
+			return nil, nil, s.Err
+		}
+		if r, columns := shape.Matrix(t.Sizes()); t.DType() != d || r != rows || name != "X" && columns != rows {
+			return nil, nil, status.Runtimef("%s: %s must be of A's dtype and have as many rows, got %v of shape %v for A, %v of shape %v", s.Op, name, t.DType(), t.Sizes(), d, a.Sizes())
+		}
+	}
+	w.count = k.Or(1)
+	if x != nil {
+		_, w.count = shape.Matrix(x.Sizes())
+	} else {
+		w.count = n.Or(w.count)
+	}
+	wanted := k.Or(1)
+	if k.IsNone() && x != nil {
+		wanted = w.count
+	}
+	switch {
+	case wanted < 0 || wanted > w.count:
+		return nil, nil, status.Runtimef("%s: k must be between 0 and the number of vectors, %d, got %d", s.Op, w.count, wanted)
+	case w.count > rows/3:
+		return nil, nil, status.Valuef("%s: A must have at least 3 rows for each vector; there are %d rows and %d vectors, take linalg.eigh instead", s.Op, rows, w.count)
+	}
+	rounds := niter.Or(1000)
+	if s.checkRounds(rounds); s.Err != nil {
+		return nil, nil, s.Err
+	}
+	limit := math.Sqrt(d.Compute().Epsilon())
+	if tol != nil {
+		limit = *tol
+	}
+	w.a = s.wideEnough(a)
+	if b != nil {
+		w.b = s.wideEnough(b)
+	}
+	if iK != nil {
+		w.inverse = s.wideEnough(iK)
+	}
+	start := x
+	if x == nil {
+		start = s.randn(a, d.Compute(), shape.Append(shape.Batch(a.Sizes()), rows, w.count)...)
+	}
+	values, vectors := w.iterate(s.wideEnough(start), wanted, rounds, limit)
+	r, err := s.finished(nil, make([]*tensor.Tensor, 2), s.cast(s.copied(s.firsts(values, -1, wanted)), d.ToReal()), s.cast(s.copied(s.firsts(vectors, -1, wanted)), d))
+	return r[0], r[1], err
+}
+
+// iterate improves vectors until the residuals of the first ones wanted are small, or so many times.
+func (w *lobpcg) iterate(x *tensor.Tensor, wanted, most int64, limit float64) (values, vectors *tensor.Tensor) {
+	w.normA, w.normB = w.growth(w.a, x), w.growth(w.b, x)
+	values, x, _ = w.ritz(x)
+	var along *tensor.Tensor
+	for range most {
+		residual := w.sub(w.matmul(w.a, x), w.scaledColumns(w.times(w.b, x), values))
+		if w.small(residual, x, values, wanted, limit) {
+			break
+		}
+		blocks := []*tensor.Tensor{x, w.times(w.inverse, residual)}
+		if along != nil {
+			blocks = append(blocks, along)
+		}
+		values, x, along = w.ritz(w.join(x.Dim()-1, blocks...))
+	}
+	return values, x
+}
+
+// growth is how much longer a matrix makes vectors.
+func (w *lobpcg) growth(m, x *tensor.Tensor) *tensor.Tensor {
+	norm := func(t *tensor.Tensor) *tensor.Tensor { return w.vectorNorm(t, 2, []int64{-2, -1}, false, dtype.None) }
+	return w.wide(w.div(norm(w.times(m, x)), norm(x)), -1)
+}
+
+// times is the product with a matrix that counts as the identity where it is nil.
+func (w *lobpcg) times(m, x *tensor.Tensor) *tensor.Tensor {
+	if m == nil {
+		return x
+	}
+	return w.matmul(m, x)
+}
+
+// ritz finds the best vectors in the span of the given ones, and the part of them that is not in the span of the first block.
+func (w *lobpcg) ritz(span *tensor.Tensor) (values, x, along *tensor.Tensor) {
+	basis := w.basis(span)
+	turned := w.adjoint(basis)
+	inner := w.matmul(turned, w.matmul(w.a, basis))
+	var factor *tensor.Tensor
+	if w.b != nil {
+		gram := w.matmul(turned, w.matmul(w.b, basis))
+		factor = w.Step(func() (*tensor.Tensor, error) { return w.c.LinalgCholesky(nil, gram, false) })
+		inner = w.solveTriangular(factor, inner, false, false)
+		inner = w.solveTriangular(factor, w.adjoint(inner), false, false)
+	}
+	values, vectors := w.spectrum(w.mul(w.add(inner, w.adjoint(inner)), w.float(0.5)))
+	if w.b != nil {
+		vectors = w.solveTriangular(w.adjoint(factor), vectors, true, false)
+	}
+	if w.largest {
+		values, vectors = w.reversed(values), w.reversed(vectors)
+	}
+	values, vectors = w.firsts(values, -1, w.count), w.firsts(vectors, -1, w.count)
+	if w.Err != nil {
+		return nil, nil, nil
+	}
+	if rest := basis.Sizes()[basis.Dim()-1] - w.count; rest > 0 {
+		along = w.matmul(w.part(basis, -1, w.count, rest), w.part(vectors, -2, w.count, rest))
+	}
+	return values, w.matmul(basis, vectors), along
+}
+
+// reversed has the positions of the last dimension in the other order.
+func (s *scope) reversed(t *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Flip(t, []int64{-1}) })
+}
+
+// small tells whether the residuals of the first vectors are small beside what they are differences of; where nothing is known of the
+// elements they are.
+func (w *lobpcg) small(residual, x, values *tensor.Tensor, wanted int64, limit float64) bool {
+	if w.Err != nil || residual.Numel() == 0 || wanted == 0 {
+		return true
+	}
+	norms := func(t *tensor.Tensor) *tensor.Tensor {
+		return w.vectorNorm(w.firsts(t, -1, wanted), 2, []int64{-2}, false, dtype.None)
+	}
+	sizes := w.mul(norms(x), w.add(w.normA, w.mul(w.Unary(w.c.Abs, w.firsts(values, -1, wanted)), w.normB)))
+	within := w.Binary(w.c.Le, norms(residual), w.mul(sizes, w.float(limit)))
+	all := w.Step(func() (*tensor.Tensor, error) { return w.c.All(nil, within, nil, false) })
+	done, known := w.value(all)
+	return !known || done.Bool()
+}

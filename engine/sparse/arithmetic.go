@@ -1,0 +1,218 @@
+package sparse
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// isNumber tells whether an operand is one value for all entries.
+func isNumber(t *tensor.Tensor) bool { return !isSparse(t) && t.Dim() == 0 }
+
+// sum of two: a + alpha*b, or a - alpha*b.
+func plus(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, dtype.Scalar) (*tensor.Tensor, error) {
+	return func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
+		s := within(c, op)
+		defer s.Close()
+		if isSparse(a) && isSparse(b) {
+			return s.result(out, s.joined(a, b, func(zero, v *tensor.Tensor) *tensor.Tensor {
+				return s.step(func() (*tensor.Tensor, error) { return does(c, nil, zero, v, alpha) })
+			}))
+		}
+		if isSparse(out) {
+			s.failf("the sum of a sparse tensor and a strided one is strided: it cannot be written to a tensor of layout %v", out.Layout())
+			return nil, s.Err
+		}
+		if isSparse(a) && isNumber(b) {
+			s.failf("a number added to a sparse tensor makes it dense; to_dense() converts")
+			return nil, s.Err
+		}
+		x, y := s.dense(a), s.dense(b)
+		return s.Last(func() (*tensor.Tensor, error) { return does(c, out, x, y, alpha) })
+	}
+}
+
+// joined are the entries of a and those of b, which pass through scaled with a zero of the common dtype first.
+func (s *scope) joined(a, b *tensor.Tensor, scaled func(zero, v *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	x, y, d := s.alike(a, b)
+	if s.Err != nil {
+		return nil
+	}
+	zero := s.zeros(x.values, slices.Repeat([]int64{1}, x.values.Dim())...)
+	v := scaled(s.cast(zero, d), s.cast(y.values, d))
+	sum := coordinates{s.cat(1, s.wide(x.indices), s.wide(y.indices)), s.cat(0, s.cast(x.values, d), v), x.sizes, false}
+	f := formOf(a)
+	if f.layout != tensor.COO || x.coalesced && y.coalesced {
+		sum = s.coalesced(sum)
+	}
+	return s.from(sum, f)
+}
+
+// alike are the coordinates of two tensors of the same sizes, with as many dense dimensions, and their common dtype.
+func (s *scope) alike(a, b *tensor.Tensor) (x, y coordinates, d dtype.DType) {
+	if !slices.Equal(a.Sizes(), b.Sizes()) {
+		s.failf("the sizes of sparse tensors must be the same, but got %v and %v", a.Sizes(), b.Sizes())
+		return
+	}
+	x = s.coordinatesOf(a)
+	y = s.withDense(s.coordinatesOf(b), denseDim(a))
+	if s.Err == nil {
+		d, s.Err = s.c.ResultType(x.values, y.values)
+	}
+	return x, y, d
+}
+
+// linear is an operator of a sparse tensor and a number that works on the entries alone.
+func (s *scope) linear(out, self *tensor.Tensor, each func(out, v *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	if out == self {
+		v := self.Parts().Values
+		_, err := each(v, v)
+		s.Fail(err)
+		return self, s.Err
+	}
+	return s.result(out, s.onValues(self, func(v *tensor.Tensor) *tensor.Tensor {
+		return s.step(func() (*tensor.Tensor, error) { return each(nil, v) })
+	}))
+}
+
+// mul multiplies entries: where both operands have one, of sparse tensors, and where the sparse one has, of another.
+func mul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "mul")
+	defer s.Close()
+	switch {
+	case !isSparse(a) && !isSparse(b):
+		return nil, mixed(s.Op, out)
+	case isSparse(a) && isNumber(b):
+		return s.linear(out, a, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Mul(to, v, b) })
+	case isSparse(b) && isNumber(a):
+		return s.result(out, s.onValues(b, func(v *tensor.Tensor) *tensor.Tensor { return s.mul(a, v) }))
+	case isSparse(a) && isSparse(b):
+		return s.result(out, s.common(a, b))
+	}
+	t := s.masked(a, b)
+	if out != nil && !isSparse(out) {
+		t = s.dense(t)
+	}
+	return s.result(out, t)
+}
+
+// common has the products of the entries that both tensors have.
+func (s *scope) common(a, b *tensor.Tensor) *tensor.Tensor {
+	x, y, _ := s.alike(a, b)
+	x, y = s.coalesced(x), s.coalesced(y)
+	if s.Err != nil {
+		return nil
+	}
+	f := formOf(a)
+	places := x.sizes[:x.sparse()]
+	in, of := s.found2(s.keys(x.indices, places), s.keys(y.indices, places))
+	made := coordinates{s.take(x.indices, 1, in), s.mul(s.take(x.values, 0, in), s.take(y.values, 0, of)), x.sizes, true}
+	return s.from(made, f)
+}
+
+// found2 are the positions of equal entries in two vectors that rise.
+func (s *scope) found2(a, b *tensor.Tensor) (in, of *tensor.Tensor) {
+	if s.Err != nil || b.Numel() == 0 {
+		none := s.arange(0, a.Device())
+		return none, none
+	}
+	at := s.step(func() (*tensor.Tensor, error) { return s.c.Searchsorted(nil, b, a, false, false, "", nil) })
+	last := s.int(b.Numel() - 1)
+	at = s.Binary(s.c.Minimum, at, last)
+	in = s.reshape(s.Unary(s.c.Nonzero, s.Binary(s.c.Eq, s.take(b, 0, at), a)), -1)
+	return in, s.take(at, 0, in)
+}
+
+// masked has the products of a sparse tensor's entries and the elements of a dense one at their places.
+func (s *scope) masked(a, b *tensor.Tensor) *tensor.Tensor {
+	t, other := a, b
+	if !isSparse(a) {
+		t, other = b, a
+	}
+	if !shape.ExpandsTo(other.Sizes(), t.Sizes()) {
+		s.failf("a strided tensor of sizes %v does not broadcast to the sizes %v of the sparse one", other.Sizes(), t.Sizes())
+		return nil
+	}
+	x := s.coordinatesOf(t)
+	if s.Err != nil {
+		return nil
+	}
+	at := s.elements(other, x)
+	f := formOf(t)
+	x.values = s.mul(x.values, at)
+	return s.from(x, f)
+}
+
+// elements are those of a dense tensor that broadcasts to the sizes of x at the places of x's entries.
+func (s *scope) elements(t *tensor.Tensor, x coordinates) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	sizes := make([]int64, len(x.sizes))
+	pad := len(sizes) - t.Dim()
+	for i := range sizes {
+		sizes[i] = 1
+		if i >= pad {
+			sizes[i] = t.Sizes()[i-pad]
+		}
+	}
+	sparse := x.sparse()
+	key := s.zeros(s.at0(x.indices), x.count())
+	for d := range sparse { // dimensions that broadcast have one place
+		key = s.times(key, sizes[d])
+		if sizes[d] != 1 {
+			key = s.add(key, s.at(s.wide(x.indices), 0, int64(d)))
+		}
+	}
+	flat := s.reshape(t, append([]int64{shape.Product(sizes[:sparse])}, sizes[sparse:]...)...)
+	return s.take(flat, 0, key)
+}
+
+// at0 is t as int64, for what is made like it.
+func (s *scope) at0(t *tensor.Tensor) *tensor.Tensor { return s.wide(t) }
+
+// div divides the entries by a number.
+func div(c aten.Ctx, out, a, b *tensor.Tensor, rounding string) (*tensor.Tensor, error) {
+	s := within(c, "div")
+	defer s.Close()
+	if !isSparse(a) || !isNumber(b) {
+		s.failf("sparse division requires a sparse tensor and a number or zero-dim strided divisor, got shape %v of layout %v for divisor; to_dense() converts", b.Sizes(), b.Layout())
+		return nil, s.Err
+	}
+	if rounding == "" {
+		return s.linear(out, a, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Div(to, v, b, rounding) })
+	}
+	return unaryOn(s.Op, func(c aten.Ctx, to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Div(to, v, b, rounding) })(c, out, a)
+}
+
+// byNumber is an operator of a sparse tensor and a number that makes 0 of 0.
+func byNumber(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+	return func(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+		s := within(c, op)
+		defer s.Close()
+		if !isSparse(a) || !isNumber(b) {
+			s.failf("a sparse tensor goes with a number or zero-dim strided tensor, got shape %v of layout %v; to_dense() converts", b.Sizes(), b.Layout())
+			return nil, s.Err
+		}
+		return unaryOn(op, func(c aten.Ctx, to, v *tensor.Tensor) (*tensor.Tensor, error) { return does(c, to, v, b) })(c, out, a)
+	}
+}
+
+// pow raises the entries to a power, which is positive: others are not 0 at 0.
+func pow(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "pow")
+	defer s.Close()
+	if isSparse(a) && isNumber(b) {
+		positive := s.Binary(s.c.Gt, b, s.int(0))
+		if s.Err == nil && !s.all(positive) {
+			s.failf("a power that is not positive makes a sparse tensor dense; to_dense() converts")
+		}
+		if s.Err != nil {
+			return nil, s.Err
+		}
+	}
+	return byNumber(s.Op, aten.Ctx.Pow)(c, out, a, b)
+}

@@ -1,0 +1,170 @@
+package sparse
+
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+func init() {
+	b := backend()
+	for l := tensor.COO; l <= tensor.BSC; l++ {
+		aten.Register(l.Keys(), &aten.Kind{Name: l.String(), Instead: "to_dense() converts", Backend: b})
+	}
+}
+
+// backend is what operators do with sparse tensors, whatever their layout.
+func backend() aten.Backend {
+	b := unary()
+	b.ToString = toString
+	b.Clone = func(c aten.Ctx, self *tensor.Tensor, _ shape.MemoryFormat) (*tensor.Tensor, error) {
+		return cloned(c, "clone", self)
+	}
+	b.Detach = detached
+	b.ToOptions = toOptions
+	b.Zeros = zeros
+	b.Zero = zero
+	b.ZerosLike = zerosLike
+	b.OnesLike = filledLike("ones_like", func(c aten.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+		return c.OnesLike(v, d, tensor.NoLayout, dev, f)
+	})
+	b.EmptyLike = filledLike("empty_like", func(c aten.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+		return c.EmptyLike(v, d, tensor.NoLayout, dev, f)
+	})
+	b.Copy = copied
+	b.IsContiguous = isContiguous
+	b.Equal = equal
+	b.IndexGet = indexGet
+
+	b.Add = plus("add", aten.Ctx.Add)
+	b.Sub = plus("sub", aten.Ctx.Sub)
+	b.Mul = mul
+	b.Div = div
+	b.Pow = pow
+	b.FloorDivide = byNumber("floor_divide", aten.Ctx.FloorDivide)
+	b.Remainder = byNumber("remainder", aten.Ctx.Remainder)
+	b.Fmod = byNumber("fmod", aten.Ctx.Fmod)
+
+	b.Mm, b.Mv, b.Bmm, b.Matmul = mm, mv, bmm, matmul
+	b.Addmm, b.Addmv = addmm, addmv
+
+	b.Sum, b.Mean, b.Norm = total, mean, norm
+	b.Transpose, b.Permute, b.TransposeMatrix = transpose, permute, turnMatrix
+	b.Unsqueeze, b.Select, b.Narrow, b.Slice = unsqueeze, selected, narrow, slice
+	b.IndexSelect, b.Cat, b.Stack = indexSelect, cat, stack
+	b.Item = func(c aten.Ctx, self *tensor.Tensor) (dtype.Scalar, error) {
+		s := within(c, "item")
+		defer s.Close()
+		d := s.dense(self)
+		if s.Err != nil {
+			return dtype.Scalar{}, s.Err
+		}
+		return c.Item(d)
+	}
+	return b
+}
+
+// onParts is t with other parts, each of which a step makes of its own.
+func (s *scope) onParts(t *tensor.Tensor, index, value func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	p := t.Parts()
+	q := tensor.Parts{Values: value(p.Values), Coalesced: p.Coalesced}
+	for _, i := range p.Indices {
+		q.Indices = append(q.Indices, index(i))
+	}
+	return s.step(func() (*tensor.Tensor, error) { return tensor.Assemble(s.Op, t.Layout(), t.Sizes(), q) })
+}
+
+func same(t *tensor.Tensor) *tensor.Tensor { return t }
+
+// onValues is t with other values at the same places.
+func (s *scope) onValues(t *tensor.Tensor, value func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	return s.onParts(t, same, value)
+}
+
+func (s *scope) clone(t *tensor.Tensor) *tensor.Tensor {
+	return s.step(func() (*tensor.Tensor, error) { return s.c.Clone(t, shape.Preserve) })
+}
+
+func cloned(c aten.Ctx, op string, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	return s.Give(s.onParts(self, s.clone, s.clone))
+}
+
+func detached(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "detach")
+	defer s.Close()
+	return s.Give(s.onValues(self, func(t *tensor.Tensor) *tensor.Tensor {
+		return s.step(func() (*tensor.Tensor, error) { return c.Detach(t) })
+	}))
+}
+
+func toOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	s := within(c, "to")
+	defer s.Close()
+	switch {
+	case l != tensor.NoLayout && l != self.Layout():
+		s.failf("options with a different layout are not supported; convert layouts with to_sparse() or to_dense()")
+		return nil, s.Err
+	case !forced && (d == dtype.None || d == self.DType()) && (dev.IsNone() || dev == self.Device()):
+		return self.Alias(), nil
+	}
+	to := func(d dtype.DType) func(*tensor.Tensor) *tensor.Tensor {
+		return func(t *tensor.Tensor) *tensor.Tensor {
+			return s.step(func() (*tensor.Tensor, error) {
+				return c.ToOptions(t, d, tensor.NoLayout, dev, busy, forced, shape.Preserve)
+			})
+		}
+	}
+	return s.Give(s.onParts(self, to(dtype.None), to(d)))
+}
+
+func zeros(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	s := within(c, "zeros")
+	defer s.Close()
+	if out != nil && l == tensor.NoLayout {
+		l = out.Layout()
+	}
+	return s.result(out, s.empty(l, size, d, dev, len(size)))
+}
+
+// unaryOn is an operator that makes 0 of 0: it works on the entries alone.
+func unaryOn(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+	return func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+		s := within(c, op)
+		defer s.Close()
+		if !isSparse(self) {
+			return nil, mixed(op, out)
+		}
+		if out == self && (self.Layout() != tensor.COO || self.Parts().Coalesced) { // the memory of the values stays
+			_, err := does(c, self.Parts().Values, self.Parts().Values)
+			s.Fail(err)
+			return self, s.Err
+		}
+		x := self
+		if self.Layout() == tensor.COO {
+			x = s.tensor(s.coalesced(s.coordinatesOf(self)))
+		}
+		return s.result(out, s.onValues(x, func(t *tensor.Tensor) *tensor.Tensor {
+			return s.step(func() (*tensor.Tensor, error) { return does(c, nil, t) })
+		}))
+	}
+}
+
+// mixed is the error of a dense operand whose result was to be sparse.
+func mixed(op string, out *tensor.Tensor) error {
+	s := within(aten.Ctx{}, op)
+	s.failf("the result of strided tensors cannot be written to a tensor of layout %v", out.Layout())
+	return s.Err
+}
+
+// freshOn is unaryOn for operators without an output.
+func freshOn(op string, does func(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor) (*tensor.Tensor, error) {
+	on := unaryOn(op, func(c aten.Ctx, _, self *tensor.Tensor) (*tensor.Tensor, error) { return does(c, self) })
+	return func(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) { return on(c, nil, self) }
+}

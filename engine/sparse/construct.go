@@ -1,0 +1,332 @@
+package sparse
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// SparseCooTensor makes a COO tensor of indices, a column for each entry, and values. Its size is the smallest that holds the
+// indices unless it is given.
+func SparseCooTensor(c aten.Ctx, indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (*tensor.Tensor, error) {
+	s := within(c, "sparse_coo_tensor")
+	defer s.Close()
+	values = s.given(values, d, dev)
+	indices = s.indices("indices", indices, values)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	switch {
+	case indices.Dim() != 2:
+		s.failf("indices must be sparse_dim x nnz, but got sizes %v", indices.Sizes())
+	case values.Dim() < 1:
+		s.failf("values must have at least 1 dimension, a row for each entry, but got none")
+	case indices.Sizes()[1] != values.Sizes()[0]:
+		s.failf("indices and values must have same nnz, but got nnz from indices: %d, nnz from values: %d", indices.Sizes()[1], values.Sizes()[0])
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	sparse := int(indices.Sizes()[0])
+	low, high := s.bounds(indices)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	if size == nil {
+		if low == nil && sparse > 0 && indices.Sizes()[1] > 0 {
+			s.failf("size must be given for indices on device %v, whose values are not known", indices.Device())
+			return nil, s.Err
+		}
+		size = make([]int64, sparse)
+		for i, last := range high {
+			size[i] = last + 1
+		}
+		size = append(size, values.Sizes()[1:]...)
+	}
+	switch {
+	case len(size) != sparse+values.Dim()-1:
+		s.failf("number of dimensions must be sparse_dim (%d) + dense_dim (%d), but got %d: size %v", sparse, values.Dim()-1, len(size), size)
+	case !slices.Equal(size[sparse:], values.Sizes()[1:]):
+		s.failf("values has incorrect size, expected %v, got %v", append([]int64{indices.Sizes()[1]}, size[sparse:]...), values.Sizes())
+	}
+	for i := range low {
+		switch {
+		case s.Err != nil:
+		case low[i] < 0:
+			s.failf("found negative index %d for dim %d", low[i], i)
+		case high[i] >= size[i]:
+			s.failf("size is inconsistent with indices: for dim %d, size is %d but found index %d", i, size[i], high[i])
+		}
+	}
+	x := coordinates{indices, values, size, values.Sizes()[0] < 2}
+	if s.Err == nil && coalesced == ops.True {
+		if x.coalesced = s.rising(s.keys(indices, size[:sparse])); !x.coalesced {
+			s.failf("is_coalesced is set, but the indices are not in row-major order without repeated places; call coalesce() instead")
+		}
+	}
+	return s.Give(s.tensor(x))
+}
+
+// given are values in the dtype and on the device that were asked for.
+func (s *scope) given(values *tensor.Tensor, d dtype.DType, dev device.Device) *tensor.Tensor {
+	if isSparse(values) {
+		s.failf("values must be a strided tensor, not one of layout %v", values.Layout())
+		return nil
+	}
+	if d == dtype.None {
+		d = values.DType()
+	}
+	if dev.IsNone() {
+		dev = values.Device()
+	}
+	return s.step(func() (*tensor.Tensor, error) {
+		return s.c.ToOptions(values, d, tensor.NoLayout, dev, false, false, shape.Preserve)
+	})
+}
+
+// indices are those given under a name: integers on the device of values, floats converted. They are not recorded.
+func (s *scope) indices(name string, given, values *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	switch {
+	case isSparse(given):
+		s.failf("%s must be a strided tensor, not one of layout %v", name, given.Layout())
+	case given.DType().IsComplex() || given.DType() == dtype.Bool:
+		s.failf("%s must be integers, but got %v", name, given.DType())
+	case given.Device() != values.Device():
+		s.failf("device of %s (%v) must match device of values (%v)", name, given.Device(), values.Device())
+	}
+	if s.Err != nil {
+		return nil
+	}
+	if given.DType() != dtype.Int32 || name == "indices" {
+		given = s.cast(given, int64s)
+	}
+	return s.step(func() (*tensor.Tensor, error) { return s.c.Detach(given) })
+}
+
+// bounds are the smallest and the largest index of each row; nil where there are none, or they are not known.
+func (s *scope) bounds(indices *tensor.Tensor) (low, high []int64) {
+	n, count := indices.Sizes()[0], indices.Sizes()[1]
+	if s.Err != nil || count == 0 {
+		if s.Err == nil && launch.Known(indices) {
+			high = slices.Repeat([]int64{-1}, int(n))
+		}
+		return nil, high
+	}
+	if !launch.Known(indices) {
+		return nil, nil
+	}
+	for i := range n {
+		row := s.at(indices, 0, i)
+		first, _ := s.integer(s.step(func() (*tensor.Tensor, error) { return s.c.Amin(nil, row, nil, false) }))
+		last, _ := s.integer(s.step(func() (*tensor.Tensor, error) { return s.c.Amax(nil, row, nil, false) }))
+		low, high = append(low, first), append(high, last)
+	}
+	return low, high
+}
+
+// names of the indices of a compressed layout.
+func names(l tensor.Layout) (compressed, plain string) {
+	if byRows(l) {
+		return "crow_indices", "col_indices"
+	}
+	return "ccol_indices", "row_indices"
+}
+
+// SparseCompressedTensor makes a tensor of a compressed layout of its compressed indices, its plain indices and its values. Its
+// size is the smallest that holds the indices unless it is given.
+func SparseCompressedTensor(c aten.Ctx, compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	s := within(c, "sparse_compressed_tensor")
+	defer s.Close()
+	if l < tensor.CSR {
+		s.failf("layout must be sparse_csr, sparse_csc, sparse_bsr or sparse_bsc, but got %v", l)
+		return nil, s.Err
+	}
+	s.Op = l.String() + "_tensor"
+	first, second := names(l)
+	values = s.given(values, d, dev)
+	compressed, plain = s.indices(first, compressed, values), s.indices(second, plain, values)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	block := 0
+	if inBlocks(l) {
+		block = 2
+	}
+	b := compressed.Dim() - 1
+	switch {
+	case compressed.DType() != plain.DType():
+		s.failf("%s and %s must have the same dtype, but got %v and %v", first, second, compressed.DType(), plain.DType())
+	case b < 0:
+		s.failf("%s must have at least 1 dimension, but got none", first)
+	case plain.Dim() != b+1:
+		s.failf("%s and %s must have the same number of dimensions, but got sizes %v and %v", first, second, compressed.Sizes(), plain.Sizes())
+	case values.Dim() < b+1+block:
+		s.failf("values must have at least %d dimensions (batch, entries, blocks), but got sizes %v", b+1+block, values.Sizes())
+	case !slices.Equal(compressed.Sizes()[:b], plain.Sizes()[:b]) || !slices.Equal(compressed.Sizes()[:b], values.Sizes()[:b]):
+		s.failf("the batch sizes of %s, %s and values must be the same, but got %v, %v and %v", first, second, compressed.Sizes()[:b], plain.Sizes()[:b], values.Sizes()[:b])
+	case compressed.Sizes()[b] < 1:
+		s.failf("%s must have at least 1 entry in its last dimension, but got sizes %v", first, compressed.Sizes())
+	case plain.Sizes()[b] != values.Sizes()[b]:
+		s.failf("%s and values must have the same number of entries, but got %d and %d", second, plain.Sizes()[b], values.Sizes()[b])
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	f := form{l, [2]int64{1, 1}, values.Dim() - b - 1 - block}
+	copy(f.block[:], values.Sizes()[b+1:b+1+block])
+	n := compressed.Sizes()[b] - 1
+	if size == nil {
+		size = s.smallest(compressed, plain, values, f, n)
+	}
+	if s.Err == nil {
+		s.checkSizes(compressed, values, size, f, n)
+	}
+	s.checkIndices(compressed, plain, size, f)
+	return s.Give(s.assemble(l, size, compressed, plain, values))
+}
+
+// smallest is the smallest size that holds plain indices.
+func (s *scope) smallest(compressed, plain, values *tensor.Tensor, f form, n int64) []int64 {
+	b := compressed.Dim() - 1
+	m := int64(0)
+	if plain.Numel() > 0 {
+		if !launch.Known(plain) {
+			s.failf("size must be given for indices on device %v, whose values are not known", plain.Device())
+			return nil
+		}
+		last, _ := s.integer(s.step(func() (*tensor.Tensor, error) { return s.c.Amax(nil, plain, nil, false) }))
+		m = last + 1
+	}
+	if !byRows(f.layout) {
+		n, m = m, n
+	}
+	m, n = max(m, 0), max(n, 0)
+	if n > 1<<31 || m > 1<<31 {
+		s.failf("size must be given: the indices want a matrix of sizes (%d, %d)", n, m)
+		return nil
+	}
+	return slices.Concat(compressed.Sizes()[:b], []int64{n * f.block[0], m * f.block[1]}, values.Sizes()[values.Dim()-f.dense:])
+}
+
+// checkSizes holds a size to the parts.
+func (s *scope) checkSizes(compressed, values *tensor.Tensor, size []int64, f form, n int64) {
+	b := compressed.Dim() - 1
+	dense := values.Sizes()[values.Dim()-f.dense:]
+	name, _ := names(f.layout)
+	switch {
+	case len(size) != b+2+f.dense:
+		s.failf("size must have %d batch, 2 sparse and %d dense dimensions, as the parts have, but got %v", b, f.dense, size)
+	case !slices.Equal(size[:b], compressed.Sizes()[:b]):
+		s.failf("the batch sizes of the parts are %v, but size is %v", compressed.Sizes()[:b], size)
+	case !slices.Equal(size[b+2:], dense):
+		s.failf("the dense sizes of values are %v, but size is %v", dense, size)
+	case size[b] < 0 || size[b+1] < 0:
+		s.failf("sizes must not be negative, got %v", size)
+	default:
+		s.checkBlock(size, f)
+	}
+	if s.Err != nil {
+		return
+	}
+	major := b
+	if !byRows(f.layout) {
+		major = b + 1
+	}
+	if want := size[major] / f.block[major-b]; want != n {
+		s.failf("%s must have %d entries, one more than the matrix of size %v has of what they count, but got %d", name, want+1, size, n+1)
+	}
+}
+
+// checkIndices holds indices to a size: every read of entries relies on it.
+func (s *scope) checkIndices(compressed, plain *tensor.Tensor, size []int64, f form) {
+	if s.Err != nil || !launch.Known(plain) || !launch.Known(compressed) {
+		return
+	}
+	first, second := names(f.layout)
+	b := compressed.Dim() - 1
+	n, nnz := compressed.Sizes()[b]-1, plain.Sizes()[b]
+	minor := b + 1
+	if !byRows(f.layout) {
+		minor = b
+	}
+	m := size[minor] / f.block[minor-b]
+	compressed, plain = s.wide(compressed), s.wide(plain)
+	last := int64(b)
+	least := func(t *tensor.Tensor) int64 {
+		v, _ := s.integer(s.step(func() (*tensor.Tensor, error) { return s.c.Amin(nil, t, nil, false) }))
+		return v
+	}
+	most := func(t *tensor.Tensor) int64 {
+		v, _ := s.integer(s.step(func() (*tensor.Tensor, error) { return s.c.Amax(nil, t, nil, false) }))
+		return v
+	}
+	if compressed.Numel() == 0 {
+		return
+	}
+	start, end := s.part(compressed, last, 0, 1), s.part(compressed, last, n, 1)
+	if lo, hi := least(start), most(start); s.Err == nil && (lo != 0 || hi != 0) {
+		s.failf("%s must begin with 0, but got %d", first, max(hi, -lo))
+	}
+	if lo, hi := least(end), most(end); s.Err == nil && (lo != nnz || hi != nnz) {
+		if lo == nnz {
+			lo = hi
+		}
+		s.failf("%s must end with the number of entries, %d, but got %d", first, nnz, lo)
+	}
+	if s.Err == nil && n > 0 {
+		counts := s.sub(s.part(compressed, last, 1, n), s.part(compressed, last, 0, n))
+		if lo := least(counts); s.Err == nil && lo < 0 {
+			s.failf("%s must not fall, but an entry is %d less than the one before", first, -lo)
+		}
+		if hi := most(counts); s.Err == nil && hi > m {
+			s.failf("%s has a step of %d, but there are places for %d entries", first, hi, m)
+		}
+	}
+	if s.Err != nil || plain.Numel() == 0 {
+		return
+	}
+	if lo := least(plain); s.Err == nil && lo < 0 {
+		s.failf("%s must not be negative, but got %d", second, lo)
+	}
+	if hi := most(plain); s.Err == nil && hi >= m {
+		s.failf("%s must be less than %d, but got %d", second, m, hi)
+	}
+	counts := s.sub(s.part(compressed, last, 1, n), s.part(compressed, last, 0, n))
+	line := s.step(func() (*tensor.Tensor, error) { return s.c.RepeatInterleave(s.reshape(counts, -1), noDim) })
+	if s.Err == nil && !s.rising(s.add(s.times(line, m), s.reshape(plain, plain.Numel()))) {
+		s.failf("%s must rise within each row or column, without repeated ones", second)
+	}
+}
+
+// empty is a tensor of a sparse layout without entries.
+func (s *scope) empty(l tensor.Layout, sizes []int64, d dtype.DType, dev device.Device, sparse int) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	make := func(d dtype.DType, sizes ...int64) *tensor.Tensor {
+		return s.step(func() (*tensor.Tensor, error) { return s.c.Zeros(nil, sizes, d, tensor.NoLayout, dev) })
+	}
+	if l == tensor.COO {
+		return s.tensor(coordinates{make(int64s, int64(sparse), 0), make(d, append([]int64{0}, sizes[sparse:]...)...), sizes, true})
+	}
+	if len(sizes) < 2 || inBlocks(l) {
+		s.failf("a tensor of layout %v and size %v cannot be made without entries; use to_sparse() on a dense one", l, sizes)
+		return nil
+	}
+	b := len(sizes) - 2
+	major := sizes[b]
+	if !byRows(l) {
+		major = sizes[b+1]
+	}
+	batch := slices.Clone(sizes[:b])
+	return s.assemble(l, sizes, make(int64s, append(slices.Clone(batch), major+1)...), make(int64s, append(slices.Clone(batch), 0)...), make(d, append(slices.Clone(batch), 0)...))
+}

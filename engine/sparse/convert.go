@@ -1,0 +1,298 @@
+package sparse
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+const (
+	noDim  = ops.NoInt
+	int64s = dtype.Int64
+)
+
+// dense are the elements of a sparse tensor, 0 where it keeps none.
+func (s *scope) dense(t *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil || !isSparse(t) {
+		return t
+	}
+	x := s.coordinatesOf(t)
+	if s.Err != nil {
+		return nil
+	}
+	places := x.sizes[:x.sparse()]
+	all := s.gather(shape.Product(places), s.keys(x.indices, places), x.values)
+	return s.reshape(all, slices.Clone(x.sizes)...)
+}
+
+// found are the elements of a dense tensor that are not 0, or the entries of its first dimensions that are not all 0.
+func (s *scope) found(t *tensor.Tensor, sparse int) coordinates {
+	if s.Err != nil {
+		return coordinates{}
+	}
+	flat := s.reshape(t, append([]int64{shape.Product(t.Sizes()[:sparse])}, t.Sizes()[sparse:]...)...)
+	set := s.Binary(s.c.Ne, flat, s.int(0))
+	for s.Err == nil && set.Dim() > 1 {
+		set = s.step(func() (*tensor.Tensor, error) { return s.c.Any(nil, set, []int64{-1}, false) })
+	}
+	key := s.reshape(s.Unary(s.c.Nonzero, set), -1)
+	return s.chosen(flat, key, t.Sizes(), sparse)
+}
+
+// chosen are the entries of flat, whose first dimension has the sparse ones of sizes, at places that rise.
+func (s *scope) chosen(flat, key *tensor.Tensor, sizes []int64, sparse int) coordinates {
+	if s.Err != nil {
+		return coordinates{}
+	}
+	x := coordinates{sizes: sizes, coalesced: true, values: s.take(flat, 0, key)}
+	if sparse == 0 {
+		x.indices = s.step(func() (*tensor.Tensor, error) {
+			return s.c.Zeros(nil, []int64{0, key.Sizes()[0]}, int64s, tensor.NoLayout, key.Device())
+		})
+		return x
+	}
+	x.indices = s.places(key, sizes[:sparse])
+	return x
+}
+
+// as is t, dense or sparse, in a form.
+func (s *scope) as(t *tensor.Tensor, f form) *tensor.Tensor {
+	switch {
+	case s.Err != nil:
+		return nil
+	case f.layout == tensor.Strided:
+		return s.dense(t)
+	case isSparse(t) && formOf(t) == f:
+		return t
+	}
+	if f.layout != tensor.COO && t.Dim()-f.dense < 2 {
+		s.failf("%v tensors have at least 2 dimensions beside %d dense ones, got sizes %v", f.layout, f.dense, t.Sizes())
+		return nil
+	}
+	sparse := t.Dim() - f.dense
+	switch {
+	case !isSparse(t) && inBlocks(f.layout):
+		return s.compressed(s.foundBlocks(t, f), t.Sizes(), f)
+	case !isSparse(t):
+		return s.from(s.found(t, sparse), f)
+	case f.layout == tensor.COO:
+		return s.tensor(s.withDense(s.coordinatesOf(t), f.dense))
+	case inBlocks(f.layout) && formOf(t).dense == f.dense:
+		return s.from(s.coordinatesOf(t), f)
+	case inBlocks(f.layout):
+		return s.as(s.dense(t), f)
+	}
+	return s.from(s.withDense(s.coordinatesOf(t), f.dense), f)
+}
+
+// withDense is x with another number of dense dimensions.
+func (s *scope) withDense(x coordinates, dense int) coordinates {
+	if s.Err != nil || x.values.Dim()-1 == dense {
+		return x
+	}
+	return s.found(s.dense(s.tensor(x)), len(x.sizes)-dense)
+}
+
+// from is the tensor of a form that has the entries of x.
+func (s *scope) from(x coordinates, f form) *tensor.Tensor {
+	switch {
+	case s.Err != nil:
+		return nil
+	case f.layout == tensor.COO:
+		return s.tensor(x)
+	case inBlocks(f.layout):
+		return s.compressed(s.gatherBlocks(x, f), x.sizes, f)
+	}
+	return s.compressed(x, x.sizes, f)
+}
+
+// checkBlock refuses blocks that matrices are not made of.
+func (s *scope) checkBlock(sizes []int64, f form) {
+	if s.Err != nil {
+		return
+	}
+	at := len(sizes) - f.dense - 2
+	rows, columns := sizes[at], sizes[at+1]
+	if f.block[0] < 1 || f.block[1] < 1 || rows%f.block[0] != 0 || columns%f.block[1] != 0 {
+		s.failf("matrices of sizes (%d, %d) cannot be divided into blocks of sizes (%d, %d)", rows, columns, f.block[0], f.block[1])
+	}
+}
+
+// foundBlocks are the blocks of a dense tensor that are not all 0.
+func (s *scope) foundBlocks(t *tensor.Tensor, f form) coordinates {
+	s.checkBlock(t.Sizes(), f)
+	if s.Err != nil {
+		return coordinates{}
+	}
+	at := t.Dim() - f.dense - 2
+	rows, columns := t.Sizes()[at], t.Sizes()[at+1]
+	sizes := slices.Concat(t.Sizes()[:at], []int64{rows / f.block[0], f.block[0], columns / f.block[1], f.block[1]}, t.Sizes()[at+2:])
+	order := make([]int64, len(sizes))
+	for i := range order {
+		order[i] = int64(i)
+	}
+	order[at+1], order[at+2] = order[at+2], order[at+1]
+	return s.found(s.permute(s.reshape(t, sizes...), order...), at+2)
+}
+
+// gatherBlocks are the blocks that entries lie in.
+func (s *scope) gatherBlocks(x coordinates, f form) coordinates {
+	s.checkBlock(x.sizes, f)
+	if s.Err != nil {
+		return x
+	}
+	at, h, w := len(x.sizes)-f.dense-2, f.block[0], f.block[1]
+	rows, inside := make([]*tensor.Tensor, at+2), make([]*tensor.Tensor, 2)
+	indices := s.wide(x.indices)
+	for d := range rows {
+		rows[d] = s.at(indices, 0, int64(d))
+		if d >= at {
+			inside[d-at] = s.remainder(rows[d], f.block[d-at])
+			rows[d] = s.quotient(rows[d], f.block[d-at])
+		}
+	}
+	sizes := slices.Clone(x.sizes[:at+2])
+	sizes[at], sizes[at+1] = sizes[at]/h, sizes[at+1]/w
+	key := s.keys(s.stack(rows...), sizes)
+	offset := s.add(s.times(inside[0], w), inside[1])
+	inOrder, from := s.sorted(key)
+	if s.Err != nil {
+		return x
+	}
+	once, inverse, _, err := s.unique(inOrder)
+	if s.Fail(err); s.Err != nil {
+		return x
+	}
+	n := once.Sizes()[0]
+	where := s.add(s.times(inverse, h*w), s.take(offset, 0, from))
+	values := s.gather(n*h*w, where, s.take(x.values, 0, from))
+	return coordinates{s.places(once, sizes), s.reshape(values, append([]int64{n, h, w}, x.values.Sizes()[1:]...)...), append(sizes, x.sizes[at+2:]...), true}
+}
+
+// compressed is the tensor of a compressed form and the given sizes that has the entries, or blocks, of x.
+func (s *scope) compressed(x coordinates, sizes []int64, f form) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	b := len(sizes) - f.dense - 2
+	major, minor := b, b+1
+	if !byRows(f.layout) {
+		major, minor = minor, major
+	}
+	n := sizes[major] / f.block[major-b]
+	m := sizes[minor] / f.block[minor-b]
+	count := shape.Product(sizes[:b])
+	rows := []*tensor.Tensor{}
+	indices := s.wide(x.indices)
+	for d := range b {
+		rows = append(rows, s.at(indices, 0, int64(d)))
+	}
+	rows = append(rows, s.at(indices, 0, int64(major)), s.at(indices, 0, int64(minor)))
+	inOrder := s.coalesced(coordinates{s.stack(rows...), x.values, slices.Concat(sizes[:b], []int64{n, m}, x.values.Sizes()[1:]), x.coalesced && major < minor})
+	if s.Err != nil {
+		return nil
+	}
+	line := s.keys(s.part(inOrder.indices, 0, 0, int64(b)+1), append(slices.Clone(sizes[:b]), n)) // batch and row of each entry
+	counts := s.reshape(s.step(func() (*tensor.Tensor, error) { return s.c.Bincount(line, nil, count*n) }), count, n)
+	ends := s.step(func() (*tensor.Tensor, error) { return s.c.Cumsum(nil, counts, 1, int64s) })
+	first := s.zeros(ends, count, 1)
+	compressed := s.cat(1, first, ends)
+	nnz := inOrder.count()
+	if b > 0 {
+		each := s.part(compressed, 1, n, 1)
+		if count > 0 {
+			nnz /= count
+		}
+		if !s.all(s.Binary(s.c.Eq, each, s.int(nnz))) {
+			s.failf("expected the same number of specified elements per batch of sizes %v", sizes[:b])
+			return nil
+		}
+	}
+	batch := slices.Clone(sizes[:b])
+	return s.assemble(f.layout, sizes,
+		s.reshape(compressed, append(batch, n+1)...),
+		s.reshape(s.contiguous(s.at(inOrder.indices, 0, int64(b)+1)), append(batch, nnz)...),
+		s.reshape(inOrder.values, slices.Concat(batch, []int64{nnz}, inOrder.values.Sizes()[1:])...))
+}
+
+// ToDense has all elements of self, in dtype d unless there is none.
+func ToDense(c aten.Ctx, self *tensor.Tensor, d dtype.DType, _ ops.Bool) (*tensor.Tensor, error) {
+	s := within(c, "to_dense")
+	defer s.Close()
+	return s.Give(s.cast(s.dense(self), d))
+}
+
+// ToSparseDim is self in the layout COO with sparseDim sparse dimensions.
+func ToSparseDim(c aten.Ctx, self *tensor.Tensor, sparseDim int64) (*tensor.Tensor, error) {
+	s := within(c, "to_sparse")
+	defer s.Close()
+	if sparseDim < 0 || sparseDim > int64(self.Dim()) || sparseDim == 0 && self.Dim() > 0 {
+		s.failf("sparse_dim %d must be in the range 1 to %d of dimensions of the tensor", sparseDim, self.Dim())
+		return nil, s.Err
+	}
+	return s.Give(s.as(self, form{tensor.COO, [2]int64{1, 1}, self.Dim() - int(sparseDim)}))
+}
+
+// ToSparse is self in a sparse layout, COO unless given.
+func ToSparse(c aten.Ctx, self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
+	if layout == tensor.NoLayout {
+		layout = tensor.COO
+	}
+	return converted(c, "to_sparse", self, layout, blockSize, dense)
+}
+
+// ToSparseCoo is self in the layout COO.
+func ToSparseCoo(c aten.Ctx, self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
+	return converted(c, "to_sparse_coo", self, tensor.COO, nil, dense)
+}
+
+// ToSparseCsr is self in the layout CSR.
+func ToSparseCsr(c aten.Ctx, self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
+	return converted(c, "to_sparse_csr", self, tensor.CSR, nil, dense)
+}
+
+// ToSparseCsc is self in the layout CSC.
+func ToSparseCsc(c aten.Ctx, self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
+	return converted(c, "to_sparse_csc", self, tensor.CSC, nil, dense)
+}
+
+// ToSparseBsr is self in the layout BSR.
+func ToSparseBsr(c aten.Ctx, self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
+	return converted(c, "to_sparse_bsr", self, tensor.BSR, blockSize, dense)
+}
+
+// ToSparseBsc is self in the layout BSC.
+func ToSparseBsc(c aten.Ctx, self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
+	return converted(c, "to_sparse_bsc", self, tensor.BSC, blockSize, dense)
+}
+
+func converted(c aten.Ctx, op string, self *tensor.Tensor, l tensor.Layout, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	f := form{l, [2]int64{1, 1}, 0}
+	if isSparse(self) {
+		f.dense = formOf(self).dense
+	}
+	if !dense.IsNone() {
+		f.dense = int(max(-1, min(int64(dense), 1<<16)))
+	}
+	switch {
+	case l == tensor.Strided:
+		return s.Give(s.dense(self))
+	case f.dense < 0 || f.dense > self.Dim():
+		s.failf("dense_dim %d must be in the range 0 to %d of dimensions of the tensor", f.dense, self.Dim())
+	case inBlocks(l) && len(blockSize) == 0 && isSparse(self) && inBlocks(self.Layout()):
+		f.block = formOf(self).block
+	case inBlocks(l) && len(blockSize) != 2:
+		s.failf("blocksize is two sizes for layout %v, got %v", l, blockSize)
+	case !inBlocks(l) && len(blockSize) != 0:
+		s.failf("blocksize is about the layouts sparse_bsr and sparse_bsc, not %v", l)
+	case inBlocks(l):
+		f.block = [2]int64(blockSize)
+	}
+	return s.Give(s.as(self, f))
+}

@@ -1,0 +1,258 @@
+package sparse
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// form is how a sparse tensor keeps its entries.
+type form struct {
+	layout tensor.Layout
+	block  [2]int64 // of BSR and BSC; 1 and 1 of others
+	dense  int      // the number of dimensions that each entry has
+}
+
+func byRows(l tensor.Layout) bool   { return l == tensor.CSR || l == tensor.BSR }
+func inBlocks(l tensor.Layout) bool { return l == tensor.BSR || l == tensor.BSC }
+
+// batches is the number of leading dimensions of compressed layouts that are matrices beside each other.
+func batches(t *tensor.Tensor) int { return t.Parts().Indices[0].Dim() - 1 }
+
+// denseDim is the number of dimensions of each entry.
+func denseDim(t *tensor.Tensor) int {
+	p := t.Parts()
+	switch {
+	case p == nil:
+		return t.Dim()
+	case t.Layout() == tensor.COO:
+		return p.Values.Dim() - 1
+	}
+	return t.Dim() - batches(t) - 2
+}
+
+// entries is how many entries are kept, in each batch.
+func entries(t *tensor.Tensor) int64 {
+	p := t.Parts()
+	last := p.Indices[len(p.Indices)-1].Sizes()
+	return last[len(last)-1]
+}
+
+func formOf(t *tensor.Tensor) form {
+	f := form{layout: t.Layout(), block: [2]int64{1, 1}, dense: denseDim(t)}
+	if inBlocks(f.layout) {
+		b := batches(t)
+		copy(f.block[:], t.Parts().Values.Sizes()[b+1:b+3])
+	}
+	return f
+}
+
+// coordinates are a sparse tensor's entries with the place of each.
+type coordinates struct {
+	indices   *tensor.Tensor // a row for each sparse dimension, a column for each entry
+	values    *tensor.Tensor // a row for each entry
+	sizes     []int64        // of the tensor
+	coalesced bool
+}
+
+// sparse is the number of sparse dimensions.
+func (x coordinates) sparse() int {
+	if x.indices == nil {
+		return 0
+	}
+	return int(x.indices.Sizes()[0])
+}
+
+func (x coordinates) count() int64 { return x.indices.Sizes()[1] }
+
+// tensor is the COO tensor of the coordinates.
+func (s *scope) tensor(x coordinates) *tensor.Tensor {
+	return s.step(func() (*tensor.Tensor, error) {
+		return tensor.Assemble(s.Op, tensor.COO, x.sizes, tensor.Parts{Indices: []*tensor.Tensor{x.indices}, Values: x.values, Coalesced: x.coalesced})
+	})
+}
+
+// assemble is a tensor of a compressed layout.
+func (s *scope) assemble(l tensor.Layout, sizes []int64, compressed, plain, values *tensor.Tensor) *tensor.Tensor {
+	return s.step(func() (*tensor.Tensor, error) {
+		return tensor.Assemble(s.Op, l, sizes, tensor.Parts{Indices: []*tensor.Tensor{compressed, plain}, Values: values})
+	})
+}
+
+// keys are the places of entries, counted in row-major order of the sparse dimensions.
+func (s *scope) keys(indices *tensor.Tensor, sizes []int64) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	if places, err := shape.Numel(s.Op, nonzero(sizes)); err != nil || places > 1<<62 {
+		s.failf("the sizes %v of the sparse dimensions have more places than a 64-bit integer counts", sizes)
+		return nil
+	}
+	if indices = s.inside(indices, sizes); s.Err != nil {
+		return nil
+	}
+	if len(sizes) == 0 {
+		return s.step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, indices, []int64{0}, false, indices.DType()) })
+	}
+	key := s.at(indices, 0, 0)
+	for d := 1; d < len(sizes); d++ {
+		key = s.add(s.times(key, sizes[d]), s.at(indices, 0, int64(d)))
+	}
+	return key
+}
+
+// inside are indices as int64, which a program may have changed since they were checked.
+func (s *scope) inside(indices *tensor.Tensor, sizes []int64) *tensor.Tensor {
+	indices = s.wide(indices)
+	if s.Err != nil {
+		return nil
+	}
+	low, high := s.bounds(indices)
+	for d := range low {
+		if s.Err == nil && (low[d] < 0 || high[d] >= sizes[d]) {
+			s.failf("the indices of dimension %d go from %d to %d, beyond its size %d: they were changed after the tensor was made", d, low[d], high[d], sizes[d])
+		}
+	}
+	return indices
+}
+
+func nonzero(sizes []int64) []int64 {
+	return slices.DeleteFunc(slices.Clone(sizes), func(n int64) bool { return n == 0 })
+}
+
+// places are the indices of keys: the reverse of keys.
+func (s *scope) places(key *tensor.Tensor, sizes []int64) *tensor.Tensor {
+	rows := make([]*tensor.Tensor, len(sizes))
+	for d := len(sizes) - 1; d >= 0; d-- {
+		if d == 0 {
+			rows[d] = key
+			break
+		}
+		n := max(sizes[d], 1)
+		rows[d] = s.remainder(key, n)
+		key = s.quotient(key, n)
+	}
+	return s.stack(rows...)
+}
+
+// coalesced is x in row-major order, entries of the same place added up.
+func (s *scope) coalesced(x coordinates) coordinates {
+	if x.coalesced || s.Err != nil {
+		return x
+	}
+	y := coordinates{sizes: x.sizes, coalesced: true}
+	key := s.keys(x.indices, x.sizes[:x.sparse()])
+	if s.Err != nil {
+		return y
+	}
+	if x.count() < 2 || s.rising(key) {
+		y.indices, y.values = x.indices, x.values
+		return y
+	}
+	inOrder, from := s.sorted(key)
+	y.indices, y.values = s.take(x.indices, 1, from), s.take(x.values, 0, from)
+	if s.Err != nil || s.rising(inOrder) {
+		return y
+	}
+	_, inverse, counts, err := s.unique(inOrder)
+	if s.Fail(err); s.Err != nil {
+		return y
+	}
+	last := s.step(func() (*tensor.Tensor, error) { return s.c.Cumsum(nil, counts, 0, counts.DType()) })
+	y.indices = s.take(y.indices, 1, s.sub(last, counts))
+	if s.Err == nil {
+		y.values = s.gather(counts.Sizes()[0], inverse, y.values)
+	}
+	return y
+}
+
+// unique are the entries of a vector in order, each once, where each is among these, and how often.
+func (s *scope) unique(t *tensor.Tensor) (once, inverse, counts *tensor.Tensor, err error) {
+	once, inverse, counts, err = s.c.UniqueConsecutive(t, true, true, noDim)
+	s.Keep(once, nil)
+	s.Keep(inverse, nil)
+	s.Keep(counts, nil)
+	return once, inverse, counts, err
+}
+
+// rising tells whether each entry of a vector is larger than the one before.
+func (s *scope) rising(t *tensor.Tensor) bool {
+	if s.Err != nil || t.Sizes()[0] < 2 {
+		return true
+	}
+	n := t.Sizes()[0]
+	return s.all(s.Binary(s.c.Lt, s.part(t, 0, 0, n-1), s.part(t, 0, 1, n-1)))
+}
+
+// coordinatesOf are those of any sparse tensor. Those of compressed layouts are coalesced.
+func (s *scope) coordinatesOf(t *tensor.Tensor) coordinates {
+	if s.Err != nil {
+		return coordinates{}
+	}
+	p := t.Parts()
+	if t.Layout() == tensor.COO {
+		return coordinates{p.Indices[0], p.Values, t.Sizes(), p.Coalesced}
+	}
+	b, f := batches(t), formOf(t)
+	index, values := s.expanded(t)
+	if s.Err != nil {
+		return coordinates{}
+	}
+	if inBlocks(f.layout) {
+		index, values = s.spread(index, values, f, b)
+	}
+	return s.coalesced(coordinates{index, values, t.Sizes(), s.Err == nil && f.layout == tensor.CSR})
+}
+
+// expanded are the indices of a compressed tensor's entries, or blocks, and their values, all batches after each other.
+func (s *scope) expanded(t *tensor.Tensor) (indices, values *tensor.Tensor) {
+	p, b := t.Parts(), batches(t)
+	compressed, plain := s.wide(p.Indices[0]), s.wide(p.Indices[1])
+	if s.Err != nil {
+		return nil, nil
+	}
+	n := compressed.Sizes()[b] - 1
+	counts := s.sub(s.part(compressed, int64(b), 1, n), s.part(compressed, int64(b), 0, n))
+	major := s.step(func() (*tensor.Tensor, error) { return s.c.RepeatInterleave(s.reshape(counts, -1), noDim) })
+	if s.Err != nil {
+		return nil, nil
+	}
+	rows := []*tensor.Tensor{major, s.reshape(plain, plain.Numel())}
+	if !byRows(t.Layout()) {
+		slices.Reverse(rows)
+	}
+	if b > 0 {
+		batch := s.places(s.quotient(major, max(n, 1)), t.Sizes()[:b])
+		within := s.remainder(major, max(n, 1))
+		rows[slices.Index(rows, major)] = within
+		indices = s.cat(0, batch, s.stack(rows...))
+	} else {
+		indices = s.stack(rows...)
+	}
+	return indices, s.reshape(p.Values, append([]int64{plain.Numel()}, p.Values.Sizes()[b+1:]...)...)
+}
+
+// wide is a vector of indices as int64.
+func (s *scope) wide(t *tensor.Tensor) *tensor.Tensor { return s.cast(t, int64s) }
+
+// spread are the elements of blocks, each with its own place.
+func (s *scope) spread(indices, values *tensor.Tensor, f form, b int) (each, elements *tensor.Tensor) {
+	if s.Err != nil {
+		return nil, nil
+	}
+	n, h, w := indices.Sizes()[1], f.block[0], f.block[1]
+	inside := s.arange(h*w, indices.Device())
+	offsets := []*tensor.Tensor{s.quotient(inside, max(w, 1)), s.remainder(inside, max(w, 1))}
+	rows := make([]*tensor.Tensor, b+2)
+	for d := range rows {
+		row := s.unsqueeze(s.at(indices, 0, int64(d)), 1)
+		if d < b {
+			row = s.step(func() (*tensor.Tensor, error) { return s.c.Expand(row, []int64{n, h * w}, false) })
+		} else {
+			row = s.add(s.times(row, f.block[d-b]), offsets[d-b])
+		}
+		rows[d] = s.reshape(row, n*h*w)
+	}
+	return s.stack(rows...), s.reshape(values, append([]int64{n * h * w}, values.Sizes()[3:]...)...)
+}

@@ -1,0 +1,351 @@
+package sparse
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// SparseMask has the elements of self at the places of mask's entries.
+func SparseMask(c aten.Ctx, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "sparse_mask")
+	defer s.Close()
+	switch {
+	case !isSparse(mask):
+		s.failf("the mask must be a sparse tensor, but has layout %v", mask.Layout())
+	case !slices.Equal(self.Sizes(), mask.Sizes()):
+		s.failf("operands have incompatible sizes; self has size %v but mask has size %v", self.Sizes(), mask.Sizes())
+	}
+	x := s.coordinatesOf(mask)
+	x.values = s.elements(s.dense(self), x)
+	f := form{}
+	if s.Err == nil {
+		f = formOf(mask)
+	}
+	return s.Give(s.from(x, f))
+}
+
+// SparseSum adds up along dimensions.
+func SparseSum(c aten.Ctx, self *tensor.Tensor, dim []int64, d dtype.DType) (*tensor.Tensor, error) {
+	return c.Sum(nil, self, dim, false, d)
+}
+
+// SparseMm is the product of a sparse matrix and another.
+func SparseMm(c aten.Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+	return c.Mm(nil, self, mat2)
+}
+
+// SparseAddmm is beta*self + alpha*(mat1 @ mat2).
+func SparseAddmm(c aten.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	return c.Addmm(nil, self, mat1, mat2, beta, alpha)
+}
+
+// SparseSampledAddmm is beta*self + alpha*(mat1 @ mat2) at the places of self's entries.
+func SparseSampledAddmm(c aten.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	s := within(c, "sparse.sampled_addmm")
+	defer s.Close()
+	switch {
+	case !isSparse(self) || isSparse(mat1) || isSparse(mat2):
+		s.failf("expected a sparse tensor and two strided matrices, but got layouts %v, %v and %v", self.Layout(), mat1.Layout(), mat2.Layout())
+	case self.Dim() != 2 || mat1.Dim() != 2 || mat2.Dim() != 2 || denseDim(self) != 0:
+		s.failf("expected matrices, but got sizes %v, %v and %v", self.Sizes(), mat1.Sizes(), mat2.Sizes())
+	case mat1.Sizes()[1] != mat2.Sizes()[0] || mat1.Sizes()[0] != self.Sizes()[0] || mat2.Sizes()[1] != self.Sizes()[1]:
+		s.failf("sizes %v and %v have no product of sizes %v", mat1.Sizes(), mat2.Sizes(), self.Sizes())
+	case self.DType() != mat1.DType() || self.DType() != mat2.DType():
+		s.failf("expected operands of the same dtype, but got %v, %v and %v", self.DType(), mat1.DType(), mat2.DType())
+	}
+	x := s.coordinatesOf(self)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	at := s.wide(x.indices)
+	rows := s.take(mat1, 0, s.at(at, 0, 0))
+	columns := s.take(s.turned(mat2), 0, s.at(at, 0, 1))
+	products := s.sum(s.mul(rows, columns), 1)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	if isZero(beta) {
+		x.values = s.mul(products, s.Number(alpha))
+	} else {
+		kept := s.mul(x.values, s.Number(beta))
+		x.values = s.step(func() (*tensor.Tensor, error) { return c.Add(nil, kept, products, alpha) })
+	}
+	f := formOf(self)
+	return s.Give(s.from(x, f))
+}
+
+// SparseSpdiags is a matrix with the rows of diagonals on the diagonals that offsets name: element j of a row lies in column j.
+func SparseSpdiags(c aten.Ctx, diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (*tensor.Tensor, error) {
+	s := within(c, "sparse.spdiags")
+	defer s.Close()
+	if l == tensor.NoLayout {
+		l = tensor.COO
+	}
+	d, o := diagonals, s.wide(offsets)
+	if d.Dim() == 1 {
+		d = s.unsqueeze(d, 0)
+	}
+	if s.Err == nil && o.Dim() == 0 {
+		o = s.reshape(o, 1)
+	}
+	switch {
+	case s.Err != nil:
+	case isSparse(diagonals) || isSparse(offsets) || d.Dim() != 2 || o.Dim() != 1 || d.Sizes()[0] != o.Sizes()[0]:
+		s.failf("diagonals must be a matrix with a row for each of the offsets, a vector, but got sizes %v and %v", diagonals.Sizes(), offsets.Sizes())
+	case !offsets.DType().IsIntegral():
+		s.failf("offsets must be integers, but got %v", offsets.DType())
+	case len(size) != 2:
+		s.failf("output shape must be 2d, but got %v", size)
+	case l != tensor.COO && l != tensor.CSR && l != tensor.CSC:
+		s.failf("only output layouts (sparse_coo, sparse_csr, sparse_csc) are supported, got %v", l)
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	once, _, _, err := s.unique(first(s.sorted(o)))
+	if s.Fail(err); s.Err == nil && once.Numel() != o.Numel() {
+		s.failf("offset tensor contains duplicate values")
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	n, m := d.Sizes()[0], d.Sizes()[1]
+	each := s.arange(n*m, d.Device())
+	column := s.remainder(each, max(m, 1))
+	row := s.sub(column, s.take(o, 0, s.quotient(each, max(m, 1))))
+	inside := s.Binary(c.LogicalAnd, s.Binary(c.Ge, row, s.int(0)), s.Binary(c.Lt, row, s.int(size[0])))
+	inside = s.Binary(c.LogicalAnd, inside, s.Binary(c.Lt, column, s.int(size[1])))
+	of := s.reshape(s.Unary(c.Nonzero, inside), -1)
+	x := s.coalesced(coordinates{s.take(s.stack(row, column), 1, of), s.take(s.reshape(d, n*m), 0, of), slices.Clone(size), false})
+	return s.Give(s.from(x, form{l, [2]int64{1, 1}, 0}))
+}
+
+func first(a, _ *tensor.Tensor) *tensor.Tensor { return a }
+
+// SparseSpsolve solves self @ x = other for x.
+func SparseSpsolve(c aten.Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "sparse.spsolve")
+	defer s.Close()
+	x, y := s.dense(self), s.dense(other)
+	return s.Last(func() (*tensor.Tensor, error) { return c.LinalgSolve(nil, x, y, true) })
+}
+
+// SparseResize gives a COO tensor other sizes; it keeps its entries, which must have a place in them.
+func SparseResize(c aten.Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
+	return resize(c, "sparse_resize_", self, size, sparseDim, denseDims, false)
+}
+
+// SparseResizeAndClear gives a COO tensor other sizes and no entries.
+func SparseResizeAndClear(c aten.Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
+	return resize(c, "sparse_resize_and_clear_", self, size, sparseDim, denseDims, true)
+}
+
+func resize(c aten.Ctx, op string, self *tensor.Tensor, size []int64, sparseDim, denseDims int64, clear bool) error {
+	if err := wants(op, self, tensor.COO); err != nil {
+		return err
+	}
+	s := within(c, op)
+	defer s.Close()
+	switch {
+	case sparseDim < 0 || denseDims < 0 || sparseDim+denseDims != int64(len(size)):
+		s.failf("number of dimensions must be sparse_dim (%d) + dense_dim (%d), but got %d", sparseDim, denseDims, len(size))
+	case slices.ContainsFunc(size, func(n int64) bool { return n < 0 }):
+		s.failf("sizes must not be negative, got %v", size)
+	}
+	if s.Err != nil {
+		return s.Err
+	}
+	if clear || entries(self) == 0 {
+		t := s.empty(tensor.COO, slices.Clone(size), self.DType(), self.Device(), int(sparseDim))
+		s.Do(func() error { return self.Replace(op, t.Sizes(), *t.Parts()) })
+		return s.Err
+	}
+	x := s.coordinatesOf(self)
+	if int(sparseDim) != x.sparse() || !slices.Equal(size[sparseDim:], x.sizes[x.sparse():]) {
+		s.failf("a tensor with entries keeps its %d sparse dimensions and its dense sizes %v, but got size %v with %d sparse dimensions; sparse_resize_and_clear_() drops the entries",
+			x.sparse(), x.sizes[x.sparse():], size, sparseDim)
+		return s.Err
+	}
+	_, high := s.bounds(x.indices)
+	for d, last := range high {
+		if last >= size[d] {
+			s.failf("size %d of dimension %d has no place for the entry at %d; sparse_resize_and_clear_() drops the entries", size[d], d, last)
+		}
+	}
+	s.Do(func() error { return self.Replace(op, slices.Clone(size), *self.Parts()) })
+	return s.Err
+}
+
+// zero drops all entries.
+func zero(c aten.Ctx, self *tensor.Tensor) error {
+	s := within(c, "zero_")
+	defer s.Close()
+	t := s.cleared(self, self.DType(), self.Device())
+	s.Do(func() error { return self.Replace(s.Op, t.Sizes(), *t.Parts()) })
+	return s.Err
+}
+
+// cleared is a tensor of the same form without entries.
+func (s *scope) cleared(t *tensor.Tensor, d dtype.DType, dev device.Device) *tensor.Tensor {
+	f := formOf(t)
+	if !inBlocks(f.layout) && (f.layout == tensor.COO || f.dense == 0) {
+		return s.empty(f.layout, slices.Clone(t.Sizes()), d, dev, t.Dim()-f.dense)
+	}
+	p, b := t.Parts(), batches(t)
+	compressed := s.step(func() (*tensor.Tensor, error) {
+		return s.c.ZerosLike(p.Indices[0], dtype.None, tensor.NoLayout, dev, shape.Contiguous)
+	})
+	none := func(part *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+		sizes := slices.Clone(part.Sizes())
+		sizes[b] = 0
+		return s.step(func() (*tensor.Tensor, error) { return s.c.Zeros(nil, sizes, d, tensor.NoLayout, dev) })
+	}
+	return s.assemble(f.layout, slices.Clone(t.Sizes()), compressed, none(p.Indices[1], p.Indices[1].DType()), none(p.Values, d))
+}
+
+// likeOf are the dtype and device of what is made like a tensor.
+func likeOf(t *tensor.Tensor, d dtype.DType, dev device.Device) (dtype.DType, device.Device) {
+	if d == dtype.None {
+		d = t.DType()
+	}
+	if dev.IsNone() {
+		dev = t.Device()
+	}
+	return d, dev
+}
+
+// zerosLike has no entries; asked for another layout, it has that.
+func zerosLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, _ shape.MemoryFormat) (*tensor.Tensor, error) {
+	d, dev = likeOf(self, d, dev)
+	if l != tensor.NoLayout && l != self.Layout() {
+		return c.Zeros(nil, slices.Clone(self.Sizes()), d, l, dev)
+	}
+	s := within(c, "zeros_like")
+	defer s.Close()
+	return s.Give(s.cleared(self, d, dev))
+}
+
+// filledLike has the places of self, whose entries another function makes like self's.
+func filledLike(op string, values func(c aten.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, dtype.DType, tensor.Layout, device.Device, shape.MemoryFormat) (*tensor.Tensor, error) {
+	return func(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+		s := within(c, op)
+		defer s.Close()
+		if !isSparse(self) || l != tensor.NoLayout && l != self.Layout() {
+			s.failf("the layout %v cannot be made of a tensor of layout %v; to_sparse() and to_dense() convert", l, self.Layout())
+			return nil, s.Err
+		}
+		d, dev = likeOf(self, d, dev)
+		x := self
+		if self.Layout() == tensor.COO {
+			x = s.tensor(s.coalesced(s.coordinatesOf(self)))
+		}
+		return s.Give(s.onParts(x, s.clone, func(v *tensor.Tensor) *tensor.Tensor {
+			return s.step(func() (*tensor.Tensor, error) { return values(c, v, d, dev, f) })
+		}))
+	}
+}
+
+// indexGet reads positions of leading dimensions, slices of step 1 and whole ones.
+func indexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
+	s := within(c, "index")
+	defer s.Close()
+	if !isSparse(self) {
+		s.failf("a sparse tensor is no index")
+		return nil, s.Err
+	}
+	t, d := self, int64(0)
+	left := len(items)
+	for _, item := range items {
+		left--
+		was, at := t, d
+		if s.Err == nil && (item.Kind == ops.IndexInt || item.Kind == ops.IndexSlice || item.Kind == ops.IndexTensor) && at >= int64(was.Dim()) {
+			s.failf("too many indices for a tensor of dimension %d", self.Dim())
+		}
+		switch item.Kind {
+		case ops.IndexInt:
+			t = s.at(was, at, item.Start)
+		case ops.IndexSlice:
+			t = s.step(func() (*tensor.Tensor, error) {
+				return slice(c, was, at, ops.Int(item.Start), ops.Int(item.Stop), ops.Int(item.Step).Or(1))
+			})
+			d++
+		case ops.IndexNewAxis:
+			t = s.unsqueeze(was, at)
+			d++
+		case ops.IndexEllipsis:
+			if s.Err == nil {
+				d = int64(was.Dim() - consumed(items[len(items)-left:]))
+			}
+		case ops.IndexTensor:
+			if item.Tensor.Dim() != 1 || !item.Tensor.DType().IsIntegral() || isSparse(item.Tensor) {
+				s.failf("a sparse tensor is indexed by numbers, slices and vectors of integers; to_dense() converts")
+				break
+			}
+			t = s.take(was, at, item.Tensor)
+			d++
+		default:
+			s.failf("a sparse tensor is indexed by numbers, slices and vectors of integers; to_dense() converts")
+		}
+	}
+	return s.Give(t)
+}
+
+// consumed is the number of dimensions that items are about.
+func consumed(items []ops.IndexItem) (n int) {
+	for _, item := range items {
+		if item.Kind == ops.IndexInt || item.Kind == ops.IndexSlice || item.Kind == ops.IndexTensor {
+			n++
+		}
+	}
+	return n
+}
+
+// copied gives self the entries of src, in its own layout.
+func copied(c aten.Ctx, self, src *tensor.Tensor, busy bool) error {
+	s := within(c, "copy_")
+	defer s.Close()
+	switch {
+	case !isSparse(self):
+		d := s.dense(src)
+		s.Do(func() error { return c.Copy(self, d, busy) })
+		return s.Err
+	case !isSparse(src):
+		s.failf("copy between a strided and a sparse tensor is not supported; to_sparse() converts")
+	case !slices.Equal(self.Sizes(), src.Sizes()):
+		s.failf("the sizes of sparse tensors must be the same, but got %v and %v", self.Sizes(), src.Sizes())
+	}
+	if s.Err != nil {
+		return s.Err
+	}
+	x := s.as(src, formOf(self))
+	x = s.step(func() (*tensor.Tensor, error) {
+		return c.ToOptions(x, self.DType(), tensor.NoLayout, self.Device(), false, true, shape.Preserve)
+	})
+	s.Do(func() error { return self.Replace(s.Op, x.Sizes(), *x.Parts()) })
+	return s.Err
+}
+
+// isContiguous is never so: entries do not lie in the order of elements.
+func isContiguous(_ aten.Ctx, _ *tensor.Tensor, _ shape.MemoryFormat) (bool, error) {
+	return false, nil
+}
+
+// equal tells whether two tensors have the same sizes and elements.
+func equal(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
+	s := within(c, "equal")
+	defer s.Close()
+	if !slices.Equal(self.Sizes(), other.Sizes()) {
+		return false, nil
+	}
+	x, y := s.dense(self), s.dense(other)
+	if s.Err != nil {
+		return false, s.Err
+	}
+	return c.Equal(x, y)
+}

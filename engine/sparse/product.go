@@ -1,0 +1,228 @@
+package sparse
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// factors refuses operands of a product that do not fit.
+func (s *scope) factors(a, b *tensor.Tensor, dims ...int) {
+	for i, t := range []*tensor.Tensor{a, b} {
+		switch {
+		case s.Err != nil:
+		case t.Dim() != dims[i]:
+			s.failf("expected a %dD tensor as operand %d, but got sizes %v", dims[i], i+1, t.Sizes())
+		case isSparse(t) && denseDim(t) != 0:
+			s.failf("operand %d has %d dense dimensions, of which products take none; to_dense() converts", i+1, denseDim(t))
+		}
+	}
+	switch {
+	case s.Err != nil:
+	case a.DType() != b.DType():
+		s.failf("expected m1 and m2 to have the same dtype, but got: %v != %v", a.DType(), b.DType())
+	case a.Sizes()[a.Dim()-1] != b.Sizes()[max(b.Dim()-2, 0)]:
+		s.failf("mat1 and mat2 shapes cannot be multiplied (%v and %v): the inner sizes %d and %d differ", a.Sizes(), b.Sizes(), a.Sizes()[a.Dim()-1], b.Sizes()[max(b.Dim()-2, 0)])
+	}
+}
+
+// mm is the product of two matrices, of which one at least is sparse: strided unless both are.
+func mm(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "mm")
+	defer s.Close()
+	s.factors(a, b, 2, 2)
+	return s.result(out, s.product(a, b))
+}
+
+func (s *scope) product(a, b *tensor.Tensor) *tensor.Tensor {
+	switch {
+	case s.Err != nil:
+		return nil
+	case isSparse(a) && isSparse(b):
+		return s.sparseProduct(a, b)
+	case isSparse(a):
+		return s.rowsOf(a, b)
+	case !isSparse(b):
+		return s.Binary(s.c.Mm, a, b)
+	}
+	t := s.rowsOf(s.step(func() (*tensor.Tensor, error) { return transpose(s.c, nil, b, 0, 1) }), s.turned(a))
+	return s.contiguous(s.turned(t))
+}
+
+func (s *scope) turned(t *tensor.Tensor) *tensor.Tensor {
+	return s.step(func() (*tensor.Tensor, error) { return s.c.Transpose(nil, t, 0, 1) })
+}
+
+// rowsOf is the product of a sparse matrix and rows, or numbers, of a dense tensor: each entry adds its share of one to another.
+func (s *scope) rowsOf(a, b *tensor.Tensor) *tensor.Tensor {
+	x := s.coordinatesOf(a)
+	if s.Err != nil {
+		return nil
+	}
+	at := s.wide(x.indices)
+	values := x.values
+	if b.Dim() > 1 {
+		values = s.unsqueeze(values, 1)
+	}
+	return s.gather(a.Sizes()[0], s.at(at, 0, 0), s.mul(values, s.take(b, 0, s.at(at, 0, 1))))
+}
+
+// sparseProduct is the product of two sparse matrices: COO of two of these, else CSR.
+func (s *scope) sparseProduct(a, b *tensor.Tensor) *tensor.Tensor {
+	x, y := s.coordinatesOf(a), s.coalesced(s.coordinatesOf(b))
+	if s.Err != nil {
+		return nil
+	}
+	f := form{tensor.CSR, [2]int64{1, 1}, 0}
+	if a.Layout() == tensor.COO && b.Layout() == tensor.COO {
+		f.layout = tensor.COO
+	}
+	left, right := s.inside(x.indices, x.sizes), s.inside(y.indices, y.sizes)
+	from, to := s.matches(s.at(left, 0, 1), s.at(right, 0, 0))
+	made := coordinates{
+		indices: s.stack(s.take(s.at(left, 0, 0), 0, from), s.take(s.at(right, 0, 1), 0, to)),
+		values:  s.mul(s.take(x.values, 0, from), s.take(y.values, 0, to)),
+		sizes:   []int64{a.Sizes()[0], b.Sizes()[1]},
+	}
+	return s.from(s.coalesced(made), f)
+}
+
+// matches are the pairs of equal entries of two vectors, of which the second is in order: for each entry of the first, in turn.
+func (s *scope) matches(a, b *tensor.Tensor) (in, of *tensor.Tensor) {
+	bound := func(right bool) *tensor.Tensor {
+		return s.step(func() (*tensor.Tensor, error) { return s.c.Searchsorted(nil, b, a, false, right, "", nil) })
+	}
+	first := bound(false)
+	counts := s.sub(bound(true), first)
+	ends := s.step(func() (*tensor.Tensor, error) { return s.c.Cumsum(nil, counts, 0, int64s) })
+	in = s.step(func() (*tensor.Tensor, error) { return s.c.RepeatInterleave(counts, noDim) })
+	if s.Err != nil {
+		return nil, nil
+	}
+	shift := s.sub(first, s.sub(ends, counts)) // from the position among the pairs to that in b
+	return in, s.add(s.arange(in.Numel(), a.Device()), s.take(shift, 0, in))
+}
+
+// mv is the product of a matrix and a vector, which is strided.
+func mv(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "mv")
+	defer s.Close()
+	s.factors(a, b, 2, 1)
+	b = s.dense(b)
+	if s.Err == nil && !isSparse(a) {
+		return s.Last(func() (*tensor.Tensor, error) { return c.Mv(out, a, b) })
+	}
+	return s.result(out, s.rowsOf(a, b))
+}
+
+// bmm is the product of the matrices of two batches, of which the second is strided.
+func bmm(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "bmm")
+	defer s.Close()
+	s.factors(a, b, 3, 3)
+	b = s.dense(b)
+	if s.Err == nil && a.Sizes()[0] != b.Sizes()[0] {
+		s.failf("the batches have %d and %d matrices", a.Sizes()[0], b.Sizes()[0])
+	}
+	if s.Err == nil && !isSparse(a) {
+		return s.Last(func() (*tensor.Tensor, error) { return c.Bmm(out, a, b) })
+	}
+	x := s.coordinatesOf(a)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	n, rows, inner, columns := a.Sizes()[0], a.Sizes()[1], a.Sizes()[2], b.Sizes()[2]
+	at := s.wide(x.indices)
+	line := func(size int64, d int64) *tensor.Tensor {
+		return s.add(s.times(s.at(at, 0, 0), size), s.at(at, 0, d))
+	}
+	flat := s.take(s.reshape(b, n*inner, columns), 0, line(inner, 2))
+	return s.result(out, s.reshape(s.gather(n*rows, line(rows, 1), s.mul(s.unsqueeze(x.values, 1), flat)), n, rows, columns))
+}
+
+// matmul is the product of matrices and vectors; batches of matrices are bmm's.
+func matmul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "matmul")
+	defer s.Close()
+	switch {
+	case a.Dim() == 2 && b.Dim() == 2:
+		return mm(c, out, a, b)
+	case a.Dim() == 2 && b.Dim() == 1:
+		return mv(c, out, a, b)
+	case a.Dim() == 1 && b.Dim() == 2:
+		t := s.step(func() (*tensor.Tensor, error) { return c.Transpose(nil, b, 0, 1) })
+		return s.Last(func() (*tensor.Tensor, error) { return mv(c, out, t, a) })
+	case a.Dim() == 1 && b.Dim() == 1:
+		x, y := s.dense(a), s.dense(b)
+		return s.Last(func() (*tensor.Tensor, error) { return c.Matmul(out, x, y) })
+	case a.Dim() == 3 && b.Dim() == 3:
+		return bmm(c, out, a, b)
+	}
+	s.failf("sparse tensors of sizes %v and %v have no product; matrices, vectors and batches of the same number of matrices have", a.Sizes(), b.Sizes())
+	return nil, s.Err
+}
+
+// addmm is beta*self + alpha*(a @ b).
+func addmm(c aten.Ctx, out, self, a, b *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	s := within(c, "addmm")
+	defer s.Close()
+	s.factors(a, b, 2, 2)
+	return s.sumWith(out, self, s.product(a, b), beta, alpha)
+}
+
+// addmv is beta*self + alpha*(a @ b).
+func addmv(c aten.Ctx, out, self, a, b *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	s := within(c, "addmv")
+	defer s.Close()
+	s.factors(a, b, 2, 1)
+	return s.sumWith(out, self, s.Binary(func(out, a, b *tensor.Tensor) (*tensor.Tensor, error) { return mv(c, out, a, b) }, a, b), beta, alpha)
+}
+
+func (s *scope) sumWith(out, self, product *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	if !shape.ExpandsTo(self.Sizes(), product.Sizes()) {
+		s.failf("the added tensor of sizes %v does not broadcast to the sizes %v of the product", self.Sizes(), product.Sizes())
+		return nil, s.Err
+	}
+	if isZero(beta) {
+		if isSparse(self) == isSparse(product) {
+			return s.result(out, s.mul(product, s.Number(alpha)))
+		}
+		beta = dtype.IntScalar(0)
+	}
+	if !isOne(beta) {
+		self = s.mul(self, s.Number(beta))
+	}
+	return s.Last(func() (*tensor.Tensor, error) { return s.c.Add(out, self, product, alpha) })
+}
+
+func isZero(v dtype.Scalar) bool { return v.I == 0 && v.F == 0 && v.Im == 0 }
+func isOne(v dtype.Scalar) bool  { return v.I == 1 && v.Kind == dtype.KindInt }
+
+// Smm is the product of a sparse matrix and a strided one in the layout COO: all elements of the rows that have entries.
+func Smm(c aten.Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "smm")
+	defer s.Close()
+	s.factors(self, mat2, 2, 2)
+	if s.Err == nil && !isSparse(self) {
+		s.failf("expected a sparse tensor as operand 1, but got layout %v", self.Layout())
+	}
+	x := s.coalesced(s.coordinatesOf(self))
+	made := s.product(self, s.dense(mat2))
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	rows, _, _, err := s.unique(s.at(s.wide(x.indices), 0, 0))
+	if s.Fail(err); s.Err != nil {
+		return nil, s.Err
+	}
+	n, m := rows.Numel(), mat2.Sizes()[1]
+	each := s.arange(n*m, rows.Device())
+	at := s.stack(s.take(rows, 0, s.quotient(each, max(m, 1))), s.remainder(each, max(m, 1)))
+	return s.Give(s.tensor(coordinates{at, s.reshape(s.take(made, 0, rows), n*m), slices.Clone(made.Sizes()), true}))
+}

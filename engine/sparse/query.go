@@ -1,0 +1,166 @@
+package sparse
+
+import (
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/format"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// wants refuses a tensor that is not sparse, or of another layout.
+func wants(op string, t *tensor.Tensor, layouts ...tensor.Layout) error {
+	for _, l := range layouts {
+		if t.Layout() == l {
+			return nil
+		}
+	}
+	var names []string
+	for _, l := range layouts {
+		names = append(names, l.String())
+	}
+	return status.Runtimef("%s expected a tensor of layout %s but got %v", op, strings.Join(names, " or "), t.Layout())
+}
+
+// apart is the COO tensor's part, which may be had of coalesced ones alone: else entries may be about the same place.
+func apart(op string, t *tensor.Tensor) (*tensor.Parts, error) {
+	if err := wants(op, t, tensor.COO); err != nil {
+		return nil, err
+	}
+	p := t.Parts()
+	if !p.Coalesced {
+		return nil, status.Runtimef("%s: cannot get %s on an uncoalesced tensor, please call .coalesce() first", op, op)
+	}
+	return p, nil
+}
+
+// Indices are the places of a coalesced COO tensor's entries, a column for each.
+func Indices(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	p, err := apart("indices", self)
+	if err != nil {
+		return nil, err
+	}
+	return p.Indices[0].Alias(), nil
+}
+
+// Values are the entries of a sparse tensor, which is coalesced if it is COO.
+func Values(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if !isSparse(self) || self.Layout() == tensor.COO {
+		if _, err := apart("values", self); err != nil {
+			return nil, err
+		}
+	}
+	return self.Parts().Values.Alias(), nil
+}
+
+// RawIndices are those of a COO tensor, coalesced or not.
+func RawIndices(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if err := wants("_indices", self, tensor.COO); err != nil {
+		return nil, err
+	}
+	return self.Parts().Indices[0].Alias(), nil
+}
+
+// RawValues are those of a COO tensor, coalesced or not.
+func RawValues(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if err := wants("_values", self, tensor.COO); err != nil {
+		return nil, err
+	}
+	return self.Parts().Values.Alias(), nil
+}
+
+func part(op string, t *tensor.Tensor, i int, layouts ...tensor.Layout) (*tensor.Tensor, error) {
+	if err := wants(op, t, layouts...); err != nil {
+		return nil, err
+	}
+	return t.Parts().Indices[i].Alias(), nil
+}
+
+// CrowIndices tell where the entries of each row begin.
+func CrowIndices(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return part("crow_indices", self, 0, tensor.CSR, tensor.BSR)
+}
+
+// ColIndices are the columns of the entries, or blocks.
+func ColIndices(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return part("col_indices", self, 1, tensor.CSR, tensor.BSR)
+}
+
+// CcolIndices tell where the entries of each column begin.
+func CcolIndices(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return part("ccol_indices", self, 0, tensor.CSC, tensor.BSC)
+}
+
+// RowIndices are the rows of the entries, or blocks.
+func RowIndices(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return part("row_indices", self, 1, tensor.CSC, tensor.BSC)
+}
+
+// IsCoalesced tells whether the entries of a COO tensor are in order, each place once.
+func IsCoalesced(_ aten.Ctx, self *tensor.Tensor) (bool, error) {
+	if err := wants("is_coalesced", self, tensor.COO); err != nil {
+		return false, err
+	}
+	return self.Parts().Coalesced, nil
+}
+
+// Coalesce is a COO tensor with its entries in order, those of one place added up; itself where that is so.
+func Coalesce(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if err := wants("coalesce", self, tensor.COO); err != nil {
+		return nil, err
+	}
+	if self.Parts().Coalesced {
+		return self.Alias(), nil
+	}
+	s := within(c, "coalesce")
+	defer s.Close()
+	return s.Give(s.tensor(s.coalesced(s.coordinatesOf(self))))
+}
+
+// SparseDim is the number of sparse dimensions, 0 of a dense tensor.
+func SparseDim(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
+	switch {
+	case !isSparse(self):
+		return 0, nil
+	case self.Layout() == tensor.COO:
+		return self.Parts().Indices[0].Sizes()[0], nil
+	}
+	return 2, nil
+}
+
+// DenseDim is the number of dimensions of each entry: all of a dense tensor's.
+func DenseDim(_ aten.Ctx, self *tensor.Tensor) (int64, error) { return int64(denseDim(self)), nil }
+
+// Nnz is the number of entries, or blocks, in each batch.
+func Nnz(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
+	if !isSparse(self) {
+		return 0, status.Runtimef("_nnz is not implemented for strided tensors; count_nonzero() counts")
+	}
+	return entries(self), nil
+}
+
+func toString(c aten.Ctx, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
+	o, err := ops.PrintOptions(precision, threshold, edgeItems, lineWidth, sci)
+	if err != nil {
+		return "", err
+	}
+	p := self.Parts()
+	a := format.Attributes{Layout: "torch." + self.Layout().String()}
+	if !launch.Known(p.Values) {
+		a.Meta, a.Device = true, self.Device().String()
+	}
+	if h := self.History(); h != nil {
+		a.GradFn, a.RequiresGrad = h.Describe()
+	}
+	var parts []format.Part
+	if self.Layout() == tensor.COO {
+		parts = []format.Part{{Name: "indices", Source: p.Indices[0]}}
+	} else {
+		first, second := names(self.Layout())
+		parts = []format.Part{{Name: first, Source: p.Indices[0]}, {Name: second, Source: p.Indices[1]}}
+	}
+	return format.Sparse(append(parts, format.Part{Name: "values", Source: p.Values}), self.Sizes(), entries(self), a, o), nil
+}

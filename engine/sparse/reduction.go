@@ -1,0 +1,200 @@
+package sparse
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// total adds up all elements, or those along dimensions: strided where no sparse dimension is left, else in the layout COO, or
+// with keepdim in the tensor's own.
+func total(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	s := within(c, "sum")
+	defer s.Close()
+	return s.result(out, s.sumOver(self, dim, keepdim, d))
+}
+
+func (s *scope) sumOver(t *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	if d == dtype.None && t.DType().Category() < dtype.Floating {
+		d = dtype.Int64
+	}
+	mask, err := shape.WrapDims(s.Op, dim, t.Dim(), true)
+	if s.Fail(err); s.Err != nil {
+		return nil
+	}
+	if len(dim) == 0 && !keepdim {
+		return s.step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, t.Parts().Values, nil, false, d) })
+	}
+	x := s.coordinatesOf(t)
+	x.values = s.cast(x.values, d)
+	if s.Err != nil {
+		return nil
+	}
+	sparse := x.sparse()
+	var kept, inner []int64
+	sizes := []int64{}
+	for i, n := range x.sizes {
+		switch {
+		case !mask[i] && i < sparse:
+			kept = append(kept, int64(i))
+		case mask[i] && i >= sparse:
+			inner = append(inner, int64(i-sparse+1))
+		}
+		if !mask[i] {
+			sizes = append(sizes, n)
+		}
+	}
+	if len(inner) > 0 {
+		x.values = s.sum(x.values, inner...)
+	}
+	var made *tensor.Tensor
+	switch {
+	case len(kept) == sparse:
+		made = s.tensor(coordinates{x.indices, x.values, sizes, x.coalesced})
+	case len(kept) == 0:
+		made = s.sum(x.values, 0)
+	default:
+		rows := make([]*tensor.Tensor, len(kept))
+		for i, at := range kept {
+			rows[i] = s.at(x.indices, 0, at)
+		}
+		made = s.tensor(s.coalesced(coordinates{s.stack(rows...), x.values, sizes, false}))
+	}
+	for i := range mask {
+		if keepdim && mask[i] && s.Err == nil {
+			at := int64(i)
+			if isSparse(made) {
+				was := made
+				made = s.step(func() (*tensor.Tensor, error) { return unsqueeze(s.c, nil, was, at) })
+			} else {
+				made = s.unsqueeze(made, at)
+			}
+		}
+	}
+	if f := formOf(t); keepdim && f.layout != tensor.COO && !inBlocks(f.layout) && s.Err == nil {
+		made = s.as(made, f)
+	}
+	return made
+}
+
+// mean is the sum over the number of elements.
+func mean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	s := within(c, "mean")
+	defer s.Close()
+	if d == dtype.None {
+		d = self.DType()
+	}
+	if d.Category() < dtype.Floating {
+		s.failf("could not infer output dtype: input dtype must be either a floating point or complex dtype. Got: %v", d)
+		return nil, s.Err
+	}
+	mask, err := shape.WrapDims(s.Op, dim, self.Dim(), true)
+	if err != nil {
+		return nil, err
+	}
+	count := int64(1)
+	for i, n := range self.Sizes() {
+		if mask[i] || len(dim) == 0 {
+			count *= n
+		}
+	}
+	t := s.sumOver(self, dim, keepdim, d)
+	n := s.int(count)
+	return s.result(out, s.step(func() (*tensor.Tensor, error) { return c.Div(nil, t, n, "") }))
+}
+
+// norm is that of all elements, which zeros do not change.
+func norm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	s := within(c, "norm")
+	defer s.Close()
+	if p.Kind != dtype.KindNone && p.Float() <= 0 || len(dim) != 0 && len(dim) != self.Dim() || keepdim {
+		x := s.dense(self)
+		return s.Last(func() (*tensor.Tensor, error) { return c.Norm(out, x, p, dim, keepdim, d) })
+	}
+	x := s.coalesced(s.coordinatesOf(self))
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return s.Last(func() (*tensor.Tensor, error) { return c.Norm(out, x.values, p, nil, false, d) })
+}
+
+// groups are numbers for the entries that differ along dimension d alone, and how many there are.
+func (s *scope) groups(x coordinates, d int) (of *tensor.Tensor, count int64) {
+	if s.Err != nil {
+		return nil, 0
+	}
+	rest := s.without(s.wide(x.indices), d)
+	sizes := slices.Delete(slices.Clone(x.sizes[:x.sparse()]), d, d+1)
+	key := s.keys(rest, sizes)
+	inOrder, from := s.sorted(key)
+	if s.Err != nil {
+		return nil, 0
+	}
+	_, inverse, counts, err := s.unique(inOrder)
+	if s.Fail(err); s.Err != nil {
+		return nil, 0
+	}
+	back := s.step(func() (*tensor.Tensor, error) { return s.c.Argsort(from, 0, false) })
+	return s.take(inverse, 0, back), counts.Numel()
+}
+
+// SparseSoftmax is the softmax of the entries along a dimension: elements that are not kept count as minus infinity.
+func SparseSoftmax(c aten.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+	return softmax(c, "sparse.softmax", self, dim, d, aten.Ctx.Softmax, false)
+}
+
+// SparseLogSoftmax is the logarithm of SparseSoftmax.
+func SparseLogSoftmax(c aten.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+	return softmax(c, "sparse.log_softmax", self, dim, d, aten.Ctx.LogSoftmax, true)
+}
+
+func softmax(c aten.Ctx, op string, self *tensor.Tensor, dim int64, as dtype.DType, dense func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, int64, dtype.DType) (*tensor.Tensor, error), log bool) (*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	if !isSparse(self) {
+		s.failf("expected a sparse tensor, but got layout %v", self.Layout())
+		return nil, s.Err
+	}
+	d, err := shape.WrapDim(op, dim, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	x := s.coalesced(s.coordinatesOf(self))
+	x.values = s.cast(x.values, as)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	f := formOf(self)
+	if d >= x.sparse() {
+		v := x.values
+		x.values = s.step(func() (*tensor.Tensor, error) { return dense(c, nil, v, int64(d-x.sparse()+1), dtype.None) })
+		return s.Give(s.from(x, f))
+	}
+	if x.values.DType().Category() != dtype.Floating {
+		s.failf("is of floats, but the tensor has dtype %v", x.values.DType())
+		return nil, s.Err
+	}
+	of, n := s.groups(x, d)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	plain := s.step(func() (*tensor.Tensor, error) { return c.Detach(x.values) }) // the largest cancels out
+	low := s.zeros(plain, append([]int64{n}, plain.Sizes()[1:]...)...)
+	top := s.step(func() (*tensor.Tensor, error) { return c.IndexReduce(nil, low, 0, of, plain, "amax", false) })
+	shifted := s.sub(x.values, s.take(top, 0, of))
+	powers := s.Unary(c.Exp, shifted)
+	sums := s.gather(n, of, powers)
+	if log {
+		x.values = s.sub(shifted, s.take(s.Unary(c.Log, sums), 0, of))
+	} else {
+		total := s.take(sums, 0, of)
+		x.values = s.step(func() (*tensor.Tensor, error) { return c.Div(nil, powers, total, "") })
+	}
+	return s.Give(s.from(x, f))
+}

@@ -1,0 +1,199 @@
+// Package sparse has the layouts that keep only some elements: COO, CSR, CSC, BSR and BSC. A sparse tensor is made of dense parts
+// (tensor.Parts), and its operators are compositions of dense operators on them, which they call through the façade: gradients,
+// devices and dtypes are those of the parts. What computes with places works on coordinates, to which every layout converts.
+package sparse
+
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// scope is the façade for one composition: it owns what the steps make, and after the first error they do nothing.
+type scope struct {
+	owner.Scope
+	c aten.Ctx
+}
+
+func within(c aten.Ctx, op string) *scope { return &scope{owner.Scope{Op: op}, c} }
+
+// failf is the first error of the operator.
+func (s *scope) failf(format string, a ...any) {
+	if s.Err == nil {
+		s.Err = status.Runtimef(s.Op+": "+format, a...)
+	}
+}
+
+// isSparse tells whether a tensor has parts.
+func isSparse(t *tensor.Tensor) bool { return t != nil && t.Parts() != nil }
+
+// result hands t over, or gives its entries to out where there is one.
+func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
+	switch {
+	case s.Err != nil || out == nil:
+		return s.Give(t)
+	case !isSparse(out) && !isSparse(t):
+		return ops.Deliver(s.Op, out, t)
+	case isSparse(out) && isSparse(t):
+		if out.DType() != t.DType() && dtype.CanCast(t.DType(), out.DType()) {
+			t = s.cast(t, out.DType())
+		}
+		if out.Layout() != t.Layout() {
+			t = s.as(t, formOf(out))
+		}
+		if s.Err == nil {
+			s.Fail(out.Replace(s.Op, t.Sizes(), *t.Parts()))
+		}
+		if s.Err != nil {
+			return nil, s.Err
+		}
+		return out, nil
+	}
+	s.failf("the result has layout %v and cannot be written to a tensor of layout %v", t.Layout(), out.Layout())
+	return nil, s.Err
+}
+
+// The steps.
+
+func (s *scope) step(f func() (*tensor.Tensor, error)) *tensor.Tensor { return s.Step(f) }
+
+func (s *scope) int(v int64) *tensor.Tensor { return s.Number(dtype.IntScalar(v)) }
+
+func (s *scope) add(a, b *tensor.Tensor) *tensor.Tensor {
+	return s.step(func() (*tensor.Tensor, error) { return s.c.Add(nil, a, b, dtype.IntScalar(1)) })
+}
+
+func (s *scope) sub(a, b *tensor.Tensor) *tensor.Tensor {
+	return s.step(func() (*tensor.Tensor, error) { return s.c.Sub(nil, a, b, dtype.IntScalar(1)) })
+}
+
+func (s *scope) mul(a, b *tensor.Tensor) *tensor.Tensor { return s.Binary(s.c.Mul, a, b) }
+
+// times is a times a number, itself for 1.
+func (s *scope) times(a *tensor.Tensor, v int64) *tensor.Tensor {
+	if v == 1 {
+		return a
+	}
+	return s.mul(a, s.int(v))
+}
+
+func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	if s.Err != nil || t.DType() == d || d == dtype.None {
+		return t
+	}
+	return s.step(func() (*tensor.Tensor, error) {
+		return s.c.ToOptions(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve)
+	})
+}
+
+func (s *scope) zeros(like *tensor.Tensor, sizes ...int64) *tensor.Tensor {
+	return s.step(func() (*tensor.Tensor, error) {
+		return s.c.Zeros(nil, sizes, like.DType(), tensor.NoLayout, like.Device())
+	})
+}
+
+func (s *scope) arange(n int64, dev device.Device) *tensor.Tensor {
+	return s.step(func() (*tensor.Tensor, error) {
+		return s.c.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, dev)
+	})
+}
+
+// take is the entries of t along dim at the places of a vector.
+func (s *scope) take(t *tensor.Tensor, dim int64, index *tensor.Tensor) *tensor.Tensor {
+	return s.step(func() (*tensor.Tensor, error) { return s.c.IndexSelect(nil, t, dim, index) })
+}
+
+// gather adds the entries of source up in n places, where index says.
+func (s *scope) gather(n int64, index, source *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	to := s.zeros(source, append([]int64{n}, source.Sizes()[1:]...)...)
+	return s.step(func() (*tensor.Tensor, error) { return s.c.IndexAdd(nil, to, 0, index, source, dtype.IntScalar(1)) })
+}
+
+func (s *scope) reshape(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
+	return s.step(func() (*tensor.Tensor, error) { return s.c.Reshape(t, sizes) })
+}
+
+func (s *scope) permute(t *tensor.Tensor, dims ...int64) *tensor.Tensor {
+	return s.step(func() (*tensor.Tensor, error) { return s.c.Permute(t, dims) })
+}
+
+func (s *scope) contiguous(t *tensor.Tensor) *tensor.Tensor {
+	return s.step(func() (*tensor.Tensor, error) { return s.c.Contiguous(t, shape.Contiguous) })
+}
+
+func (s *scope) part(t *tensor.Tensor, dim, start, length int64) *tensor.Tensor {
+	return s.step(func() (*tensor.Tensor, error) { return s.c.Narrow(t, dim, start, length) })
+}
+
+func (s *scope) at(t *tensor.Tensor, dim, i int64) *tensor.Tensor {
+	return s.step(func() (*tensor.Tensor, error) { return s.c.Select(t, dim, i) })
+}
+
+func (s *scope) unsqueeze(t *tensor.Tensor, dim int64) *tensor.Tensor {
+	return s.step(func() (*tensor.Tensor, error) { return s.c.Unsqueeze(nil, t, dim) })
+}
+
+func (s *scope) cat(dim int64, list ...*tensor.Tensor) *tensor.Tensor {
+	return s.step(func() (*tensor.Tensor, error) { return s.c.Cat(nil, list, dim) })
+}
+
+func (s *scope) stack(list ...*tensor.Tensor) *tensor.Tensor {
+	return s.step(func() (*tensor.Tensor, error) { return s.c.Stack(nil, list, 0) })
+}
+
+func (s *scope) sum(t *tensor.Tensor, dims ...int64) *tensor.Tensor {
+	return s.step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, t, dims, false, dtype.None) })
+}
+
+// repeat repeats each entry of a vector as often as the other says.
+func (s *scope) repeat(t, times *tensor.Tensor) *tensor.Tensor {
+	return s.take(t, 0, s.step(func() (*tensor.Tensor, error) { return s.c.RepeatInterleave(times, ops.NoInt) }))
+}
+
+// quotient and remainder are of integers that are not negative.
+func (s *scope) quotient(t *tensor.Tensor, by int64) *tensor.Tensor {
+	if by == 1 {
+		return t
+	}
+	return s.Binary(s.c.FloorDivide, t, s.int(by))
+}
+
+func (s *scope) remainder(t *tensor.Tensor, by int64) *tensor.Tensor {
+	return s.Binary(s.c.Remainder, t, s.int(by))
+}
+
+// sorted is a vector in order, and where each entry was; entries that are alike stay in their order.
+func (s *scope) sorted(t *tensor.Tensor) (inOrder, places *tensor.Tensor) {
+	if s.Err != nil {
+		return nil, nil
+	}
+	inOrder, places, err := s.c.SortStable(nil, nil, t, ops.True, 0, false)
+	s.Keep(inOrder, err)
+	s.Keep(places, nil)
+	return inOrder, places
+}
+
+// values are the elements of a vector of integers, each as the other steps left it; unknown on meta.
+func (s *scope) integer(t *tensor.Tensor) (v int64, known bool) {
+	if s.Err != nil || !launch.Known(t) {
+		return 0, false
+	}
+	x, err := s.c.Item(t)
+	s.Fail(err)
+	return x.I, s.Err == nil
+}
+
+// all tells whether a tensor of bools has no false; so it has where that is not known.
+func (s *scope) all(t *tensor.Tensor) bool {
+	v, known := s.integer(s.cast(s.step(func() (*tensor.Tensor, error) { return s.c.All(nil, t, nil, false) }), dtype.Int64))
+	return !known || v != 0
+}

@@ -1,0 +1,387 @@
+package sparse
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// transpose swaps two dimensions, both sparse or both dense. Rows and columns of compressed layouts swap with the layout.
+func transpose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
+	s := within(c, "transpose")
+	defer s.Close()
+	i, err := shape.WrapDim(s.Op, dim0, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	j, err := shape.WrapDim(s.Op, dim1, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	order := make([]int64, self.Dim())
+	for d := range order {
+		order[d] = int64(d)
+	}
+	order[i], order[j] = order[j], order[i]
+	return s.result(out, s.permuted(self, order))
+}
+
+// permute gives the dimensions another order, in which the sparse ones come first.
+func permute(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+	s := within(c, "permute")
+	defer s.Close()
+	if len(dims) != self.Dim() {
+		s.failf("permutation %v has not as many dimensions as the tensor: %d", dims, self.Dim())
+		return nil, s.Err
+	}
+	if _, err := shape.WrapDims(s.Op, dims, self.Dim(), false); err != nil {
+		return nil, err
+	}
+	order := slices.Clone(dims)
+	for i, d := range order {
+		if d < 0 {
+			order[i] += int64(self.Dim())
+		}
+	}
+	return s.Give(s.permuted(self, order))
+}
+
+// turnedLayout is the layout that the transpose of a matrix has.
+var turnedLayout = map[tensor.Layout]tensor.Layout{tensor.CSR: tensor.CSC, tensor.CSC: tensor.CSR, tensor.BSR: tensor.BSC, tensor.BSC: tensor.BSR}
+
+func (s *scope) permuted(t *tensor.Tensor, order []int64) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	sparse := t.Dim() - denseDim(t)
+	sizes := make([]int64, len(order))
+	for i, d := range order {
+		if sizes[i] = t.Sizes()[d]; (int(d) < sparse) != (i < sparse) {
+			s.failf("dimension %d cannot go to place %d: sparse dimensions, the first %d, stay before the dense ones; to_dense() converts", d, i, sparse)
+			return nil
+		}
+	}
+	p := t.Parts()
+	values := func(lead int) *tensor.Tensor { // with the dense dimensions in order
+		var dims []int64
+		for d := range lead {
+			dims = append(dims, int64(d))
+		}
+		for _, d := range order[sparse:] {
+			dims = append(dims, d-int64(sparse)+int64(lead))
+		}
+		if slices.IsSorted(dims) {
+			return p.Values
+		}
+		return s.permute(p.Values, dims...)
+	}
+	if t.Layout() == tensor.COO {
+		rows := make([]*tensor.Tensor, sparse)
+		for i := range rows {
+			rows[i] = s.at(p.Indices[0], 0, order[i])
+		}
+		indices := p.Indices[0]
+		if !slices.IsSorted(order[:sparse]) {
+			indices = s.stack(rows...)
+		}
+		return s.tensor(coordinates{indices, values(1), sizes, indices == p.Indices[0] && p.Coalesced || s.Err == nil && entries(t) < 2})
+	}
+	b := batches(t)
+	lead := b + 1
+	if inBlocks(t.Layout()) {
+		lead += 2
+	}
+	made := values(lead)
+	l := t.Layout()
+	for i := range b {
+		if order[i] != int64(i) {
+			s.failf("batch dimensions of layout %v stay where they are; to_sparse() or to_dense() converts", l)
+			return nil
+		}
+	}
+	if order[b] != int64(b) {
+		if l = turnedLayout[l]; inBlocks(l) {
+			made = s.step(func() (*tensor.Tensor, error) { return s.c.Transpose(nil, made, int64(b)+1, int64(b)+2) })
+		}
+	}
+	return s.assemble(l, sizes, p.Indices[0], p.Indices[1], made)
+}
+
+// turnMatrix is t().
+func turnMatrix(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	switch {
+	case self.Dim() > 2:
+		return nil, status.Runtimef("t: expects a tensor with <= 2 sparse and 0 dense dimensions, but self is %dD", self.Dim())
+	case self.Dim() < 2:
+		return self.Alias(), nil
+	}
+	return transpose(c, out, self, 0, 1)
+}
+
+// unsqueeze inserts a dimension of size 1: a sparse one before the dense ones, a batch of compressed layouts.
+func unsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	s := within(c, "unsqueeze")
+	defer s.Close()
+	d, err := shape.WrapDim(s.Op, dim, self.Dim()+1)
+	if err != nil {
+		return nil, err
+	}
+	sizes := slices.Insert(slices.Clone(self.Sizes()), d, 1)
+	p, sparse := self.Parts(), self.Dim()-denseDim(self)
+	if self.Layout() != tensor.COO {
+		if d > batches(self) {
+			s.failf("a dimension of layout %v is inserted among the batch dimensions, the first %d, and not at %d; to_sparse() or to_dense() converts", self.Layout(), batches(self), d)
+			return nil, s.Err
+		}
+		at := int64(d)
+		return s.result(out, s.assemble(self.Layout(), sizes, s.unsqueeze(p.Indices[0], at), s.unsqueeze(p.Indices[1], at), s.unsqueeze(p.Values, at)))
+	}
+	if d > sparse {
+		return s.result(out, s.tensor(coordinates{p.Indices[0], s.unsqueeze(p.Values, int64(d-sparse+1)), sizes, p.Coalesced}))
+	}
+	n := entries(self)
+	indices := s.cat(0, s.part(p.Indices[0], 0, 0, int64(d)), s.zeros(p.Indices[0], 1, n), s.part(p.Indices[0], 0, int64(d), int64(sparse-d)))
+	return s.result(out, s.tensor(coordinates{indices, p.Values, sizes, p.Coalesced}))
+}
+
+// selected is position index of a dimension, which disappears; strided where no sparse dimension is left.
+func selected(c aten.Ctx, self *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
+	s := within(c, "select")
+	defer s.Close()
+	if self.Dim() == 0 {
+		return nil, status.Indexf("select: cannot be applied to a 0-dim tensor")
+	}
+	d, err := shape.WrapDim(s.Op, dim, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	at, ok := shape.WrapIndex(index, self.Sizes()[d])
+	if !ok {
+		return nil, status.Indexf("select: index %d is out of bounds for dimension %d with size %d", index, d, self.Sizes()[d])
+	}
+	x := s.coordinatesOf(self)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	sizes := slices.Delete(slices.Clone(x.sizes), d, d+1)
+	if d >= x.sparse() {
+		return s.Give(s.tensor(coordinates{x.indices, s.at(x.values, int64(d-x.sparse()+1), at), sizes, x.coalesced}))
+	}
+	of := s.reshape(s.Unary(s.c.Nonzero, s.Binary(s.c.Eq, s.at(x.indices, 0, int64(d)), s.int(at))), -1)
+	values := s.take(x.values, 0, of)
+	if x.sparse() == 1 {
+		return s.Give(s.cast(s.sum(values, 0), self.DType()))
+	}
+	return s.Give(s.tensor(coordinates{s.take(s.without(x.indices, d), 1, of), values, sizes, x.coalesced}))
+}
+
+// without are indices but for row d.
+func (s *scope) without(indices *tensor.Tensor, d int) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	n := indices.Sizes()[0]
+	return s.cat(0, s.part(indices, 0, 0, int64(d)), s.part(indices, 0, int64(d)+1, n-int64(d)-1))
+}
+
+// narrow is length positions of a dimension.
+func narrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
+	s := within(c, "narrow")
+	defer s.Close()
+	d, err := shape.WrapDim(s.Op, dim, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	size := self.Sizes()[d]
+	if start < 0 {
+		start += size
+	}
+	if start < 0 || length < 0 || start > size || length > size-start {
+		s.failf("start (%d) + length (%d) exceeds dimension size (%d)", start, length, size)
+		return nil, s.Err
+	}
+	x := s.coordinatesOf(self)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	sizes := slices.Clone(x.sizes)
+	sizes[d] = length
+	f := formOf(self)
+	y := coordinates{x.indices, x.values, sizes, x.coalesced}
+	if d >= x.sparse() {
+		y.values = s.part(x.values, int64(d-x.sparse()+1), start, length)
+	} else {
+		row := s.at(x.indices, 0, int64(d))
+		within := s.Binary(s.c.LogicalAnd, s.Binary(s.c.Ge, row, s.int(start)), s.Binary(s.c.Lt, row, s.int(start+length)))
+		of := s.reshape(s.Unary(s.c.Nonzero, within), -1)
+		y.indices, y.values = s.shifted(s.take(x.indices, 1, of), d, -start), s.take(x.values, 0, of)
+	}
+	return s.Give(s.from(y, f))
+}
+
+// slice is the positions of a dimension from start to end.
+func slice(c aten.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (*tensor.Tensor, error) {
+	d, err := shape.WrapDim("slice", dim, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	if step != 1 {
+		return nil, status.Runtimef("slice: a step of %d is not for sparse tensors; index_select() takes positions, to_dense() converts", step)
+	}
+	from, length := bounded(start.Or(0), end.Or(self.Sizes()[d]), self.Sizes()[d])
+	return narrow(c, self, int64(d), from, length)
+}
+
+// bounded is a slice within a dimension.
+func bounded(start, stop, size int64) (from, length int64) {
+	clip := func(v int64) int64 {
+		if v < 0 {
+			v += size
+		}
+		return max(0, min(v, size))
+	}
+	from = clip(start)
+	return from, max(0, clip(stop)-from)
+}
+
+// shifted are indices with by added to row d.
+func (s *scope) shifted(indices *tensor.Tensor, d int, by int64) *tensor.Tensor {
+	if s.Err != nil || by == 0 {
+		return indices
+	}
+	n := indices.Sizes()[0]
+	return s.cat(0, s.part(indices, 0, 0, int64(d)), s.add(s.part(indices, 0, int64(d), 1), s.int(by)), s.part(indices, 0, int64(d)+1, n-int64(d)-1))
+}
+
+// indexSelect are the positions of a dimension that index names, in its order.
+func indexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "index_select")
+	defer s.Close()
+	switch {
+	case !isSparse(self) || isSparse(index):
+		s.failf("expected a sparse tensor and a strided index, but got layouts %v and %v", self.Layout(), index.Layout())
+	case index.Dim() > 1 || !index.DType().IsIntegral():
+		s.failf("index must be a vector of integers, but got sizes %v of %v", index.Sizes(), index.DType())
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	d, err := shape.WrapDim(s.Op, dim, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	at := s.wide(s.reshape(index, index.Numel()))
+	n := self.Sizes()[d]
+	if s.Err == nil && at.Numel() > 0 {
+		low, high := s.bounds(s.unsqueeze(at, 0))
+		if s.Err == nil && len(low) > 0 && (low[0] < -n || high[0] >= n) {
+			return nil, status.Indexf("index_select: index %d is out of bounds for dimension %d with size %d", map[bool]int64{true: low[0], false: high[0]}[low[0] < -n], d, n)
+		}
+		if s.Err == nil && len(low) > 0 && low[0] < 0 {
+			at = s.remainder(at, n)
+		}
+	}
+	x := s.coordinatesOf(self)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	sizes := slices.Clone(x.sizes)
+	sizes[d] = at.Numel()
+	f := formOf(self)
+	y := coordinates{x.indices, x.values, sizes, x.coalesced}
+	if d >= x.sparse() {
+		y.values = s.take(x.values, int64(d-x.sparse()+1), at)
+	} else {
+		inOrder, from := s.sorted(s.at(x.indices, 0, int64(d)))
+		place, entry := s.matches(at, inOrder)
+		entry = s.take(from, 0, entry)
+		rest := s.take(x.indices, 1, entry)
+		y.indices = s.cat(0, s.part(rest, 0, 0, int64(d)), s.unsqueeze(place, 0), s.part(rest, 0, int64(d)+1, int64(x.sparse()-d-1)))
+		y.values, y.coalesced = s.take(x.values, 0, entry), false
+		if x.coalesced {
+			y = s.coalesced(y)
+		}
+	}
+	return s.result(out, s.from(y, f))
+}
+
+// cat joins tensors along a dimension, in the form of the first.
+func cat(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	s := within(c, "cat")
+	defer s.Close()
+	first := list[0]
+	for i, t := range list {
+		switch {
+		case !isSparse(t):
+			s.failf("expected sparse tensors, but number %d has layout %v; to_dense() converts", i, t.Layout())
+		case t.Dim() != first.Dim():
+			s.failf("tensors must have same number of dimensions: got %d and %d", first.Dim(), t.Dim())
+		}
+		if s.Err != nil {
+			return nil, s.Err
+		}
+	}
+	d, err := shape.WrapDim(s.Op, dim, first.Dim())
+	if err != nil {
+		return nil, err
+	}
+	f := formOf(first)
+	sparse := first.Dim() - f.dense
+	made := coordinates{sizes: slices.Clone(first.Sizes())}
+	made.sizes[d] = 0
+	for i, t := range list {
+		for at, n := range t.Sizes() {
+			if at != d && n != first.Sizes()[at] {
+				s.failf("sizes of tensors must match except in dimension %d, but number %d has sizes %v and the first one %v", d, i, t.Sizes(), first.Sizes())
+				return nil, s.Err
+			}
+		}
+		made.sizes[d] += t.Sizes()[d]
+	}
+	var indices, values []*tensor.Tensor
+	start := int64(0)
+	for _, t := range list {
+		x := s.withDense(s.coordinatesOf(t), f.dense)
+		if s.Err != nil {
+			return nil, s.Err
+		}
+		at := s.wide(x.indices)
+		if d < sparse {
+			at = s.shifted(at, d, start)
+		} else { // the other tensors have zeros there
+			before, after := slices.Clone(x.values.Sizes()), slices.Clone(x.values.Sizes())
+			before[d-sparse+1], after[d-sparse+1] = start, made.sizes[d]-start-t.Sizes()[d]
+			x.values = s.cat(int64(d-sparse+1), s.zeros(x.values, before...), x.values, s.zeros(x.values, after...))
+		}
+		indices, values = append(indices, at), append(values, x.values)
+		start += t.Sizes()[d]
+	}
+	made.indices, made.values = s.cat(1, indices...), s.cat(0, values...)
+	return s.result(out, s.from(made, f))
+}
+
+// stack joins tensors of the same sizes along a new dimension.
+func stack(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	s := within(c, "stack")
+	defer s.Close()
+	d, err := shape.WrapDim(s.Op, dim, list[0].Dim()+1)
+	if err != nil {
+		return nil, err
+	}
+	spread := make([]*tensor.Tensor, len(list))
+	for i, t := range list {
+		if !isSparse(t) || !slices.Equal(t.Sizes(), list[0].Sizes()) {
+			s.failf("expected sparse tensors of the same sizes, but number %d has sizes %v and layout %v, and the first one %v", i, t.Sizes(), t.Layout(), list[0].Sizes())
+			return nil, s.Err
+		}
+		if list[0].Layout() != tensor.COO && d > batches(list[0]) {
+			t = s.as(t, form{tensor.COO, [2]int64{1, 1}, denseDim(t)})
+		}
+		spread[i] = s.step(func() (*tensor.Tensor, error) { return unsqueeze(c, nil, t, int64(d)) })
+	}
+	return s.Last(func() (*tensor.Tensor, error) { return cat(c, out, spread, int64(d)) })
+}

@@ -1,0 +1,80 @@
+package tensor
+
+import "github.com/libtensor/libtensor/engine/status"
+
+// Keys of the tensors with a layout.
+func (l Layout) Keys() Keys {
+	if l <= Strided {
+		return 0
+	}
+	return SparseCOO << (l - COO)
+}
+
+var layoutNames = [...]string{"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"}
+
+func (l Layout) String() string {
+	if l < 0 || int(l) >= len(layoutNames) {
+		return "none"
+	}
+	return layoutNames[l]
+}
+
+// Parts are what a sparse tensor keeps in place of elements: dense tensors, which are its own.
+type Parts struct {
+	Indices   []*Tensor // COO: a matrix with a column for each entry; else the compressed indices and the plain ones
+	Values    *Tensor
+	Coalesced bool // of COO: the entries are in row-major order, each place once
+}
+
+// Parts of a sparse tensor, which stay the tensor's; nil of any other.
+func (t *Tensor) Parts() *Parts {
+	if t.kind.state == nil {
+		return nil
+	}
+	p, _ := t.kind.state.(*Parts)
+	return p
+}
+
+func (p *Parts) share() *Parts {
+	q := &Parts{Values: p.Values.Alias(), Coalesced: p.Coalesced}
+	for _, t := range p.Indices {
+		q.Indices = append(q.Indices, t.Alias())
+	}
+	return q
+}
+
+func (p *Parts) release() {
+	p.Values.Release()
+	for _, t := range p.Indices {
+		t.Release()
+	}
+}
+
+// Assemble makes a sparse tensor of parts that fit, of which it has aliases.
+func Assemble(op string, l Layout, sizes []int64, p Parts) (*Tensor, error) {
+	t, err := Wrapper(op, sizes, p.Values.dtype, p.Values.device, l)
+	if err != nil {
+		return nil, err
+	}
+	t.SetKeys(l.Keys(), p.share())
+	return t, nil
+}
+
+// Replace gives a sparse tensor sizes and parts in place of its own: aliases of p's, of the tensor's dtype.
+func (t *Tensor) Replace(op string, sizes []int64, p Parts) error {
+	if p.Values.dtype != t.dtype {
+		return status.Runtimef("%s: result type %v can't be cast to the desired output type %v", op, p.Values.dtype, t.dtype)
+	}
+	t.changing.Add(1)
+	defer t.changing.Add(-1)
+	if UsedElsewhere(t) {
+		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot change its entries; wait for that call to end", op, t.sizes)
+	}
+	if err := t.wrap(op, sizes); err != nil {
+		return err
+	}
+	old := t.Parts()
+	t.kind.state = p.share()
+	old.release()
+	return nil
+}
