@@ -1,18 +1,21 @@
 package named
 
 import (
+	"slices"
+
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// labels are strides that tell dimensions apart: primes, of which no two have the sum, or the half of the sum, of others.
+// labels are strides that tell dimensions apart: primes between n and 1.5 n, none of them the mean of two others, so that the sum of two, which is the
+// stride of a diagonal, is no multiple of any.
 var labels = func() (primes []int64) {
-	for n, gap := int64(1009), int64(2); len(primes) < 64; n += gap {
-		if prime(n) {
-			primes = append(primes, n)
-			gap += 2
-			n += gap * gap &^ 1
+	taken := map[int64]bool{}
+	for n := int64(1<<20 + 1); len(primes) < shape.MaxDims; n += 2 {
+		if prime(n) && !slices.ContainsFunc(primes, func(p int64) bool { return taken[(p+n)/2] }) {
+			primes, taken[n] = append(primes, n), true
 		}
 	}
 	return primes

@@ -29,7 +29,9 @@ REASONS = {
     **dict.fromkeys(("linspace", "logspace"), "a factory: its results depend on no tensor, though numbers may come as tensors"),
     **dict.fromkeys(("igamma", "igammac", "zeta"), "one of the two derivatives is not implemented; bindings/python/tests/test_autograd.py"),
     "normal": "numbers that are drawn have no derivatives, as in PyTorch, though they move with the mean",
-    **dict.fromkeys(("svd_lowrank", "pca_lowrank"), "draws at random; vectors are unique up to a factor; bindings/python/tests/test_lowrank.py tries the values"),
+    **dict.fromkeys(
+        ("svd_lowrank", "pca_lowrank"), "draws at random; vectors are unique up to a factor; bindings/python/tests/test_lowrank.py tries the values"
+    ),
     "lobpcg": "is of Hermitian matrices, of which one element does not change alone; bindings/python/tests/test_lowrank.py compares with eigh",
     **dict.fromkeys(("eigh", "eig", "svd"), "vectors are unique up to a factor; eigvalsh, eigvals and svdvals are tried"),
     **dict.fromkeys(("ldl_factor", "ldl_factor_ex", "ldl_solve", "geqrf", "spherical_bessel_j0", "airy_ai"), "not implemented"),
