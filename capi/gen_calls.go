@@ -1429,6 +1429,33 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Cdist(f.tensor(0), f.tensor(1), f.float(2), f.str(3))
 		return f.setTensors(err, r0)
 	}, // cdist
+	func(c aten.Ctx, f frame) error { r0, err := c.Names(f.tensor(0)); return f.setMixed(err, r0) }, // names
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.DimByName(f.tensor(0), f.str(1))
+		return f.setInt(err, r0)
+	}, // dim_by_name
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Rename(f.tensor(0), f.strs(1))
+		return f.setTensors(err, r0)
+	}, // rename
+	func(c aten.Ctx, f frame) error {
+		err := c.RenameInPlace(f.tensor(0), f.strs(1))
+		f.refresh(0)
+		return err
+	}, // rename_
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.RefineNames(f.tensor(0), f.strs(1))
+		return f.setTensors(err, r0)
+	}, // refine_names
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.AlignTo(f.tensor(0), f.strs(1))
+		return f.setTensors(err, r0)
+	}, // align_to
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.AlignAs(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // align_as
+	func(c aten.Ctx, f frame) error { r, err := c.AlignTensors(f.tensors(0)); return f.setList(err, r) }, // align_tensors
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.ToString(f.tensor(0), f.int(1), f.int(2), f.int(3), f.int(4), f.boolOptional(5))
 		return f.setStr(err, r0)
@@ -2565,9 +2592,21 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // flatten
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.FlattenOutDim(f.tensor(0), f.int(1), f.int(2), f.str(3))
+		return f.setTensors(err, r0)
+	}, // flatten.out_dim
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FlattenDims(f.tensor(0), f.ints(1), f.str(2))
+		return f.setTensors(err, r0)
+	}, // flatten.dims
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.Unflatten(f.tensor(0), f.int(1), f.ints(2))
 		return f.setTensors(err, r0)
 	}, // unflatten
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.UnflattenNames(f.tensor(0), f.int(1), f.ints(2), f.strs(3))
+		return f.setTensors(err, r0)
+	}, // unflatten_names
 	func(c aten.Ctx, f frame) error { r0, err := c.Ravel(f.tensor(0)); return f.setTensors(err, r0) }, // ravel
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.TransposeMatrix(f.out(0), f.tensor(0))
@@ -2666,6 +2705,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Diagonal(f.tensor(0), f.int(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	}, // diagonal
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.DiagonalOutdim(f.tensor(0), f.str(1), f.int(2), f.int(3), f.int(4))
+		return f.setTensors(err, r0)
+	}, // diagonal.outdim
 	func(c aten.Ctx, f frame) error { r0, err := c.Detach(f.tensor(0)); return f.setTensors(err, r0) },      // detach
 	func(c aten.Ctx, f frame) error { r, err := c.Unbind(f.tensor(0), f.int(1)); return f.setList(err, r) }, // unbind
 	func(c aten.Ctx, f frame) error {

@@ -1587,10 +1587,108 @@ TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, do
   return status;
 }
 
+TENSOR_API tensor_status tensor_names(const tensor_t *self, char ***out, int64_t *out_len) {
+  LT_RESULT(out, "names", "out"); LT_RESULT(out_len, "names", "out_len");
+  lt_value a[1];
+  lt_frame frame = {.op = 412, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "names", "self");
+  tensor_status status = lt_invoke(&frame, "names");
+  if (status == TENSOR_OK) {
+    *out = (char **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_dim_by_name(const tensor_t *self, const char *name, int64_t *out) {
+  LT_RESULT(out, "dim_by_name", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 413, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "dim_by_name", "self");
+  LT_TEXT(name, "dim_by_name", "name"); a[1].text = name;
+  tensor_status status = lt_invoke(&frame, "dim_by_name");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rename(const tensor_t *self, const char *const *names, int64_t names_len, tensor_t **out) {
+  LT_RESULT(out, "rename", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 414, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "rename", "self");
+  LT_TEXTS(names, names_len, "rename", "names"); a[1].list.data = names, a[1].list.length = names_len;
+  tensor_status status = lt_invoke(&frame, "rename");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rename_(tensor_t *self, const char *const *names, int64_t names_len) {
+  lt_value a[2];
+  lt_frame frame = {.op = 415, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "rename_", "self");
+  LT_TEXTS(names, names_len, "rename_", "names"); a[1].list.data = names, a[1].list.length = names_len;
+  tensor_status status = lt_invoke(&frame, "rename_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_refine_names(const tensor_t *self, const char *const *names, int64_t names_len, tensor_t **out) {
+  LT_RESULT(out, "refine_names", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 416, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "refine_names", "self");
+  LT_TEXTS(names, names_len, "refine_names", "names"); a[1].list.data = names, a[1].list.length = names_len;
+  tensor_status status = lt_invoke(&frame, "refine_names");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_align_to(const tensor_t *self, const char *const *names, int64_t names_len, tensor_t **out) {
+  LT_RESULT(out, "align_to", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 417, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "align_to", "self");
+  LT_TEXTS(names, names_len, "align_to", "names"); a[1].list.data = names, a[1].list.length = names_len;
+  tensor_status status = lt_invoke(&frame, "align_to");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_align_as(const tensor_t *self, const tensor_t *other, tensor_t **out) {
+  LT_RESULT(out, "align_as", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 418, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "align_as", "self");
+  LT_REQUIRED(a[1], other, LT_TENSOR, "align_as", "other");
+  tensor_status status = lt_invoke(&frame, "align_as");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_align_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
+  LT_RESULT(out, "align_tensors", "out"); LT_RESULT(out_len, "align_tensors", "out_len");
+  lt_value a[1];
+  lt_frame frame = {.op = 419, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "align_tensors", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  tensor_status status = lt_invoke(&frame, "align_tensors");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
   LT_RESULT(out, "to_string", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 412, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 420, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to_string", "self");
   a[1].i = precision;
   a[2].i = threshold;
@@ -1607,7 +1705,7 @@ TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precisio
 TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "scalar_operand", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 413, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 421, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(value, LT_MUST, "scalar_operand", "value"); a[0].scalar = value;
   tensor_status status = lt_invoke(&frame, "scalar_operand");
   if (status == TENSOR_OK) {
@@ -1619,7 +1717,7 @@ TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **o
 TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 414, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 422, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_REQUIRED(a[1], tensor2, LT_TENSOR, "result_type", "tensor2");
   tensor_status status = lt_invoke(&frame, "result_type");
@@ -1632,7 +1730,7 @@ TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tenso
 TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tensor_scalar tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 414, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 422, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_SCALAR(tensor2, LT_MUST, "result_type", "tensor2"); a[1].scalar = tensor2;
   frame.number = 2;
@@ -1646,7 +1744,7 @@ TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tens
 TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype type2, tensor_dtype *out) {
   LT_RESULT(out, "promote_types", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 415, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 423, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(type1, -1, 13, "promote_types", "type1"); a[0].i = type1;
   LT_ENUM(type2, -1, 13, "promote_types", "type2"); a[1].i = type2;
   tensor_status status = lt_invoke(&frame, "promote_types");
@@ -1659,7 +1757,7 @@ TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype t
 TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bool *out) {
   LT_RESULT(out, "can_cast", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 416, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 424, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(from_, -1, 13, "can_cast", "from_"); a[0].i = from_;
   LT_ENUM(to, -1, 13, "can_cast", "to"); a[1].i = to;
   tensor_status status = lt_invoke(&frame, "can_cast");
@@ -1671,7 +1769,7 @@ TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bo
 
 TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
   lt_value a[1];
-  lt_frame frame = {.op = 417, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 425, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(d, -1, 13, "set_default_dtype", "d"); a[0].i = d;
   tensor_status status = lt_invoke(&frame, "set_default_dtype");
   return status;
@@ -1680,7 +1778,7 @@ TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
 TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
   LT_RESULT(out, "get_default_dtype", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 418, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 426, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_dtype");
   if (status == TENSOR_OK) {
     *out = (tensor_dtype)frame.results[0].i;
@@ -1690,7 +1788,7 @@ TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
 
 TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
   lt_value a[1];
-  lt_frame frame = {.op = 419, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 427, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 5, "set_default_device", "device"); a[0].device = device;
   tensor_status status = lt_invoke(&frame, "set_default_device");
   return status;
@@ -1699,7 +1797,7 @@ TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
 TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
   LT_RESULT(out, "get_default_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 420, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 428, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_device");
   if (status == TENSOR_OK) {
     *out = frame.results[0].device;
@@ -1709,7 +1807,7 @@ TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
 
 TENSOR_API tensor_status tensor_set_grad_enabled(bool enabled) {
   lt_value a[1];
-  lt_frame frame = {.op = 421, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 429, .mode = LT_FUNCTION, .args = a};
   a[0].i = enabled;
   tensor_status status = lt_invoke(&frame, "set_grad_enabled");
   return status;
@@ -1718,7 +1816,7 @@ TENSOR_API tensor_status tensor_set_grad_enabled(bool enabled) {
 TENSOR_API tensor_status tensor_is_grad_enabled(bool *out) {
   LT_RESULT(out, "is_grad_enabled", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 422, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 430, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "is_grad_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1728,7 +1826,7 @@ TENSOR_API tensor_status tensor_is_grad_enabled(bool *out) {
 
 TENSOR_API tensor_status tensor_set_inference_mode(bool enabled) {
   lt_value a[1];
-  lt_frame frame = {.op = 423, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 431, .mode = LT_FUNCTION, .args = a};
   a[0].i = enabled;
   tensor_status status = lt_invoke(&frame, "set_inference_mode");
   return status;
@@ -1737,7 +1835,7 @@ TENSOR_API tensor_status tensor_set_inference_mode(bool enabled) {
 TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out) {
   LT_RESULT(out, "is_inference_mode_enabled", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 424, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 432, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "is_inference_mode_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1748,7 +1846,7 @@ TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out) {
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out) {
   LT_RESULT(out, "parse_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 425, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 433, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(text, "parse_device", "text"); a[0].text = text;
   tensor_status status = lt_invoke(&frame, "parse_device");
   if (status == TENSOR_OK) {
@@ -1759,7 +1857,7 @@ TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *ou
 
 TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
   lt_value a[1];
-  lt_frame frame = {.op = 426, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 434, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   tensor_status status = lt_invoke(&frame, "set_num_threads");
   return status;
@@ -1768,7 +1866,7 @@ TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
 TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
   LT_RESULT(out, "get_num_threads", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 427, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 435, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_num_threads");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1779,7 +1877,7 @@ TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
 TENSOR_API tensor_status tensor_cpu_tier(char **out) {
   LT_RESULT(out, "cpu_tier", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 428, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 436, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "cpu_tier");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -1790,7 +1888,7 @@ TENSOR_API tensor_status tensor_cpu_tier(char **out) {
 TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_nonzero", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 429, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 437, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_nonzero", "self");
   tensor_status status = lt_invoke(&frame, "is_nonzero");
   if (status == TENSOR_OK) {
@@ -1802,7 +1900,7 @@ TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_conj", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 430, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 438, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_conj", "self");
   tensor_status status = lt_invoke(&frame, "is_conj");
   if (status == TENSOR_OK) {
@@ -1814,7 +1912,7 @@ TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_neg", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 431, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 439, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_neg", "self");
   tensor_status status = lt_invoke(&frame, "is_neg");
   if (status == TENSOR_OK) {
@@ -1826,7 +1924,7 @@ TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "is_same_size", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 432, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 440, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_same_size", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "is_same_size", "other");
   tensor_status status = lt_invoke(&frame, "is_same_size");
@@ -1839,7 +1937,7 @@ TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_
 TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "rand", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 433, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 441, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
@@ -1854,7 +1952,7 @@ TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 433, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 441, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
@@ -1868,7 +1966,7 @@ TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, 
 TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randn", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 434, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 442, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
@@ -1883,7 +1981,7 @@ TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 434, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 442, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
@@ -1897,7 +1995,7 @@ TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len,
 TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 435, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 443, .mode = LT_FUNCTION, .args = a};
   a[0].i = low;
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -1914,7 +2012,7 @@ TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t
 
 TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 435, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 443, .mode = LT_OUT, .args = a};
   a[0].i = low;
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -1930,7 +2028,7 @@ TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int
 TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint.high", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 436, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 444, .mode = LT_FUNCTION, .args = a};
   a[0].i = high;
   LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
@@ -1946,7 +2044,7 @@ TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, 
 
 TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 436, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 444, .mode = LT_OUT, .args = a};
   a[0].i = high;
   LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
@@ -1961,7 +2059,7 @@ TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *si
 TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randperm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 437, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 445, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
@@ -1976,7 +2074,7 @@ TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generato
 
 TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 437, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 445, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
@@ -1990,7 +2088,7 @@ TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *gene
 TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "rand_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 438, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 446, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rand_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand_like", "generator");
   LT_ENUM(dtype, -1, 13, "rand_like", "dtype"); a[2].i = dtype;
@@ -2007,7 +2105,7 @@ TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator
 TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randn_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 439, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 447, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randn_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn_like", "generator");
   LT_ENUM(dtype, -1, 13, "randn_like", "dtype"); a[2].i = dtype;
@@ -2024,7 +2122,7 @@ TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generato
 TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randint_like", "out");
   lt_value a[8];
-  lt_frame frame = {.op = 440, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 448, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like", "self");
   a[1].i = low;
   a[2].i = high;
@@ -2043,7 +2141,7 @@ TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, 
 TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randint_like.high", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 441, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 449, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like.high", "self");
   a[1].i = high;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint_like.high", "generator");
@@ -2061,7 +2159,7 @@ TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t 
 TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "normal.tensors", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 442, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
@@ -2075,7 +2173,7 @@ TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tenso
 TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "normal.tensors", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 442, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
   frame.number = 2;
@@ -2089,7 +2187,7 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tens
 
 TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 442, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 450, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
@@ -2100,7 +2198,7 @@ TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const t
 
 TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 442, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 450, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
   frame.number = 2;
@@ -2113,7 +2211,7 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, 
 TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "normal.size", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 443, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
   a[0].f = mean;
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -2130,7 +2228,7 @@ TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64
 
 TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 443, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 451, .mode = LT_OUT, .args = a};
   a[0].f = mean;
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -2146,7 +2244,7 @@ TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const i
 TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 444, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
   tensor_status status = lt_invoke(&frame, "bernoulli");
@@ -2158,7 +2256,7 @@ TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator
 
 TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 444, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 452, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
   LT_OUTPUT(frame.out[0], out, "bernoulli", "out");
@@ -2169,7 +2267,7 @@ TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_gener
 TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli.p", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 445, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 453, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli.p", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli.p", "generator");
@@ -2183,7 +2281,7 @@ TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tens
 TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "multinomial", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 446, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 454, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
   a[1].i = num_samples;
   a[2].i = replacement;
@@ -2197,7 +2295,7 @@ TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_sa
 
 TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 446, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 454, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
   a[1].i = num_samples;
   a[2].i = replacement;
@@ -2210,7 +2308,7 @@ TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t nu
 TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "poisson", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 447, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "poisson", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "poisson", "generator");
   tensor_status status = lt_invoke(&frame, "poisson");
@@ -2222,7 +2320,7 @@ TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t
 
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 448, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "uniform_", "self");
   a[1].f = from_;
   a[2].f = to;
@@ -2233,7 +2331,7 @@ TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to
 
 TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 449, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "normal_", "self");
   a[1].f = mean;
   a[2].f = std;
@@ -2244,7 +2342,7 @@ TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std,
 
 TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator) {
   lt_value a[2];
-  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "random_", "generator");
   tensor_status status = lt_invoke(&frame, "random_");
@@ -2253,7 +2351,7 @@ TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *gene
 
 TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.to", "self");
   a[1].i = to;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "random_.to", "generator");
@@ -2263,7 +2361,7 @@ TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_ge
 
 TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.from", "self");
   a[1].i = from_;
   a[2].i = to;
@@ -2274,7 +2372,7 @@ TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int6
 
 TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 453, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_", "generator");
@@ -2284,7 +2382,7 @@ TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_gene
 
 TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 454, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_.tensor", "self");
   LT_REQUIRED(a[1], p, LT_TENSOR, "bernoulli_.tensor", "p");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_.tensor", "generator");
@@ -2294,7 +2392,7 @@ TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exponential_", "self");
   a[1].f = lambd;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "exponential_", "generator");
@@ -2304,7 +2402,7 @@ TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tenso
 
 TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cauchy_", "self");
   a[1].f = median;
   a[2].f = sigma;
@@ -2315,7 +2413,7 @@ TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double si
 
 TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log_normal_", "self");
   a[1].f = mean;
   a[2].f = std;
@@ -2326,7 +2424,7 @@ TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double 
 
 TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "geometric_", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "geometric_", "generator");
@@ -2336,7 +2434,7 @@ TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_gene
 
 TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
   lt_value a[1];
-  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
   a[0].i = seed;
   tensor_status status = lt_invoke(&frame, "manual_seed");
   return status;
@@ -2345,7 +2443,7 @@ TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
 TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
   LT_RESULT(out, "default_generator", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "default_generator");
   if (status == TENSOR_OK) {
     *out = (tensor_generator_t *)frame.results[0].pointer;
@@ -2356,7 +2454,7 @@ TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
 TENSOR_API tensor_status tensor_generator_new(tensor_device device, const char *engine, tensor_generator_t **out) {
   LT_RESULT(out, "generator_new", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 5, "generator_new", "device"); a[0].device = device;
   LT_TEXT(engine, "generator_new", "engine"); a[1].text = engine;
   tensor_status status = lt_invoke(&frame, "generator_new");
@@ -2368,7 +2466,7 @@ TENSOR_API tensor_status tensor_generator_new(tensor_device device, const char *
 
 TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed) {
   lt_value a[2];
-  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_manual_seed", "self");
   a[1].i = seed;
   tensor_status status = lt_invoke(&frame, "generator_manual_seed");
@@ -2378,7 +2476,7 @@ TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, 
 TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_seed", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_seed", "self");
   tensor_status status = lt_invoke(&frame, "generator_seed");
   if (status == TENSOR_OK) {
@@ -2390,7 +2488,7 @@ TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t
 TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_initial_seed", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_initial_seed", "self");
   tensor_status status = lt_invoke(&frame, "generator_initial_seed");
   if (status == TENSOR_OK) {
@@ -2402,7 +2500,7 @@ TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self,
 TENSOR_API tensor_status tensor_generator_engine(tensor_generator_t *self, char **out) {
   LT_RESULT(out, "generator_engine", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_engine", "self");
   tensor_status status = lt_invoke(&frame, "generator_engine");
   if (status == TENSOR_OK) {
@@ -2414,7 +2512,7 @@ TENSOR_API tensor_status tensor_generator_engine(tensor_generator_t *self, char 
 TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor_generator_t **out) {
   LT_RESULT(out, "generator_clone", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_clone", "self");
   tensor_status status = lt_invoke(&frame, "generator_clone");
   if (status == TENSOR_OK) {
@@ -2426,7 +2524,7 @@ TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor
 TENSOR_API tensor_status tensor_generator_get_offset(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_get_offset", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_offset", "self");
   tensor_status status = lt_invoke(&frame, "generator_get_offset");
   if (status == TENSOR_OK) {
@@ -2437,7 +2535,7 @@ TENSOR_API tensor_status tensor_generator_get_offset(tensor_generator_t *self, i
 
 TENSOR_API tensor_status tensor_generator_set_offset(tensor_generator_t *self, int64_t offset) {
   lt_value a[2];
-  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_offset", "self");
   a[1].i = offset;
   tensor_status status = lt_invoke(&frame, "generator_set_offset");
@@ -2447,7 +2545,7 @@ TENSOR_API tensor_status tensor_generator_set_offset(tensor_generator_t *self, i
 TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out) {
   LT_RESULT(out, "generator_get_state", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_state", "self");
   tensor_status status = lt_invoke(&frame, "generator_get_state");
   if (status == TENSOR_OK) {
@@ -2458,7 +2556,7 @@ TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, te
 
 TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state) {
   lt_value a[2];
-  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_state", "self");
   LT_REQUIRED(a[1], state, LT_TENSOR, "generator_set_state", "state");
   tensor_status status = lt_invoke(&frame, "generator_set_state");
@@ -2468,7 +2566,7 @@ TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, co
 TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "sum", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2482,197 +2580,13 @@ TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 471, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 479, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
   LT_ENUM(dtype, -1, 13, "sum", "dtype"); a[3].i = dtype;
   LT_OUTPUT(frame.out[0], out, "sum", "out");
   tensor_status status = lt_invoke(&frame, "sum");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
-  LT_RESULT(out, "nansum", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
-  LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "nansum", "dtype"); a[3].i = dtype;
-  tensor_status status = lt_invoke(&frame, "nansum");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 472, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
-  LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "nansum", "dtype"); a[3].i = dtype;
-  LT_OUTPUT(frame.out[0], out, "nansum", "out");
-  tensor_status status = lt_invoke(&frame, "nansum");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out) {
-  LT_RESULT(out, "prod", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
-  a[1].i = dim;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "prod", "dtype"); a[3].i = dtype;
-  tensor_status status = lt_invoke(&frame, "prod");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 473, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
-  a[1].i = dim;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "prod", "dtype"); a[3].i = dtype;
-  LT_OUTPUT(frame.out[0], out, "prod", "out");
-  tensor_status status = lt_invoke(&frame, "prod");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
-  LT_RESULT(out, "mean", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
-  LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "mean", "dtype"); a[3].i = dtype;
-  tensor_status status = lt_invoke(&frame, "mean");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 474, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
-  LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "mean", "dtype"); a[3].i = dtype;
-  LT_OUTPUT(frame.out[0], out, "mean", "out");
-  tensor_status status = lt_invoke(&frame, "mean");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
-  LT_RESULT(out, "nanmean", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
-  LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "nanmean", "dtype"); a[3].i = dtype;
-  tensor_status status = lt_invoke(&frame, "nanmean");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 475, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
-  LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "nanmean", "dtype"); a[3].i = dtype;
-  LT_OUTPUT(frame.out[0], out, "nanmean", "out");
-  tensor_status status = lt_invoke(&frame, "nanmean");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
-  LT_RESULT(out, "any", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
-  LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "any");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 476, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
-  LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_OUTPUT(frame.out[0], out, "any", "out");
-  tensor_status status = lt_invoke(&frame, "any");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
-  LT_RESULT(out, "all", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
-  LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "all");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 477, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
-  LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_OUTPUT(frame.out[0], out, "all", "out");
-  tensor_status status = lt_invoke(&frame, "all");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
-  LT_RESULT(out, "count_nonzero", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "count_nonzero", "self");
-  LT_SPAN(dim, dim_len, "count_nonzero", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  tensor_status status = lt_invoke(&frame, "count_nonzero");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out) {
-  LT_RESULT(out, "std", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "std", "self");
-  a[1].i = unbiased;
-  tensor_status status = lt_invoke(&frame, "std");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
   return status;
 }
 

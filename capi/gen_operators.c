@@ -139,6 +139,20 @@ static intptr_t packed_adjoint(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_align_as(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_align_as(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_align_tensors(lt_value *a) { return tensor_align_tensors(a[0].list.data, a[0].list.length, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
+
+static intptr_t packed_align_to(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_align_to(a[0].pointer, a[1].list.data, a[1].list.length, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_all(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_all(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
@@ -1035,6 +1049,12 @@ static intptr_t packed_diagonal(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_diagonal_outdim(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_diagonal_outdim(a[0].pointer, a[1].text, a[2].i, a[3].i, a[4].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_diagonal_scatter(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_diagonal_scatter(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].i, &made);
@@ -1058,6 +1078,8 @@ static intptr_t packed_digamma(lt_value *a) {
 static intptr_t packed_digamma_(lt_value *a) { return tensor_digamma_(a[0].pointer); }
 
 static intptr_t packed_digamma_out(lt_value *a) { return tensor_digamma_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_dim_by_name(lt_value *a) { return tensor_dim_by_name(a[0].pointer, a[1].text, (int64_t *)&a[0].i); }
 
 static intptr_t packed_dist(lt_value *a) {
   tensor_t *made;
@@ -1511,6 +1533,18 @@ static intptr_t packed_fix_out(lt_value *a) { return tensor_fix_out(a[0].pointer
 static intptr_t packed_flatten(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_flatten(a[0].pointer, a[1].i, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_flatten_dims(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_flatten_dims(a[0].pointer, a[1].list.data, a[1].list.length, a[2].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_flatten_out_dim(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_flatten_out_dim(a[0].pointer, a[1].i, a[2].i, a[3].text, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3211,6 +3245,8 @@ static intptr_t packed_mvlgamma_(lt_value *a) { return tensor_mvlgamma_(a[0].poi
 
 static intptr_t packed_mvlgamma_out(lt_value *a) { return tensor_mvlgamma_out(a[0].pointer, a[1].i, a[2].pointer); }
 
+static intptr_t packed_names(lt_value *a) { return tensor_names(a[0].pointer, (char ***)&a[0].list.data, &a[0].list.length); }
+
 static intptr_t packed_nan_to_num(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_nan_to_num(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer, &made);
@@ -3788,6 +3824,12 @@ static intptr_t packed_reciprocal_out(lt_value *a) { return tensor_reciprocal_ou
 
 static intptr_t packed_record_function(lt_value *a) { return tensor_record_function(a[0].text, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length, a[5].i, (tensor_callback)(intptr_t)a[6].pointer, a[7].pointer, (tensor_deleter)(intptr_t)a[8].pointer, (tensor_node_t **)&a[0].pointer); }
 
+static intptr_t packed_refine_names(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_refine_names(a[0].pointer, a[1].list.data, a[1].list.length, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_register_hook(lt_value *a) { return tensor_register_hook(a[0].pointer, (tensor_callback)(intptr_t)a[1].pointer, a[2].pointer, (tensor_deleter)(intptr_t)a[3].pointer, (int64_t *)&a[0].i); }
 
 static intptr_t packed_register_post_accumulate_grad_hook(lt_value *a) { return tensor_register_post_accumulate_grad_hook(a[0].pointer, (tensor_callback)(intptr_t)a[1].pointer, a[2].pointer, (tensor_deleter)(intptr_t)a[3].pointer, (int64_t *)&a[0].i); }
@@ -3821,6 +3863,14 @@ static intptr_t packed_remainder_out(lt_value *a) { return tensor_remainder_out(
 static intptr_t packed_remainder_scalar_out(lt_value *a) { return tensor_remainder_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
 
 static intptr_t packed_remove_hook(lt_value *a) { return tensor_remove_hook(a[0].i); }
+
+static intptr_t packed_rename(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_rename(a[0].pointer, a[1].list.data, a[1].list.length, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_rename_(lt_value *a) { return tensor_rename_(a[0].pointer, a[1].list.data, a[1].list.length); }
 
 static intptr_t packed_renorm(lt_value *a) {
   tensor_t *made;
@@ -5437,6 +5487,12 @@ static intptr_t packed_unflatten(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_unflatten_names(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_unflatten_names(a[0].pointer, a[1].i, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_unfold(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_unfold(a[0].pointer, a[1].i, a[2].i, a[3].i, &made);
@@ -5618,4384 +5674,4450 @@ static intptr_t packed_zeros_like(lt_value *a) {
 }
 
 static const lt_parameter of_H[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_T[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_abs[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_absolute[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_acos[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_acosh[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_add[] = {
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
-    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
+    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
 static const lt_parameter of_addbmm[] = {
-    {"input", 'T', 0, {0}},
-    {"batch1", 'T', 0, {0}},
-    {"batch2", 'T', 0, {0}},
-    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"input", 'T', 0, -1, {0}},
+    {"batch1", 'T', 0, -1, {0}},
+    {"batch2", 'T', 0, -1, {0}},
+    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
 static const lt_parameter of_addcdiv[] = {
-    {"input", 'T', 0, {0}},
-    {"tensor1", 'T', 0, {0}},
-    {"tensor2", 'T', 0, {0}},
-    {"value", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"input", 'T', 0, -1, {0}},
+    {"tensor1", 'T', 0, -1, {0}},
+    {"tensor2", 'T', 0, -1, {0}},
+    {"value", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
 static const lt_parameter of_addcmul[] = {
-    {"input", 'T', 0, {0}},
-    {"tensor1", 'T', 0, {0}},
-    {"tensor2", 'T', 0, {0}},
-    {"value", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"input", 'T', 0, -1, {0}},
+    {"tensor1", 'T', 0, -1, {0}},
+    {"tensor2", 'T', 0, -1, {0}},
+    {"value", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
 static const lt_parameter of_addmm[] = {
-    {"input", 'T', 0, {0}},
-    {"mat1", 'T', 0, {0}},
-    {"mat2", 'T', 0, {0}},
-    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"input", 'T', 0, -1, {0}},
+    {"mat1", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
+    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
 static const lt_parameter of_addmv[] = {
-    {"input", 'T', 0, {0}},
-    {"mat", 'T', 0, {0}},
-    {"vec", 'T', 0, {0}},
-    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"input", 'T', 0, -1, {0}},
+    {"mat", 'T', 0, -1, {0}},
+    {"vec", 'T', 0, -1, {0}},
+    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
 static const lt_parameter of_addr[] = {
-    {"input", 'T', 0, {0}},
-    {"vec1", 'T', 0, {0}},
-    {"vec2", 'T', 0, {0}},
-    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"input", 'T', 0, -1, {0}},
+    {"vec1", 'T', 0, -1, {0}},
+    {"vec2", 'T', 0, -1, {0}},
+    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
 static const lt_parameter of_adjoint[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_align_as[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_align_tensors[] = {
+    {"tensors", 'R', 0, -1, {0}},
+};
+
+static const lt_parameter of_align_to[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"names", 'K', 0, -1, {0}},
 };
 
 static const lt_parameter of_all[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_allclose[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
-    {"rtol", 'F', LT_DEFAULT, {.f = 1e-05}},
-    {"atol", 'F', LT_DEFAULT, {.f = 1e-08}},
-    {"equal_nan", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
+    {"rtol", 'F', LT_DEFAULT, -1, {.f = 1e-05}},
+    {"atol", 'F', LT_DEFAULT, -1, {.f = 1e-08}},
+    {"equal_nan", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_amax[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_amin[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_aminmax[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'i', LT_BY_NAME | LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"keepdim", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'i', LT_BY_NAME | LT_DEFAULT, 0, {.i = TENSOR_NONE}},
+    {"keepdim", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_angle[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_any[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_arange[] = {
-    {"end", 'S', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"end", 'S', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_arange_start[] = {
-    {"start", 'S', 0, {0}},
-    {"end", 'S', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"start", 'S', 0, -1, {0}},
+    {"end", 'S', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_arange_start_step[] = {
-    {"start", 'S', 0, {0}},
-    {"end", 'S', 0, {0}},
-    {"step", 'S', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"start", 'S', 0, -1, {0}},
+    {"end", 'S', 0, -1, {0}},
+    {"step", 'S', LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_arccos[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_arccosh[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_arcsin[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_arcsinh[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_arctan[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_arctan2[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_arctanh[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_argmax[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'i', LT_DEFAULT, 0, {.i = TENSOR_NONE}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_argmin[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'i', LT_DEFAULT, 0, {.i = TENSOR_NONE}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_argsort[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = -1}},
-    {"descending", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = -1}},
+    {"descending", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_argsort_stable[] = {
-    {"input", 'T', 0, {0}},
-    {"stable", 'B', LT_BY_NAME, {0}},
-    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"descending", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"stable", 'B', LT_BY_NAME, -1, {0}},
+    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, 0, {.i = -1}},
+    {"descending", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_argwhere[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_as_strided[] = {
-    {"input", 'T', 0, {0}},
-    {"size", 'L', 0, {0}},
-    {"stride", 'L', 0, {0}},
-    {"storage_offset", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", 'T', 0, -1, {0}},
+    {"size", 'L', 0, -1, {0}},
+    {"stride", 'L', 0, -1, {0}},
+    {"storage_offset", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_as_strided_scatter[] = {
-    {"input", 'T', 0, {0}},
-    {"src", 'T', 0, {0}},
-    {"size", 'L', 0, {0}},
-    {"stride", 'L', 0, {0}},
-    {"storage_offset", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", 'T', 0, -1, {0}},
+    {"src", 'T', 0, -1, {0}},
+    {"size", 'L', 0, -1, {0}},
+    {"stride", 'L', 0, -1, {0}},
+    {"storage_offset", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_asin[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_asinh[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_atan[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_atan2[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_atanh[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_atleast_1d[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_atleast_1d_sequence[] = {
-    {"tensors", 'R', 0, {0}},
+    {"tensors", 'R', 0, -1, {0}},
 };
 
 static const lt_parameter of_atleast_2d[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_atleast_2d_sequence[] = {
-    {"tensors", 'R', 0, {0}},
+    {"tensors", 'R', 0, -1, {0}},
 };
 
 static const lt_parameter of_atleast_3d[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_atleast_3d_sequence[] = {
-    {"tensors", 'R', 0, {0}},
+    {"tensors", 'R', 0, -1, {0}},
 };
 
 static const lt_parameter of_autograd_grad[] = {
-    {"outputs", 'A', 0, {0}},
-    {"inputs", 'A', 0, {0}},
-    {"grad_outputs", 'Z', 0, {0}},
-    {"retain_graph", 'b', 0, {0}},
-    {"create_graph", 'B', 0, {0}},
-    {"allow_unused", 'B', 0, {0}},
-    {"materialize_grads", 'B', 0, {0}},
+    {"outputs", 'A', 0, -1, {0}},
+    {"inputs", 'A', 0, -1, {0}},
+    {"grad_outputs", 'Z', 0, -1, {0}},
+    {"retain_graph", 'b', 0, -1, {0}},
+    {"create_graph", 'B', 0, -1, {0}},
+    {"allow_unused", 'B', 0, -1, {0}},
+    {"materialize_grads", 'B', 0, -1, {0}},
 };
 
 static const lt_parameter of_backward[] = {
-    {"tensors", 'A', 0, {0}},
-    {"gradients", 'Z', 0, {0}},
-    {"retain_graph", 'b', 0, {0}},
-    {"create_graph", 'B', 0, {0}},
-    {"inputs", 'A', 0, {0}},
+    {"tensors", 'A', 0, -1, {0}},
+    {"gradients", 'Z', 0, -1, {0}},
+    {"retain_graph", 'b', 0, -1, {0}},
+    {"create_graph", 'B', 0, -1, {0}},
+    {"inputs", 'A', 0, -1, {0}},
 };
 
 static const lt_parameter of_baddbmm[] = {
-    {"input", 'T', 0, {0}},
-    {"batch1", 'T', 0, {0}},
-    {"batch2", 'T', 0, {0}},
-    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"input", 'T', 0, -1, {0}},
+    {"batch1", 'T', 0, -1, {0}},
+    {"batch2", 'T', 0, -1, {0}},
+    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
 static const lt_parameter of_bartlett_window[] = {
-    {"window_length", 'I', 0, {0}},
-    {"periodic", 'B', LT_DEFAULT, {.i = true}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"window_length", 'I', 0, -1, {0}},
+    {"periodic", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_bernoulli[] = {
-    {"input", 'T', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_bernoulli_p[] = {
-    {"input", 'T', 0, {0}},
-    {"p", 'F', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"p", 'F', 0, -1, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_bernoulli_[] = {
-    {"input", 'T', 0, {0}},
-    {"p", 'F', LT_DEFAULT, {.f = 0.5}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"p", 'F', LT_DEFAULT, -1, {.f = 0.5}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_bernoulli__tensor[] = {
-    {"input", 'T', 0, {0}},
-    {"p", 'T', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"p", 'T', 0, -1, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_bincount[] = {
-    {"input", 'T', 0, {0}},
-    {"weights", 't', LT_DEFAULT, {0}},
-    {"minlength", 'I', LT_DEFAULT, {.i = 0}},
+    {"input", 'T', 0, -1, {0}},
+    {"weights", 't', LT_DEFAULT, -1, {0}},
+    {"minlength", 'I', LT_DEFAULT, -1, {.i = 0}},
 };
 
 static const lt_parameter of_bitwise_and[] = {
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_bitwise_left_shift[] = {
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_bitwise_not[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_bitwise_or[] = {
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_bitwise_right_shift[] = {
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_bitwise_xor[] = {
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_blackman_window[] = {
-    {"window_length", 'I', 0, {0}},
-    {"periodic", 'B', LT_DEFAULT, {.i = true}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"window_length", 'I', 0, -1, {0}},
+    {"periodic", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_block_diag[] = {
-    {"tensors", 'R', 0, {0}},
+    {"tensors", 'R', 0, -1, {0}},
 };
 
 static const lt_parameter of_bmm[] = {
-    {"input", 'T', 0, {0}},
-    {"mat2", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_broadcast_tensors[] = {
-    {"tensors", 'R', 0, {0}},
+    {"tensors", 'R', 0, -1, {0}},
 };
 
 static const lt_parameter of_broadcast_to[] = {
-    {"input", 'T', 0, {0}},
-    {"size", 'V', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"size", 'V', 0, -1, {0}},
 };
 
 static const lt_parameter of_bucketize[] = {
-    {"input", 'O', 0, {0}},
-    {"boundaries", 'T', 0, {0}},
-    {"out_int32", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
-    {"right", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'O', 0, -1, {0}},
+    {"boundaries", 'T', 0, -1, {0}},
+    {"out_int32", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
+    {"right", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_can_cast[] = {
-    {"from_", 'd', 0, {0}},
-    {"to", 'd', 0, {0}},
+    {"from_", 'd', 0, -1, {0}},
+    {"to", 'd', 0, -1, {0}},
 };
 
 static const lt_parameter of_cartesian_prod[] = {
-    {"tensors", 'R', 0, {0}},
+    {"tensors", 'R', 0, -1, {0}},
 };
 
 static const lt_parameter of_cat[] = {
-    {"tensors", 'A', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = 0}},
+    {"tensors", 'A', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = 0}},
 };
 
 static const lt_parameter of_cauchy_[] = {
-    {"input", 'T', 0, {0}},
-    {"median", 'F', LT_DEFAULT, {.f = 0}},
-    {"sigma", 'F', LT_DEFAULT, {.f = 1}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"median", 'F', LT_DEFAULT, -1, {.f = 0}},
+    {"sigma", 'F', LT_DEFAULT, -1, {.f = 1}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_ccol_indices[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_cdist[] = {
-    {"x1", 'T', 0, {0}},
-    {"x2", 'T', 0, {0}},
-    {"p", 'F', LT_DEFAULT, {.f = 2.0}},
-    {"compute_mode", 'U', LT_DEFAULT, {.text = "use_mm_for_euclid_dist_if_necessary"}},
+    {"x1", 'T', 0, -1, {0}},
+    {"x2", 'T', 0, -1, {0}},
+    {"p", 'F', LT_DEFAULT, -1, {.f = 2.0}},
+    {"compute_mode", 'U', LT_DEFAULT, -1, {.text = "use_mm_for_euclid_dist_if_necessary"}},
 };
 
 static const lt_parameter of_ceil[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_chain_matmul[] = {
-    {"matrices", 'R', 0, {0}},
+    {"matrices", 'R', 0, -1, {0}},
 };
 
 static const lt_parameter of_cholesky[] = {
-    {"input", 'T', 0, {0}},
-    {"upper", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"upper", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_cholesky_inverse[] = {
-    {"input", 'T', 0, {0}},
-    {"upper", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"upper", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_cholesky_solve[] = {
-    {"input", 'T', 0, {0}},
-    {"L", 'T', 0, {0}},
-    {"upper", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"L", 'T', 0, -1, {0}},
+    {"upper", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_chunk[] = {
-    {"input", 'T', 0, {0}},
-    {"chunks", 'I', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = 0}},
+    {"input", 'T', 0, -1, {0}},
+    {"chunks", 'I', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = 0}},
 };
 
 static const lt_parameter of_clamp[] = {
-    {"input", 'T', 0, {0}},
-    {"min", 's', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"max", 's', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"input", 'T', 0, -1, {0}},
+    {"min", 's', LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"max", 's', LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
 };
 
 static const lt_parameter of_clamp_tensor[] = {
-    {"input", 'T', 0, {0}},
-    {"min", 't', LT_DEFAULT, {0}},
-    {"max", 't', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"min", 't', LT_DEFAULT, -1, {0}},
+    {"max", 't', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_clamp_max[] = {
-    {"input", 'T', 0, {0}},
-    {"max", 'O', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"max", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_clamp_min[] = {
-    {"input", 'T', 0, {0}},
-    {"min", 'O', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"min", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_clip[] = {
-    {"input", 'T', 0, {0}},
-    {"min", 's', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"max", 's', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"input", 'T', 0, -1, {0}},
+    {"min", 's', LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"max", 's', LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
 };
 
 static const lt_parameter of_clip_tensor[] = {
-    {"input", 'T', 0, {0}},
-    {"min", 't', LT_DEFAULT, {0}},
-    {"max", 't', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"min", 't', LT_DEFAULT, -1, {0}},
+    {"max", 't', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_clone[] = {
-    {"input", 'T', 0, {0}},
-    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_coalesce[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_col_indices[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_column_stack[] = {
-    {"tensors", 'A', 0, {0}},
+    {"tensors", 'A', 0, -1, {0}},
 };
 
 static const lt_parameter of_combinations[] = {
-    {"input", 'T', 0, {0}},
-    {"r", 'I', LT_DEFAULT, {.i = 2}},
-    {"with_replacement", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"r", 'I', LT_DEFAULT, -1, {.i = 2}},
+    {"with_replacement", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_complex_parts[] = {
-    {"real", 'T', 0, {0}},
-    {"imag", 'T', 0, {0}},
+    {"real", 'T', 0, -1, {0}},
+    {"imag", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_concat[] = {
-    {"tensors", 'A', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = 0}},
+    {"tensors", 'A', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = 0}},
 };
 
 static const lt_parameter of_concatenate[] = {
-    {"tensors", 'A', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = 0}},
+    {"tensors", 'A', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = 0}},
 };
 
 static const lt_parameter of_conj[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_conj_physical[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_constant_pad_nd[] = {
-    {"input", 'T', 0, {0}},
-    {"pad", 'L', 0, {0}},
-    {"value", 'S', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 0}}}},
+    {"input", 'T', 0, -1, {0}},
+    {"pad", 'L', 0, -1, {0}},
+    {"value", 'S', LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 0}}}},
 };
 
 static const lt_parameter of_contiguous[] = {
-    {"input", 'T', 0, {0}},
-    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = TENSOR_CONTIGUOUS}},
+    {"input", 'T', 0, -1, {0}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = TENSOR_CONTIGUOUS}},
 };
 
 static const lt_parameter of_coo_indices[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_coo_values[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_copy_[] = {
-    {"input", 'T', 0, {0}},
-    {"src", 'O', 0, {0}},
-    {"non_blocking", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"src", 'O', 0, -1, {0}},
+    {"non_blocking", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_copysign[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_corrcoef[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_cos[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_cosh[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_count_nonzero[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
 };
 
 static const lt_parameter of_cov[] = {
-    {"input", 'T', 0, {0}},
-    {"correction", 'I', LT_BY_NAME | LT_DEFAULT, {.i = 1}},
-    {"fweights", 't', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"aweights", 't', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"correction", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = 1}},
+    {"fweights", 't', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"aweights", 't', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_cross[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
-    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
+    {"dim", 'i', LT_DEFAULT, 0, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_crow_indices[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_cummax[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
 };
 
 static const lt_parameter of_cummin[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
 };
 
 static const lt_parameter of_cumprod[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_cumsum[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_cumulative_trapezoid[] = {
-    {"y", 'T', 0, {0}},
-    {"dx", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"y", 'T', 0, -1, {0}},
+    {"dx", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, 0, {.i = -1}},
 };
 
 static const lt_parameter of_cumulative_trapezoid_x[] = {
-    {"y", 'T', 0, {0}},
-    {"x", 'T', 0, {0}},
-    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"y", 'T', 0, -1, {0}},
+    {"x", 'T', 0, -1, {0}},
+    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, 0, {.i = -1}},
 };
 
 static const lt_parameter of_data_ptr[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_deg2rad[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_dense_dim[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_det[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_detach[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_detach_[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_diag[] = {
-    {"input", 'T', 0, {0}},
-    {"diagonal", 'I', LT_DEFAULT, {.i = 0}},
+    {"input", 'T', 0, -1, {0}},
+    {"diagonal", 'I', LT_DEFAULT, -1, {.i = 0}},
 };
 
 static const lt_parameter of_diag_embed[] = {
-    {"input", 'T', 0, {0}},
-    {"offset", 'I', LT_DEFAULT, {.i = 0}},
-    {"dim1", 'I', LT_DEFAULT, {.i = -2}},
-    {"dim2", 'I', LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"offset", 'I', LT_DEFAULT, -1, {.i = 0}},
+    {"dim1", 'I', LT_DEFAULT, 0, {.i = -2}},
+    {"dim2", 'I', LT_DEFAULT, 0, {.i = -1}},
 };
 
 static const lt_parameter of_diagflat[] = {
-    {"input", 'T', 0, {0}},
-    {"offset", 'I', LT_DEFAULT, {.i = 0}},
+    {"input", 'T', 0, -1, {0}},
+    {"offset", 'I', LT_DEFAULT, -1, {.i = 0}},
 };
 
 static const lt_parameter of_diagonal[] = {
-    {"input", 'T', 0, {0}},
-    {"offset", 'I', LT_DEFAULT, {.i = 0}},
-    {"dim1", 'I', LT_DEFAULT, {.i = 0}},
-    {"dim2", 'I', LT_DEFAULT, {.i = 1}},
+    {"input", 'T', 0, -1, {0}},
+    {"offset", 'I', LT_DEFAULT, -1, {.i = 0}},
+    {"dim1", 'I', LT_DEFAULT, 0, {.i = 0}},
+    {"dim2", 'I', LT_DEFAULT, 0, {.i = 1}},
+};
+
+static const lt_parameter of_diagonal_outdim[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"outdim", 'U', LT_BY_NAME, -1, {0}},
+    {"dim1", 'I', LT_BY_NAME, 0, {0}},
+    {"dim2", 'I', LT_BY_NAME, 0, {0}},
+    {"offset", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = 0}},
 };
 
 static const lt_parameter of_diagonal_scatter[] = {
-    {"input", 'T', 0, {0}},
-    {"src", 'T', 0, {0}},
-    {"offset", 'I', LT_DEFAULT, {.i = 0}},
-    {"dim1", 'I', LT_DEFAULT, {.i = 0}},
-    {"dim2", 'I', LT_DEFAULT, {.i = 1}},
+    {"input", 'T', 0, -1, {0}},
+    {"src", 'T', 0, -1, {0}},
+    {"offset", 'I', LT_DEFAULT, -1, {.i = 0}},
+    {"dim1", 'I', LT_DEFAULT, 0, {.i = 0}},
+    {"dim2", 'I', LT_DEFAULT, 0, {.i = 1}},
 };
 
 static const lt_parameter of_diff[] = {
-    {"input", 'T', 0, {0}},
-    {"n", 'I', LT_DEFAULT, {.i = 1}},
-    {"dim", 'I', LT_DEFAULT, {.i = -1}},
-    {"prepend", 't', LT_DEFAULT, {0}},
-    {"append", 't', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"n", 'I', LT_DEFAULT, -1, {.i = 1}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = -1}},
+    {"prepend", 't', LT_DEFAULT, -1, {0}},
+    {"append", 't', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_digamma[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_dim_by_name[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"name", 'U', 0, -1, {0}},
 };
 
 static const lt_parameter of_dist[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
-    {"p", 'S', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 2}}}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
+    {"p", 'S', LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 2}}}},
 };
 
 static const lt_parameter of_div[] = {
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
-    {"rounding_mode", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
+    {"rounding_mode", 'u', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_divide[] = {
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
-    {"rounding_mode", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
+    {"rounding_mode", 'u', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_dot[] = {
-    {"input", 'T', 0, {0}},
-    {"tensor", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"tensor", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_dsmm[] = {
-    {"input", 'T', 0, {0}},
-    {"mat2", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_dsplit[] = {
-    {"input", 'T', 0, {0}},
-    {"sections", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"sections", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_dsplit_indices[] = {
-    {"input", 'T', 0, {0}},
-    {"indices", 'V', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"indices", 'V', 0, -1, {0}},
 };
 
 static const lt_parameter of_dstack[] = {
-    {"tensors", 'A', 0, {0}},
+    {"tensors", 'A', 0, -1, {0}},
 };
 
 static const lt_parameter of_einsum[] = {
-    {"equation", 'U', 0, {0}},
-    {"tensors", 'R', 0, {0}},
+    {"equation", 'U', 0, -1, {0}},
+    {"tensors", 'R', 0, -1, {0}},
 };
 
 static const lt_parameter of_empty[] = {
-    {"size", 'V', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
-    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"size", 'V', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_empty_like[] = {
-    {"input", 'T', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
-    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_empty_permuted[] = {
-    {"size", 'L', 0, {0}},
-    {"physical_layout", 'L', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"size", 'L', 0, -1, {0}},
+    {"physical_layout", 'L', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_empty_strided[] = {
-    {"size", 'L', 0, {0}},
-    {"stride", 'L', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"size", 'L', 0, -1, {0}},
+    {"stride", 'L', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_eq[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_equal[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_erf[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_erfc[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_erfinv[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_exp[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_exp2[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_expand[] = {
-    {"input", 'T', 0, {0}},
-    {"size", 'V', 0, {0}},
-    {"implicit", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"size", 'V', 0, -1, {0}},
+    {"implicit", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_expand_as[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_expm1[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_exponential_[] = {
-    {"input", 'T', 0, {0}},
-    {"lambd", 'F', LT_DEFAULT, {.f = 1}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"lambd", 'F', LT_DEFAULT, -1, {.f = 1}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_eye[] = {
-    {"n", 'I', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"n", 'I', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_eye_m[] = {
-    {"n", 'I', 0, {0}},
-    {"m", 'I', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"n", 'I', 0, -1, {0}},
+    {"m", 'I', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_fail_allocation[] = {
-    {"countdown", 'I', 0, {0}},
+    {"countdown", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_fft_fft[] = {
-    {"input", 'T', 0, {0}},
-    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"dim", 'I', LT_DEFAULT, {.i = -1}},
-    {"norm", 'u', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"n", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = -1}},
+    {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_fft_fft2[] = {
-    {"input", 'T', 0, {0}},
-    {"s", 'l', LT_DEFAULT, {0}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
-    {"norm", 'u', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"s", 'l', LT_DEFAULT, -1, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_fft_fftfreq[] = {
-    {"n", 'I', 0, {0}},
-    {"d", 'F', LT_DEFAULT, {.f = 1.0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"n", 'I', 0, -1, {0}},
+    {"d", 'F', LT_DEFAULT, -1, {.f = 1.0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_fft_fftn[] = {
-    {"input", 'T', 0, {0}},
-    {"s", 'l', LT_DEFAULT, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"norm", 'u', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"s", 'l', LT_DEFAULT, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_fft_fftshift[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
 };
 
 static const lt_parameter of_fft_hfft[] = {
-    {"input", 'T', 0, {0}},
-    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"dim", 'I', LT_DEFAULT, {.i = -1}},
-    {"norm", 'u', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"n", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = -1}},
+    {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_fft_hfft2[] = {
-    {"input", 'T', 0, {0}},
-    {"s", 'l', LT_DEFAULT, {0}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
-    {"norm", 'u', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"s", 'l', LT_DEFAULT, -1, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_fft_hfftn[] = {
-    {"input", 'T', 0, {0}},
-    {"s", 'l', LT_DEFAULT, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"norm", 'u', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"s", 'l', LT_DEFAULT, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_fft_ifft[] = {
-    {"input", 'T', 0, {0}},
-    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"dim", 'I', LT_DEFAULT, {.i = -1}},
-    {"norm", 'u', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"n", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = -1}},
+    {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_fft_ifft2[] = {
-    {"input", 'T', 0, {0}},
-    {"s", 'l', LT_DEFAULT, {0}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
-    {"norm", 'u', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"s", 'l', LT_DEFAULT, -1, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_fft_ifftn[] = {
-    {"input", 'T', 0, {0}},
-    {"s", 'l', LT_DEFAULT, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"norm", 'u', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"s", 'l', LT_DEFAULT, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_fft_ifftshift[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
 };
 
 static const lt_parameter of_fft_ihfft[] = {
-    {"input", 'T', 0, {0}},
-    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"dim", 'I', LT_DEFAULT, {.i = -1}},
-    {"norm", 'u', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"n", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = -1}},
+    {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_fft_ihfft2[] = {
-    {"input", 'T', 0, {0}},
-    {"s", 'l', LT_DEFAULT, {0}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
-    {"norm", 'u', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"s", 'l', LT_DEFAULT, -1, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_fft_ihfftn[] = {
-    {"input", 'T', 0, {0}},
-    {"s", 'l', LT_DEFAULT, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"norm", 'u', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"s", 'l', LT_DEFAULT, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_fft_irfft[] = {
-    {"input", 'T', 0, {0}},
-    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"dim", 'I', LT_DEFAULT, {.i = -1}},
-    {"norm", 'u', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"n", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = -1}},
+    {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_fft_irfft2[] = {
-    {"input", 'T', 0, {0}},
-    {"s", 'l', LT_DEFAULT, {0}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
-    {"norm", 'u', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"s", 'l', LT_DEFAULT, -1, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_fft_irfftn[] = {
-    {"input", 'T', 0, {0}},
-    {"s", 'l', LT_DEFAULT, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"norm", 'u', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"s", 'l', LT_DEFAULT, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_fft_rfft[] = {
-    {"input", 'T', 0, {0}},
-    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"dim", 'I', LT_DEFAULT, {.i = -1}},
-    {"norm", 'u', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"n", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = -1}},
+    {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_fft_rfft2[] = {
-    {"input", 'T', 0, {0}},
-    {"s", 'l', LT_DEFAULT, {0}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2,-1}, 2}}},
-    {"norm", 'u', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"s", 'l', LT_DEFAULT, -1, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_fft_rfftfreq[] = {
-    {"n", 'I', 0, {0}},
-    {"d", 'F', LT_DEFAULT, {.f = 1.0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"n", 'I', 0, -1, {0}},
+    {"d", 'F', LT_DEFAULT, -1, {.f = 1.0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_fft_rfftn[] = {
-    {"input", 'T', 0, {0}},
-    {"s", 'l', LT_DEFAULT, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"norm", 'u', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"s", 'l', LT_DEFAULT, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_fft_c2c[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'L', 0, {0}},
-    {"forward", 'B', LT_DEFAULT, {.i = true}},
-    {"scale", 'F', LT_DEFAULT, {.f = 1.0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'L', 0, 0, {0}},
+    {"forward", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"scale", 'F', LT_DEFAULT, -1, {.f = 1.0}},
 };
 
 static const lt_parameter of_fft_c2r[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"size", 'I', 0, {0}},
-    {"scale", 'F', LT_DEFAULT, {.f = 1.0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"size", 'I', 0, -1, {0}},
+    {"scale", 'F', LT_DEFAULT, -1, {.f = 1.0}},
 };
 
 static const lt_parameter of_fft_r2c[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'L', 0, {0}},
-    {"onesided", 'B', LT_DEFAULT, {.i = true}},
-    {"scale", 'F', LT_DEFAULT, {.f = 1.0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'L', 0, 0, {0}},
+    {"onesided", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"scale", 'F', LT_DEFAULT, -1, {.f = 1.0}},
 };
 
 static const lt_parameter of_file_write[] = {
-    {"path", 'U', 0, {0}},
-    {"data", 'T', 0, {0}},
+    {"path", 'U', 0, -1, {0}},
+    {"data", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_fill[] = {
-    {"input", 'T', 0, {0}},
-    {"value", 'O', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"value", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_fill_diagonal_[] = {
-    {"input", 'T', 0, {0}},
-    {"fill_value", 'S', 0, {0}},
-    {"wrap", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"fill_value", 'S', 0, -1, {0}},
+    {"wrap", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_fix[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_flatten[] = {
-    {"input", 'T', 0, {0}},
-    {"start_dim", 'I', LT_DEFAULT, {.i = 0}},
-    {"end_dim", 'I', LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"start_dim", 'I', LT_DEFAULT, -1, {.i = 0}},
+    {"end_dim", 'I', LT_DEFAULT, -1, {.i = -1}},
+};
+
+static const lt_parameter of_flatten_dims[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"dims", 'L', 0, 0, {0}},
+    {"out_dim", 'U', 0, -1, {0}},
+};
+
+static const lt_parameter of_flatten_out_dim[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"start_dim", 'I', 0, 0, {0}},
+    {"end_dim", 'I', 0, 0, {0}},
+    {"out_dim", 'U', 0, -1, {0}},
 };
 
 static const lt_parameter of_flip[] = {
-    {"input", 'T', 0, {0}},
-    {"dims", 'V', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dims", 'V', 0, 0, {0}},
 };
 
 static const lt_parameter of_fliplr[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_flipud[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_float_power[] = {
-    {"input", 'P', 0, {0}},
-    {"exponent", 'O', 0, {0}},
+    {"input", 'P', 0, -1, {0}},
+    {"exponent", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_floor[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_floor_divide[] = {
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_fmax[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_fmin[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_fmod[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_frac[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_frexp[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_frobenius_norm[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'L', 0, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'L', 0, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_from_blob[] = {
-    {"data", 'Q', 0, {0}},
-    {"nbytes", 'I', 0, {0}},
-    {"dtype", 'd', 0, {0}},
-    {"size", 'L', 0, {0}},
-    {"stride", 'l', 0, {0}},
-    {"deleter", 'Q', 0, {0}},
-    {"context", 'Q', 0, {0}},
-    {"read_only", 'B', 0, {0}},
+    {"data", 'Q', 0, -1, {0}},
+    {"nbytes", 'I', 0, -1, {0}},
+    {"dtype", 'd', 0, -1, {0}},
+    {"size", 'L', 0, -1, {0}},
+    {"stride", 'l', 0, -1, {0}},
+    {"deleter", 'Q', 0, -1, {0}},
+    {"context", 'Q', 0, -1, {0}},
+    {"read_only", 'B', 0, -1, {0}},
 };
 
 static const lt_parameter of_from_data[] = {
-    {"data", 'Q', 0, {0}},
-    {"size", 'L', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"data", 'Q', 0, -1, {0}},
+    {"size", 'L', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_from_file[] = {
-    {"filename", 'U', 0, {0}},
-    {"shared", 'b', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"size", 'i', LT_BY_NAME | LT_DEFAULT, {.i = 0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"filename", 'U', 0, -1, {0}},
+    {"shared", 'b', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"size", 'i', LT_BY_NAME | LT_DEFAULT, -1, {.i = 0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_full[] = {
-    {"size", 'L', 0, {0}},
-    {"fill_value", 'S', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"size", 'L', 0, -1, {0}},
+    {"fill_value", 'S', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_full_like[] = {
-    {"input", 'T', 0, {0}},
-    {"fill_value", 'S', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
-    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"fill_value", 'S', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_gather[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"index", 'T', 0, {0}},
-    {"sparse_grad", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"index", 'T', 0, -1, {0}},
+    {"sparse_grad", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_gcd[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_ge[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_generator_clone[] = {
-    {"input", 'G', 0, {0}},
+    {"input", 'G', 0, -1, {0}},
 };
 
 static const lt_parameter of_generator_engine[] = {
-    {"input", 'G', 0, {0}},
+    {"input", 'G', 0, -1, {0}},
 };
 
 static const lt_parameter of_generator_get_offset[] = {
-    {"input", 'G', 0, {0}},
+    {"input", 'G', 0, -1, {0}},
 };
 
 static const lt_parameter of_generator_get_state[] = {
-    {"input", 'G', 0, {0}},
+    {"input", 'G', 0, -1, {0}},
 };
 
 static const lt_parameter of_generator_initial_seed[] = {
-    {"input", 'G', 0, {0}},
+    {"input", 'G', 0, -1, {0}},
 };
 
 static const lt_parameter of_generator_manual_seed[] = {
-    {"input", 'G', 0, {0}},
-    {"seed", 'I', 0, {0}},
+    {"input", 'G', 0, -1, {0}},
+    {"seed", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_generator_new[] = {
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
-    {"engine", 'U', LT_BY_NAME | LT_DEFAULT, {.text = "mt19937"}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
+    {"engine", 'U', LT_BY_NAME | LT_DEFAULT, -1, {.text = "mt19937"}},
 };
 
 static const lt_parameter of_generator_seed[] = {
-    {"input", 'G', 0, {0}},
+    {"input", 'G', 0, -1, {0}},
 };
 
 static const lt_parameter of_generator_set_offset[] = {
-    {"input", 'G', 0, {0}},
-    {"offset", 'I', 0, {0}},
+    {"input", 'G', 0, -1, {0}},
+    {"offset", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_generator_set_state[] = {
-    {"input", 'G', 0, {0}},
-    {"state", 'T', 0, {0}},
+    {"input", 'G', 0, -1, {0}},
+    {"state", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_geometric_[] = {
-    {"input", 'T', 0, {0}},
-    {"p", 'F', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"p", 'F', 0, -1, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_geqrf[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_ger[] = {
-    {"input", 'T', 0, {0}},
-    {"vec2", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"vec2", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_get_version[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_grad[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_grad_fn[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_grad_fn_name[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_gradient[] = {
-    {"input", 'T', 0, {0}},
-    {"spacing", 's', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"dim", 'l', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"edge_order", 'I', LT_BY_NAME | LT_DEFAULT, {.i = 1}},
+    {"input", 'T', 0, -1, {0}},
+    {"spacing", 's', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"dim", 'l', LT_BY_NAME | LT_DEFAULT, 0, {0}},
+    {"edge_order", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = 1}},
 };
 
 static const lt_parameter of_gradient_scalars[] = {
-    {"input", 'T', 0, {0}},
-    {"spacing", 'N', LT_BY_NAME, {0}},
-    {"dim", 'l', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"edge_order", 'I', LT_BY_NAME | LT_DEFAULT, {.i = 1}},
+    {"input", 'T', 0, -1, {0}},
+    {"spacing", 'N', LT_BY_NAME, -1, {0}},
+    {"dim", 'l', LT_BY_NAME | LT_DEFAULT, 0, {0}},
+    {"edge_order", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = 1}},
 };
 
 static const lt_parameter of_gradient_tensors[] = {
-    {"input", 'T', 0, {0}},
-    {"spacing", 'A', LT_BY_NAME, {0}},
-    {"dim", 'l', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"edge_order", 'I', LT_BY_NAME | LT_DEFAULT, {.i = 1}},
+    {"input", 'T', 0, -1, {0}},
+    {"spacing", 'A', LT_BY_NAME, -1, {0}},
+    {"dim", 'l', LT_BY_NAME | LT_DEFAULT, 0, {0}},
+    {"edge_order", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = 1}},
 };
 
 static const lt_parameter of_gradient_edge[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_greater[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_greater_equal[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_gt[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_hamming_window[] = {
-    {"window_length", 'I', 0, {0}},
-    {"periodic", 'B', LT_DEFAULT, {.i = true}},
-    {"alpha", 'F', LT_DEFAULT, {.f = 0.54}},
-    {"beta", 'F', LT_DEFAULT, {.f = 0.46}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"window_length", 'I', 0, -1, {0}},
+    {"periodic", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"alpha", 'F', LT_DEFAULT, -1, {.f = 0.54}},
+    {"beta", 'F', LT_DEFAULT, -1, {.f = 0.46}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_hann_window[] = {
-    {"window_length", 'I', 0, {0}},
-    {"periodic", 'B', LT_DEFAULT, {.i = true}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"window_length", 'I', 0, -1, {0}},
+    {"periodic", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_heaviside[] = {
-    {"input", 'T', 0, {0}},
-    {"values", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"values", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_histc[] = {
-    {"input", 'T', 0, {0}},
-    {"bins", 'I', LT_DEFAULT, {.i = 100}},
-    {"min", 'S', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 0}}}},
-    {"max", 'S', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 0}}}},
+    {"input", 'T', 0, -1, {0}},
+    {"bins", 'I', LT_DEFAULT, -1, {.i = 100}},
+    {"min", 'S', LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 0}}}},
+    {"max", 'S', LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 0}}}},
 };
 
 static const lt_parameter of_histogram[] = {
-    {"input", 'T', 0, {0}},
-    {"bins", 'I', LT_DEFAULT, {.i = 100}},
-    {"range", 'e', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"weight", 't', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"density", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"bins", 'I', LT_DEFAULT, -1, {.i = 100}},
+    {"range", 'e', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"weight", 't', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"density", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_histogram_edges[] = {
-    {"input", 'T', 0, {0}},
-    {"bins", 'T', 0, {0}},
-    {"weight", 't', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"density", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"bins", 'T', 0, -1, {0}},
+    {"weight", 't', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"density", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_histogramdd[] = {
-    {"input", 'T', 0, {0}},
-    {"bins", 'L', 0, {0}},
-    {"range", 'e', LT_DEFAULT, {0}},
-    {"weight", 't', LT_DEFAULT, {0}},
-    {"density", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"bins", 'L', 0, -1, {0}},
+    {"range", 'e', LT_DEFAULT, -1, {0}},
+    {"weight", 't', LT_DEFAULT, -1, {0}},
+    {"density", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_histogramdd_edges[] = {
-    {"input", 'T', 0, {0}},
-    {"bins", 'A', 0, {0}},
-    {"range", 'e', LT_DEFAULT, {0}},
-    {"weight", 't', LT_DEFAULT, {0}},
-    {"density", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"bins", 'A', 0, -1, {0}},
+    {"range", 'e', LT_DEFAULT, -1, {0}},
+    {"weight", 't', LT_DEFAULT, -1, {0}},
+    {"density", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_hsplit[] = {
-    {"input", 'T', 0, {0}},
-    {"sections", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"sections", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_hsplit_indices[] = {
-    {"input", 'T', 0, {0}},
-    {"indices", 'V', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"indices", 'V', 0, -1, {0}},
 };
 
 static const lt_parameter of_hstack[] = {
-    {"tensors", 'A', 0, {0}},
+    {"tensors", 'A', 0, -1, {0}},
 };
 
 static const lt_parameter of_hypot[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_i0[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_igamma[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_igammac[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_imag[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_increment_version[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_index_add[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"index", 'T', 0, {0}},
-    {"source", 'T', 0, {0}},
-    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"index", 'T', 0, -1, {0}},
+    {"source", 'T', 0, -1, {0}},
+    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
 static const lt_parameter of_index_copy[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"index", 'T', 0, {0}},
-    {"source", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"index", 'T', 0, -1, {0}},
+    {"source", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_index_fill[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"index", 'T', 0, {0}},
-    {"value", 'O', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"index", 'T', 0, -1, {0}},
+    {"value", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_index_get[] = {
-    {"input", 'T', 0, {0}},
-    {"index", 'X', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"index", 'X', 0, -1, {0}},
 };
 
 static const lt_parameter of_index_put[] = {
-    {"input", 'T', 0, {0}},
-    {"indices", 'Z', 0, {0}},
-    {"values", 'T', 0, {0}},
-    {"accumulate", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"indices", 'Z', 0, -1, {0}},
+    {"values", 'T', 0, -1, {0}},
+    {"accumulate", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_index_reduce[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"index", 'T', 0, {0}},
-    {"source", 'T', 0, {0}},
-    {"reduce", 'U', 0, {0}},
-    {"include_self", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"index", 'T', 0, -1, {0}},
+    {"source", 'T', 0, -1, {0}},
+    {"reduce", 'U', 0, -1, {0}},
+    {"include_self", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
 };
 
 static const lt_parameter of_index_select[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"index", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"index", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_index_set_[] = {
-    {"input", 'T', 0, {0}},
-    {"index", 'X', 0, {0}},
-    {"value", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"index", 'X', 0, -1, {0}},
+    {"value", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_index_set_scalar_[] = {
-    {"input", 'T', 0, {0}},
-    {"index", 'X', 0, {0}},
-    {"value", 'S', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"index", 'X', 0, -1, {0}},
+    {"value", 'S', 0, -1, {0}},
 };
 
 static const lt_parameter of_indices[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_inner[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_inverse[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_is_coalesced[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_is_conj[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_is_contiguous[] = {
-    {"input", 'T', 0, {0}},
-    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = TENSOR_CONTIGUOUS}},
+    {"input", 'T', 0, -1, {0}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = TENSOR_CONTIGUOUS}},
 };
 
 static const lt_parameter of_is_grad[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_is_inference[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_is_leaf[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_is_neg[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_is_nonzero[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_is_pinned[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_is_read_only[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_is_same_size[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_is_set_to[] = {
-    {"input", 'T', 0, {0}},
-    {"tensor", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"tensor", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_is_shared[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_isclose[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
-    {"rtol", 'F', LT_DEFAULT, {.f = 1e-05}},
-    {"atol", 'F', LT_DEFAULT, {.f = 1e-08}},
-    {"equal_nan", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
+    {"rtol", 'F', LT_DEFAULT, -1, {.f = 1e-05}},
+    {"atol", 'F', LT_DEFAULT, -1, {.f = 1e-08}},
+    {"equal_nan", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_isfinite[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_isin[] = {
-    {"elements", 'P', 0, {0}},
-    {"test_elements", 'O', 0, {0}},
-    {"assume_unique", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
-    {"invert", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"elements", 'P', 0, -1, {0}},
+    {"test_elements", 'O', 0, -1, {0}},
+    {"assume_unique", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
+    {"invert", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_isinf[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_isnan[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_isneginf[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_isposinf[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_isreal[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_istft[] = {
-    {"input", 'T', 0, {0}},
-    {"n_fft", 'I', 0, {0}},
-    {"hop_length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"win_length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"window", 't', LT_DEFAULT, {0}},
-    {"center", 'B', LT_DEFAULT, {.i = true}},
-    {"normalized", 'B', LT_DEFAULT, {.i = false}},
-    {"onesided", 'b', LT_DEFAULT, {.i = -1}},
-    {"length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"return_complex", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"n_fft", 'I', 0, -1, {0}},
+    {"hop_length", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"win_length", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"window", 't', LT_DEFAULT, -1, {0}},
+    {"center", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"normalized", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"onesided", 'b', LT_DEFAULT, -1, {.i = -1}},
+    {"length", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"return_complex", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_item[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_kaiser_window[] = {
-    {"window_length", 'I', 0, {0}},
-    {"periodic", 'B', LT_DEFAULT, {.i = true}},
-    {"beta", 'F', LT_DEFAULT, {.f = 12.0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"window_length", 'I', 0, -1, {0}},
+    {"periodic", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"beta", 'F', LT_DEFAULT, -1, {.f = 12.0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_kron[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_kthvalue[] = {
-    {"input", 'T', 0, {0}},
-    {"k", 'I', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = -1}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"k", 'I', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = -1}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_lcm[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_ldexp[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_le[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_lend[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_lerp[] = {
-    {"input", 'T', 0, {0}},
-    {"end", 'T', 0, {0}},
-    {"weight", 'O', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"end", 'T', 0, -1, {0}},
+    {"weight", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_less[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_less_equal[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_lgamma[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_linalg_cholesky[] = {
-    {"input", 'T', 0, {0}},
-    {"upper", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"upper", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_linalg_cholesky_ex[] = {
-    {"input", 'T', 0, {0}},
-    {"upper", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
-    {"check_errors", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"upper", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
+    {"check_errors", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_linalg_cond[] = {
-    {"input", 'T', 0, {0}},
-    {"p", 's', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"input", 'T', 0, -1, {0}},
+    {"p", 's', LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
 };
 
 static const lt_parameter of_linalg_cond_p_str[] = {
-    {"input", 'T', 0, {0}},
-    {"p", 'U', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"p", 'U', 0, -1, {0}},
 };
 
 static const lt_parameter of_linalg_cross[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
-    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
+    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, 0, {.i = -1}},
 };
 
 static const lt_parameter of_linalg_det[] = {
-    {"A", 'T', 0, {0}},
+    {"A", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_linalg_diagonal[] = {
-    {"A", 'T', 0, {0}},
-    {"offset", 'I', LT_BY_NAME | LT_DEFAULT, {.i = 0}},
-    {"dim1", 'I', LT_BY_NAME | LT_DEFAULT, {.i = -2}},
-    {"dim2", 'I', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"A", 'T', 0, -1, {0}},
+    {"offset", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = 0}},
+    {"dim1", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = -2}},
+    {"dim2", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_linalg_eig[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_linalg_eigh[] = {
-    {"input", 'T', 0, {0}},
-    {"UPLO", 'U', LT_DEFAULT, {.text = "L"}},
+    {"input", 'T', 0, -1, {0}},
+    {"UPLO", 'U', LT_DEFAULT, -1, {.text = "L"}},
 };
 
 static const lt_parameter of_linalg_eigvals[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_linalg_eigvalsh[] = {
-    {"input", 'T', 0, {0}},
-    {"UPLO", 'U', LT_DEFAULT, {.text = "L"}},
+    {"input", 'T', 0, -1, {0}},
+    {"UPLO", 'U', LT_DEFAULT, -1, {.text = "L"}},
 };
 
 static const lt_parameter of_linalg_householder_product[] = {
-    {"input", 'T', 0, {0}},
-    {"tau", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"tau", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_linalg_inv[] = {
-    {"A", 'T', 0, {0}},
+    {"A", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_linalg_inv_ex[] = {
-    {"A", 'T', 0, {0}},
-    {"check_errors", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"A", 'T', 0, -1, {0}},
+    {"check_errors", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_linalg_ldl_factor[] = {
-    {"input", 'T', 0, {0}},
-    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_linalg_ldl_factor_ex[] = {
-    {"input", 'T', 0, {0}},
-    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
-    {"check_errors", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
+    {"check_errors", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_linalg_ldl_solve[] = {
-    {"LD", 'T', 0, {0}},
-    {"pivots", 'T', 0, {0}},
-    {"B", 'T', 0, {0}},
-    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"LD", 'T', 0, -1, {0}},
+    {"pivots", 'T', 0, -1, {0}},
+    {"B", 'T', 0, -1, {0}},
+    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_linalg_lstsq[] = {
-    {"input", 'T', 0, {0}},
-    {"b", 'T', 0, {0}},
-    {"rcond", 'f', LT_DEFAULT, {0}},
-    {"driver", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"b", 'T', 0, -1, {0}},
+    {"rcond", 'f', LT_DEFAULT, -1, {0}},
+    {"driver", 'u', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_linalg_lu[] = {
-    {"A", 'T', 0, {0}},
-    {"pivot", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"A", 'T', 0, -1, {0}},
+    {"pivot", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
 };
 
 static const lt_parameter of_linalg_lu_factor[] = {
-    {"A", 'T', 0, {0}},
-    {"pivot", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"A", 'T', 0, -1, {0}},
+    {"pivot", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
 };
 
 static const lt_parameter of_linalg_lu_factor_ex[] = {
-    {"A", 'T', 0, {0}},
-    {"pivot", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"check_errors", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"A", 'T', 0, -1, {0}},
+    {"pivot", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
+    {"check_errors", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_linalg_lu_solve[] = {
-    {"LU", 'T', 0, {0}},
-    {"pivots", 'T', 0, {0}},
-    {"B", 'T', 0, {0}},
-    {"left", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"adjoint", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"LU", 'T', 0, -1, {0}},
+    {"pivots", 'T', 0, -1, {0}},
+    {"B", 'T', 0, -1, {0}},
+    {"left", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
+    {"adjoint", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_linalg_matmul[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_linalg_matrix_exp[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_linalg_matrix_norm[] = {
-    {"input", 'T', 0, {0}},
-    {"ord", 'S', 0, {0}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"ord", 'S', 0, -1, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_linalg_matrix_norm_str_ord[] = {
-    {"input", 'T', 0, {0}},
-    {"ord", 'U', LT_DEFAULT, {.text = "fro"}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"ord", 'U', LT_DEFAULT, -1, {.text = "fro"}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_linalg_matrix_power[] = {
-    {"input", 'T', 0, {0}},
-    {"n", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"n", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_linalg_matrix_rank[] = {
-    {"input", 'T', 0, {0}},
-    {"atol", 'f', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"rtol", 'f', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"atol", 'f', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"rtol", 'f', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_linalg_matrix_rank_atol_rtol_tensor[] = {
-    {"input", 'T', 0, {0}},
-    {"atol", 't', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"rtol", 't', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"atol", 't', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"rtol", 't', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_linalg_matrix_rank_tol[] = {
-    {"input", 'T', 0, {0}},
-    {"tol", 'F', 0, {0}},
-    {"hermitian", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"tol", 'F', 0, -1, {0}},
+    {"hermitian", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_linalg_matrix_rank_tol_tensor[] = {
-    {"input", 'T', 0, {0}},
-    {"tol", 'T', 0, {0}},
-    {"hermitian", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"tol", 'T', 0, -1, {0}},
+    {"hermitian", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_linalg_matrix_sqrth[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_linalg_multi_dot[] = {
-    {"tensors", 'A', 0, {0}},
+    {"tensors", 'A', 0, -1, {0}},
 };
 
 static const lt_parameter of_linalg_norm[] = {
-    {"input", 'T', 0, {0}},
-    {"ord", 's', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"ord", 's', LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_linalg_norm_ord_str[] = {
-    {"input", 'T', 0, {0}},
-    {"ord", 'U', 0, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"ord", 'U', 0, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_linalg_pinv[] = {
-    {"input", 'T', 0, {0}},
-    {"atol", 'f', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"rtol", 'f', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"atol", 'f', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"rtol", 'f', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_linalg_pinv_atol_rtol_tensor[] = {
-    {"input", 'T', 0, {0}},
-    {"atol", 't', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"rtol", 't', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"atol", 't', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"rtol", 't', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"hermitian", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_linalg_pinv_rcond[] = {
-    {"input", 'T', 0, {0}},
-    {"rcond", 'F', 0, {0}},
-    {"hermitian", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"rcond", 'F', 0, -1, {0}},
+    {"hermitian", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_linalg_pinv_rcond_tensor[] = {
-    {"input", 'T', 0, {0}},
-    {"rcond", 'T', 0, {0}},
-    {"hermitian", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"rcond", 'T', 0, -1, {0}},
+    {"hermitian", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_linalg_polar[] = {
-    {"A", 'T', 0, {0}},
+    {"A", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_linalg_qr[] = {
-    {"A", 'T', 0, {0}},
-    {"mode", 'U', LT_DEFAULT, {.text = "reduced"}},
+    {"A", 'T', 0, -1, {0}},
+    {"mode", 'U', LT_DEFAULT, -1, {.text = "reduced"}},
 };
 
 static const lt_parameter of_linalg_slogdet[] = {
-    {"A", 'T', 0, {0}},
+    {"A", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_linalg_solve[] = {
-    {"A", 'T', 0, {0}},
-    {"B", 'T', 0, {0}},
-    {"left", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"A", 'T', 0, -1, {0}},
+    {"B", 'T', 0, -1, {0}},
+    {"left", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
 };
 
 static const lt_parameter of_linalg_solve_ex[] = {
-    {"A", 'T', 0, {0}},
-    {"B", 'T', 0, {0}},
-    {"left", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"check_errors", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"A", 'T', 0, -1, {0}},
+    {"B", 'T', 0, -1, {0}},
+    {"left", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
+    {"check_errors", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_linalg_solve_triangular[] = {
-    {"input", 'T', 0, {0}},
-    {"B", 'T', 0, {0}},
-    {"upper", 'B', LT_BY_NAME, {0}},
-    {"left", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"unitriangular", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"B", 'T', 0, -1, {0}},
+    {"upper", 'B', LT_BY_NAME, -1, {0}},
+    {"left", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
+    {"unitriangular", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_linalg_svd[] = {
-    {"A", 'T', 0, {0}},
-    {"full_matrices", 'B', LT_DEFAULT, {.i = true}},
-    {"driver", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"A", 'T', 0, -1, {0}},
+    {"full_matrices", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"driver", 'u', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_linalg_svdvals[] = {
-    {"A", 'T', 0, {0}},
-    {"driver", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"A", 'T', 0, -1, {0}},
+    {"driver", 'u', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_linalg_tensorinv[] = {
-    {"input", 'T', 0, {0}},
-    {"ind", 'I', LT_DEFAULT, {.i = 2}},
+    {"input", 'T', 0, -1, {0}},
+    {"ind", 'I', LT_DEFAULT, -1, {.i = 2}},
 };
 
 static const lt_parameter of_linalg_tensorsolve[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
-    {"dims", 'l', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
+    {"dims", 'l', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_linalg_vander[] = {
-    {"x", 'T', 0, {0}},
-    {"N", 'i', LT_BY_NAME | LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"x", 'T', 0, -1, {0}},
+    {"N", 'i', LT_BY_NAME | LT_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_linalg_vecdot[] = {
-    {"x", 'T', 0, {0}},
-    {"y", 'T', 0, {0}},
-    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"x", 'T', 0, -1, {0}},
+    {"y", 'T', 0, -1, {0}},
+    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_linalg_vector_norm[] = {
-    {"input", 'T', 0, {0}},
-    {"ord", 'S', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 2}}}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"ord", 'S', LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 2}}}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_linspace[] = {
-    {"start", 'S', 0, {0}},
-    {"end", 'S', 0, {0}},
-    {"steps", 'I', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"start", 'S', 0, -1, {0}},
+    {"end", 'S', 0, -1, {0}},
+    {"steps", 'I', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_linspace_scalar_tensor[] = {
-    {"start", 'S', 0, {0}},
-    {"end", 'T', 0, {0}},
-    {"steps", 'I', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"start", 'S', 0, -1, {0}},
+    {"end", 'T', 0, -1, {0}},
+    {"steps", 'I', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_linspace_tensor_scalar[] = {
-    {"start", 'T', 0, {0}},
-    {"end", 'S', 0, {0}},
-    {"steps", 'I', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"start", 'T', 0, -1, {0}},
+    {"end", 'S', 0, -1, {0}},
+    {"steps", 'I', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_linspace_tensor_tensor[] = {
-    {"start", 'T', 0, {0}},
-    {"end", 'T', 0, {0}},
-    {"steps", 'I', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"start", 'T', 0, -1, {0}},
+    {"end", 'T', 0, -1, {0}},
+    {"steps", 'I', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_load[] = {
-    {"path", 'U', 0, {0}},
-    {"map_location", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"mmap", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"path", 'U', 0, -1, {0}},
+    {"map_location", 'u', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"mmap", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_load_bytes[] = {
-    {"data", 'T', 0, {0}},
-    {"map_location", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"data", 'T', 0, -1, {0}},
+    {"map_location", 'u', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_load_dict[] = {
-    {"path", 'U', 0, {0}},
-    {"map_location", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"mmap", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"path", 'U', 0, -1, {0}},
+    {"map_location", 'u', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"mmap", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_lobpcg[] = {
-    {"A", 'T', 0, {0}},
-    {"k", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"B", 't', LT_DEFAULT, {0}},
-    {"X", 't', LT_DEFAULT, {0}},
-    {"n", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"iK", 't', LT_DEFAULT, {0}},
-    {"niter", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"tol", 'f', LT_DEFAULT, {0}},
-    {"largest", 'b', LT_DEFAULT, {.i = -1}},
-    {"method", 'u', LT_DEFAULT, {0}},
+    {"A", 'T', 0, -1, {0}},
+    {"k", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"B", 't', LT_DEFAULT, -1, {0}},
+    {"X", 't', LT_DEFAULT, -1, {0}},
+    {"n", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"iK", 't', LT_DEFAULT, -1, {0}},
+    {"niter", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"tol", 'f', LT_DEFAULT, -1, {0}},
+    {"largest", 'b', LT_DEFAULT, -1, {.i = -1}},
+    {"method", 'u', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_log[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_log10[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_log1p[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_log2[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_log_normal_[] = {
-    {"input", 'T', 0, {0}},
-    {"mean", 'F', LT_DEFAULT, {.f = 1}},
-    {"std", 'F', LT_DEFAULT, {.f = 2}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"mean", 'F', LT_DEFAULT, -1, {.f = 1}},
+    {"std", 'F', LT_DEFAULT, -1, {.f = 2}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_log_softmax[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"dtype", 'd', LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"dtype", 'd', LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_logaddexp[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_logaddexp2[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_logcumsumexp[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
 };
 
 static const lt_parameter of_logdet[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_logical_and[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_logical_not[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_logical_or[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_logical_xor[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_logit[] = {
-    {"input", 'T', 0, {0}},
-    {"eps", 'f', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"eps", 'f', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_logspace[] = {
-    {"start", 'S', 0, {0}},
-    {"end", 'S', 0, {0}},
-    {"steps", 'I', 0, {0}},
-    {"base", 'F', LT_DEFAULT, {.f = 10}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"start", 'S', 0, -1, {0}},
+    {"end", 'S', 0, -1, {0}},
+    {"steps", 'I', 0, -1, {0}},
+    {"base", 'F', LT_DEFAULT, -1, {.f = 10}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_logspace_scalar_tensor[] = {
-    {"start", 'S', 0, {0}},
-    {"end", 'T', 0, {0}},
-    {"steps", 'I', 0, {0}},
-    {"base", 'F', LT_DEFAULT, {.f = 10}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"start", 'S', 0, -1, {0}},
+    {"end", 'T', 0, -1, {0}},
+    {"steps", 'I', 0, -1, {0}},
+    {"base", 'F', LT_DEFAULT, -1, {.f = 10}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_logspace_tensor_scalar[] = {
-    {"start", 'T', 0, {0}},
-    {"end", 'S', 0, {0}},
-    {"steps", 'I', 0, {0}},
-    {"base", 'F', LT_DEFAULT, {.f = 10}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"start", 'T', 0, -1, {0}},
+    {"end", 'S', 0, -1, {0}},
+    {"steps", 'I', 0, -1, {0}},
+    {"base", 'F', LT_DEFAULT, -1, {.f = 10}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_logspace_tensor_tensor[] = {
-    {"start", 'T', 0, {0}},
-    {"end", 'T', 0, {0}},
-    {"steps", 'I', 0, {0}},
-    {"base", 'F', LT_DEFAULT, {.f = 10}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"start", 'T', 0, -1, {0}},
+    {"end", 'T', 0, -1, {0}},
+    {"steps", 'I', 0, -1, {0}},
+    {"base", 'F', LT_DEFAULT, -1, {.f = 10}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_logsumexp[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'L', 0, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'L', 0, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_lt[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_lu_solve[] = {
-    {"input", 'T', 0, {0}},
-    {"LU_data", 'T', 0, {0}},
-    {"LU_pivots", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"LU_data", 'T', 0, -1, {0}},
+    {"LU_pivots", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_lu_unpack[] = {
-    {"LU_data", 'T', 0, {0}},
-    {"LU_pivots", 'T', 0, {0}},
-    {"unpack_data", 'B', LT_DEFAULT, {.i = true}},
-    {"unpack_pivots", 'B', LT_DEFAULT, {.i = true}},
+    {"LU_data", 'T', 0, -1, {0}},
+    {"LU_pivots", 'T', 0, -1, {0}},
+    {"unpack_data", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"unpack_pivots", 'B', LT_DEFAULT, -1, {.i = true}},
 };
 
 static const lt_parameter of_mH[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_mT[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_manual_seed[] = {
-    {"seed", 'I', 0, {0}},
+    {"seed", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_masked_fill[] = {
-    {"input", 'T', 0, {0}},
-    {"mask", 'T', 0, {0}},
-    {"value", 'O', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"mask", 'T', 0, -1, {0}},
+    {"value", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_masked_scatter[] = {
-    {"input", 'T', 0, {0}},
-    {"mask", 'T', 0, {0}},
-    {"source", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"mask", 'T', 0, -1, {0}},
+    {"source", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_masked_select[] = {
-    {"input", 'T', 0, {0}},
-    {"mask", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"mask", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_matmul[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_matrix_exp[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_matrix_power[] = {
-    {"input", 'T', 0, {0}},
-    {"n", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"n", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_max[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_max_dim[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_max_other[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_maximum[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_mean[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_median[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_median_dim[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_memory_stats_of[] = {
-    {"dtype", 'd', LT_DEFAULT, {.i = -1}},
+    {"dtype", 'd', LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_meshgrid[] = {
-    {"tensors", 'R', 0, {0}},
-    {"indexing", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"tensors", 'R', 0, -1, {0}},
+    {"indexing", 'u', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_min[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_min_dim[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_min_other[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_minimum[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_mm[] = {
-    {"input", 'T', 0, {0}},
-    {"mat2", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_mode[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = -1}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = -1}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_moveaxis[] = {
-    {"input", 'T', 0, {0}},
-    {"source", 'I', 0, {0}},
-    {"destination", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"source", 'I', 0, 0, {0}},
+    {"destination", 'I', 0, 0, {0}},
 };
 
 static const lt_parameter of_moveaxis_list[] = {
-    {"input", 'T', 0, {0}},
-    {"source", 'L', 0, {0}},
-    {"destination", 'L', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"source", 'L', 0, 0, {0}},
+    {"destination", 'L', 0, 0, {0}},
 };
 
 static const lt_parameter of_movedim[] = {
-    {"input", 'T', 0, {0}},
-    {"source", 'I', 0, {0}},
-    {"destination", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"source", 'I', 0, 0, {0}},
+    {"destination", 'I', 0, 0, {0}},
 };
 
 static const lt_parameter of_movedim_list[] = {
-    {"input", 'T', 0, {0}},
-    {"source", 'L', 0, {0}},
-    {"destination", 'L', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"source", 'L', 0, 0, {0}},
+    {"destination", 'L', 0, 0, {0}},
 };
 
 static const lt_parameter of_msort[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_mul[] = {
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_multinomial[] = {
-    {"input", 'T', 0, {0}},
-    {"num_samples", 'I', 0, {0}},
-    {"replacement", 'B', LT_DEFAULT, {.i = false}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"num_samples", 'I', 0, -1, {0}},
+    {"replacement", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_multiply[] = {
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_mv[] = {
-    {"input", 'T', 0, {0}},
-    {"vec", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"vec", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_mvlgamma[] = {
-    {"input", 'T', 0, {0}},
-    {"p", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"p", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_names[] = {
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_nan_to_num[] = {
-    {"input", 'T', 0, {0}},
-    {"nan", 'f', LT_DEFAULT, {0}},
-    {"posinf", 'f', LT_DEFAULT, {0}},
-    {"neginf", 'f', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"nan", 'f', LT_DEFAULT, -1, {0}},
+    {"posinf", 'f', LT_DEFAULT, -1, {0}},
+    {"neginf", 'f', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_nanmean[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_nanmedian[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_nanmedian_dim[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_nanquantile[] = {
-    {"input", 'T', 0, {0}},
-    {"q", 'O', 0, {0}},
-    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"interpolation", 'U', LT_BY_NAME | LT_DEFAULT, {.text = "linear"}},
+    {"input", 'T', 0, -1, {0}},
+    {"q", 'O', 0, -1, {0}},
+    {"dim", 'i', LT_DEFAULT, 0, {.i = TENSOR_NONE}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"interpolation", 'U', LT_BY_NAME | LT_DEFAULT, -1, {.text = "linear"}},
 };
 
 static const lt_parameter of_nansum[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_narrow[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"start", 'I', 0, {0}},
-    {"length", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"start", 'I', 0, -1, {0}},
+    {"length", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_narrow_tensor[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"start", 'T', 0, {0}},
-    {"length", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"start", 'T', 0, -1, {0}},
+    {"length", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_narrow_copy[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"start", 'I', 0, {0}},
-    {"length", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"start", 'I', 0, -1, {0}},
+    {"length", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_ne[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_neg[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_negative[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_new_empty[] = {
-    {"input", 'T', 0, {0}},
-    {"size", 'V', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"input", 'T', 0, -1, {0}},
+    {"size", 'V', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_new_empty_strided[] = {
-    {"input", 'T', 0, {0}},
-    {"size", 'L', 0, {0}},
-    {"stride", 'L', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"input", 'T', 0, -1, {0}},
+    {"size", 'L', 0, -1, {0}},
+    {"stride", 'L', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_new_full[] = {
-    {"input", 'T', 0, {0}},
-    {"size", 'L', 0, {0}},
-    {"fill_value", 'S', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"input", 'T', 0, -1, {0}},
+    {"size", 'L', 0, -1, {0}},
+    {"fill_value", 'S', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_new_handle[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_new_ones[] = {
-    {"input", 'T', 0, {0}},
-    {"size", 'V', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"input", 'T', 0, -1, {0}},
+    {"size", 'V', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_new_zeros[] = {
-    {"input", 'T', 0, {0}},
-    {"size", 'V', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"input", 'T', 0, -1, {0}},
+    {"size", 'V', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_nextafter[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_nnz[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_node_context[] = {
-    {"input", 'Q', 0, {0}},
+    {"input", 'Q', 0, -1, {0}},
 };
 
 static const lt_parameter of_node_edge[] = {
-    {"input", 'Q', 0, {0}},
-    {"i", 'I', 0, {0}},
+    {"input", 'Q', 0, -1, {0}},
+    {"i", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_node_edges[] = {
-    {"input", 'Q', 0, {0}},
+    {"input", 'Q', 0, -1, {0}},
 };
 
 static const lt_parameter of_node_id[] = {
-    {"input", 'Q', 0, {0}},
+    {"input", 'Q', 0, -1, {0}},
 };
 
 static const lt_parameter of_node_name[] = {
-    {"input", 'Q', 0, {0}},
+    {"input", 'Q', 0, -1, {0}},
 };
 
 static const lt_parameter of_node_register_hook[] = {
-    {"input", 'Q', 0, {0}},
-    {"hook", 'Q', 0, {0}},
-    {"context", 'Q', 0, {0}},
-    {"deleter", 'Q', 0, {0}},
+    {"input", 'Q', 0, -1, {0}},
+    {"hook", 'Q', 0, -1, {0}},
+    {"context", 'Q', 0, -1, {0}},
+    {"deleter", 'Q', 0, -1, {0}},
 };
 
 static const lt_parameter of_node_register_prehook[] = {
-    {"input", 'Q', 0, {0}},
-    {"hook", 'Q', 0, {0}},
-    {"context", 'Q', 0, {0}},
-    {"deleter", 'Q', 0, {0}},
+    {"input", 'Q', 0, -1, {0}},
+    {"hook", 'Q', 0, -1, {0}},
+    {"context", 'Q', 0, -1, {0}},
+    {"deleter", 'Q', 0, -1, {0}},
 };
 
 static const lt_parameter of_node_saved[] = {
-    {"input", 'Q', 0, {0}},
+    {"input", 'Q', 0, -1, {0}},
 };
 
 static const lt_parameter of_node_set_context[] = {
-    {"input", 'Q', 0, {0}},
-    {"context", 'Q', 0, {0}},
-    {"deleter", 'Q', 0, {0}},
+    {"input", 'Q', 0, -1, {0}},
+    {"context", 'Q', 0, -1, {0}},
+    {"deleter", 'Q', 0, -1, {0}},
 };
 
 static const lt_parameter of_node_variable[] = {
-    {"input", 'Q', 0, {0}},
+    {"input", 'Q', 0, -1, {0}},
 };
 
 static const lt_parameter of_node_weak[] = {
-    {"input", 'Q', 0, {0}},
+    {"input", 'Q', 0, -1, {0}},
 };
 
 static const lt_parameter of_nonzero[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_nonzero_numpy[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_norm[] = {
-    {"input", 'T', 0, {0}},
-    {"p", 's', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"p", 's', LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_norm_name[] = {
-    {"input", 'T', 0, {0}},
-    {"p", 'U', 0, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"p", 'U', 0, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_normal_size[] = {
-    {"mean", 'F', 0, {0}},
-    {"std", 'F', 0, {0}},
-    {"size", 'L', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"mean", 'F', 0, -1, {0}},
+    {"std", 'F', 0, -1, {0}},
+    {"size", 'L', 0, -1, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_normal_tensors[] = {
-    {"mean", 'P', 0, {0}},
-    {"std", 'O', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"mean", 'P', 0, -1, {0}},
+    {"std", 'O', LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_normal_[] = {
-    {"input", 'T', 0, {0}},
-    {"mean", 'F', LT_DEFAULT, {.f = 0}},
-    {"std", 'F', LT_DEFAULT, {.f = 1}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"mean", 'F', LT_DEFAULT, -1, {.f = 0}},
+    {"std", 'F', LT_DEFAULT, -1, {.f = 1}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_not_equal[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_npy_length[] = {
-    {"head", 'T', 0, {0}},
+    {"head", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_npy_load[] = {
-    {"path", 'U', 0, {0}},
-    {"mmap", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"path", 'U', 0, -1, {0}},
+    {"mmap", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_npy_load_bytes[] = {
-    {"data", 'T', 0, {0}},
+    {"data", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_npy_save[] = {
-    {"path", 'U', 0, {0}},
-    {"input", 'T', 0, {0}},
+    {"path", 'U', 0, -1, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_npy_save_bytes[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_npz_load[] = {
-    {"path", 'U', 0, {0}},
+    {"path", 'U', 0, -1, {0}},
 };
 
 static const lt_parameter of_npz_load_bytes[] = {
-    {"data", 'T', 0, {0}},
+    {"data", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_npz_save[] = {
-    {"path", 'U', 0, {0}},
-    {"names", 'K', 0, {0}},
-    {"tensors", 'A', 0, {0}},
+    {"path", 'U', 0, -1, {0}},
+    {"names", 'K', 0, -1, {0}},
+    {"tensors", 'A', 0, -1, {0}},
 };
 
 static const lt_parameter of_npz_save_bytes[] = {
-    {"names", 'K', 0, {0}},
-    {"tensors", 'A', 0, {0}},
+    {"names", 'K', 0, -1, {0}},
+    {"tensors", 'A', 0, -1, {0}},
 };
 
 static const lt_parameter of_nuclear_norm[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_ones[] = {
-    {"size", 'V', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"size", 'V', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_ones_like[] = {
-    {"input", 'T', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
-    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_orgqr[] = {
-    {"input", 'T', 0, {0}},
-    {"tau", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"tau", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_ormqr[] = {
-    {"input", 'T', 0, {0}},
-    {"tau", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
-    {"left", 'B', LT_DEFAULT, {.i = true}},
-    {"transpose", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"tau", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
+    {"left", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"transpose", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_outer[] = {
-    {"input", 'T', 0, {0}},
-    {"vec2", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"vec2", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_output_nr[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_parse_device[] = {
-    {"text", 'U', 0, {0}},
+    {"text", 'U', 0, -1, {0}},
 };
 
 static const lt_parameter of_pca_lowrank[] = {
-    {"A", 'T', 0, {0}},
-    {"q", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"center", 'B', LT_DEFAULT, {.i = true}},
-    {"niter", 'I', LT_DEFAULT, {.i = 2}},
+    {"A", 'T', 0, -1, {0}},
+    {"q", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"center", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"niter", 'I', LT_DEFAULT, -1, {.i = 2}},
 };
 
 static const lt_parameter of_permute[] = {
-    {"input", 'T', 0, {0}},
-    {"dims", 'V', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dims", 'V', 0, 0, {0}},
 };
 
 static const lt_parameter of_pin_memory[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_pinverse[] = {
-    {"input", 'T', 0, {0}},
-    {"rcond", 'F', LT_DEFAULT, {.f = 1e-15}},
+    {"input", 'T', 0, -1, {0}},
+    {"rcond", 'F', LT_DEFAULT, -1, {.f = 1e-15}},
 };
 
 static const lt_parameter of_pivots_permutation[] = {
-    {"pivots", 'T', 0, {0}},
-    {"n", 'I', 0, {0}},
+    {"pivots", 'T', 0, -1, {0}},
+    {"n", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_poisson[] = {
-    {"input", 'T', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_polar[] = {
-    {"abs", 'T', 0, {0}},
-    {"angle", 'T', 0, {0}},
+    {"abs", 'T', 0, -1, {0}},
+    {"angle", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_polygamma[] = {
-    {"n", 'I', 0, {0}},
-    {"input", 'T', 0, {0}},
+    {"n", 'I', 0, -1, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_positive[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_pow[] = {
-    {"input", 'P', 0, {0}},
-    {"exponent", 'O', 0, {0}},
+    {"input", 'P', 0, -1, {0}},
+    {"exponent", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_prod[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'i', LT_DEFAULT, 0, {.i = TENSOR_NONE}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_promote_types[] = {
-    {"type1", 'd', 0, {0}},
-    {"type2", 'd', 0, {0}},
+    {"type1", 'd', 0, -1, {0}},
+    {"type2", 'd', 0, -1, {0}},
 };
 
 static const lt_parameter of_push_saved_tensors_hooks[] = {
-    {"pack", 'Q', 0, {0}},
-    {"unpack", 'Q', 0, {0}},
-    {"drop", 'Q', 0, {0}},
-    {"context", 'Q', 0, {0}},
-    {"deleter", 'Q', 0, {0}},
+    {"pack", 'Q', 0, -1, {0}},
+    {"unpack", 'Q', 0, -1, {0}},
+    {"drop", 'Q', 0, -1, {0}},
+    {"context", 'Q', 0, -1, {0}},
+    {"deleter", 'Q', 0, -1, {0}},
 };
 
 static const lt_parameter of_put[] = {
-    {"input", 'T', 0, {0}},
-    {"index", 'T', 0, {0}},
-    {"source", 'T', 0, {0}},
-    {"accumulate", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"index", 'T', 0, -1, {0}},
+    {"source", 'T', 0, -1, {0}},
+    {"accumulate", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_qr[] = {
-    {"input", 'T', 0, {0}},
-    {"some", 'B', LT_DEFAULT, {.i = true}},
+    {"input", 'T', 0, -1, {0}},
+    {"some", 'B', LT_DEFAULT, -1, {.i = true}},
 };
 
 static const lt_parameter of_quantile[] = {
-    {"input", 'T', 0, {0}},
-    {"q", 'O', 0, {0}},
-    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"interpolation", 'U', LT_BY_NAME | LT_DEFAULT, {.text = "linear"}},
+    {"input", 'T', 0, -1, {0}},
+    {"q", 'O', 0, -1, {0}},
+    {"dim", 'i', LT_DEFAULT, 0, {.i = TENSOR_NONE}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"interpolation", 'U', LT_BY_NAME | LT_DEFAULT, -1, {.text = "linear"}},
 };
 
 static const lt_parameter of_rad2deg[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_rand[] = {
-    {"size", 'V', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"size", 'V', 0, -1, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_rand_like[] = {
-    {"input", 'T', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
-    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_randint[] = {
-    {"low", 'I', 0, {0}},
-    {"high", 'I', 0, {0}},
-    {"size", 'L', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"low", 'I', 0, -1, {0}},
+    {"high", 'I', 0, -1, {0}},
+    {"size", 'L', 0, -1, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_randint_high[] = {
-    {"high", 'I', 0, {0}},
-    {"size", 'L', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"high", 'I', 0, -1, {0}},
+    {"size", 'L', 0, -1, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_randint_like[] = {
-    {"input", 'T', 0, {0}},
-    {"low", 'I', 0, {0}},
-    {"high", 'I', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
-    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"low", 'I', 0, -1, {0}},
+    {"high", 'I', 0, -1, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_randint_like_high[] = {
-    {"input", 'T', 0, {0}},
-    {"high", 'I', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
-    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"high", 'I', 0, -1, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_randn[] = {
-    {"size", 'V', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"size", 'V', 0, -1, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_randn_like[] = {
-    {"input", 'T', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
-    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_random_[] = {
-    {"input", 'T', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_random__from[] = {
-    {"input", 'T', 0, {0}},
-    {"from_", 'I', 0, {0}},
-    {"to", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"from_", 'I', 0, -1, {0}},
+    {"to", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_random__to[] = {
-    {"input", 'T', 0, {0}},
-    {"to", 'I', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"to", 'I', 0, -1, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_randperm[] = {
-    {"n", 'I', 0, {0}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"n", 'I', 0, -1, {0}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_range[] = {
-    {"start", 'S', 0, {0}},
-    {"end", 'S', 0, {0}},
-    {"step", 'S', LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"start", 'S', 0, -1, {0}},
+    {"end", 'S', 0, -1, {0}},
+    {"step", 'S', LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_ravel[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_real[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_reciprocal[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_record_function[] = {
-    {"name", 'U', 0, {0}},
-    {"inputs", 'A', 0, {0}},
-    {"outputs", 'Z', 0, {0}},
-    {"constant", 'L', 0, {0}},
-    {"saved", 'Z', 0, {0}},
-    {"materialize", 'B', 0, {0}},
-    {"backward", 'Q', 0, {0}},
-    {"context", 'Q', 0, {0}},
-    {"deleter", 'Q', 0, {0}},
+    {"name", 'U', 0, -1, {0}},
+    {"inputs", 'A', 0, -1, {0}},
+    {"outputs", 'Z', 0, -1, {0}},
+    {"constant", 'L', 0, -1, {0}},
+    {"saved", 'Z', 0, -1, {0}},
+    {"materialize", 'B', 0, -1, {0}},
+    {"backward", 'Q', 0, -1, {0}},
+    {"context", 'Q', 0, -1, {0}},
+    {"deleter", 'Q', 0, -1, {0}},
+};
+
+static const lt_parameter of_refine_names[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"names", 'K', 0, -1, {0}},
 };
 
 static const lt_parameter of_register_hook[] = {
-    {"input", 'T', 0, {0}},
-    {"hook", 'Q', 0, {0}},
-    {"context", 'Q', 0, {0}},
-    {"deleter", 'Q', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"hook", 'Q', 0, -1, {0}},
+    {"context", 'Q', 0, -1, {0}},
+    {"deleter", 'Q', 0, -1, {0}},
 };
 
 static const lt_parameter of_register_post_accumulate_grad_hook[] = {
-    {"input", 'T', 0, {0}},
-    {"hook", 'Q', 0, {0}},
-    {"context", 'Q', 0, {0}},
-    {"deleter", 'Q', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"hook", 'Q', 0, -1, {0}},
+    {"context", 'Q', 0, -1, {0}},
+    {"deleter", 'Q', 0, -1, {0}},
 };
 
 static const lt_parameter of_relu[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_remainder[] = {
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_remove_hook[] = {
-    {"hook", 'I', 0, {0}},
+    {"hook", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_rename[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"names", 'k', 0, -1, {0}},
+};
+
+static const lt_parameter of_rename_[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"names", 'k', 0, -1, {0}},
 };
 
 static const lt_parameter of_renorm[] = {
-    {"input", 'T', 0, {0}},
-    {"p", 'S', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"maxnorm", 'S', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"p", 'S', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"maxnorm", 'S', 0, -1, {0}},
 };
 
 static const lt_parameter of_repeat[] = {
-    {"input", 'T', 0, {0}},
-    {"repeats", 'V', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"repeats", 'V', 0, -1, {0}},
 };
 
 static const lt_parameter of_repeat_interleave[] = {
-    {"repeats", 'T', 0, {0}},
-    {"output_size", 'i', LT_BY_NAME | LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"repeats", 'T', 0, -1, {0}},
+    {"output_size", 'i', LT_BY_NAME | LT_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_repeat_interleave_int[] = {
-    {"input", 'T', 0, {0}},
-    {"repeats", 'I', 0, {0}},
-    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"output_size", 'i', LT_BY_NAME | LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", 'T', 0, -1, {0}},
+    {"repeats", 'I', 0, -1, {0}},
+    {"dim", 'i', LT_DEFAULT, 0, {.i = TENSOR_NONE}},
+    {"output_size", 'i', LT_BY_NAME | LT_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_repeat_interleave_tensor[] = {
-    {"input", 'T', 0, {0}},
-    {"repeats", 'T', 0, {0}},
-    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"output_size", 'i', LT_BY_NAME | LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", 'T', 0, -1, {0}},
+    {"repeats", 'T', 0, -1, {0}},
+    {"dim", 'i', LT_DEFAULT, 0, {.i = TENSOR_NONE}},
+    {"output_size", 'i', LT_BY_NAME | LT_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_requires_grad[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_reshape[] = {
-    {"input", 'T', 0, {0}},
-    {"shape", 'V', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"shape", 'V', 0, -1, {0}},
 };
 
 static const lt_parameter of_reshape_as[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_resize_[] = {
-    {"input", 'T', 0, {0}},
-    {"size", 'V', 0, {0}},
-    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"size", 'V', 0, -1, {0}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_resize_as_[] = {
-    {"input", 'T', 0, {0}},
-    {"the_template", 'T', 0, {0}},
-    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"the_template", 'T', 0, -1, {0}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_resolve_conj[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_resolve_neg[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_result_type[] = {
-    {"tensor1", 'P', 0, {0}},
-    {"tensor2", 'O', 0, {0}},
+    {"tensor1", 'P', 0, -1, {0}},
+    {"tensor2", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_retain_grad[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_retains_grad[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_roll[] = {
-    {"input", 'T', 0, {0}},
-    {"shifts", 'L', 0, {0}},
-    {"dims", 'l', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"shifts", 'L', 0, -1, {0}},
+    {"dims", 'l', LT_DEFAULT, 0, {0}},
 };
 
 static const lt_parameter of_rot90[] = {
-    {"input", 'T', 0, {0}},
-    {"k", 'I', LT_DEFAULT, {.i = 1}},
-    {"dims", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {.list = {(const int64_t[]){0,1}, 2}}},
+    {"input", 'T', 0, -1, {0}},
+    {"k", 'I', LT_DEFAULT, -1, {.i = 1}},
+    {"dims", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){0,1}, 2}}},
 };
 
 static const lt_parameter of_round[] = {
-    {"input", 'T', 0, {0}},
-    {"decimals", 'I', LT_BY_NAME | LT_DEFAULT, {.i = 0}},
+    {"input", 'T', 0, -1, {0}},
+    {"decimals", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = 0}},
 };
 
 static const lt_parameter of_row_indices[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_row_stack[] = {
-    {"tensors", 'A', 0, {0}},
+    {"tensors", 'A', 0, -1, {0}},
 };
 
 static const lt_parameter of_rsqrt[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_rsub[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'O', 0, {0}},
-    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
+    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
 static const lt_parameter of_safetensors_load[] = {
-    {"data", 'T', 0, {0}},
+    {"data", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_safetensors_load_file[] = {
-    {"path", 'U', 0, {0}},
-    {"only", 'k', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"mmap", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"path", 'U', 0, -1, {0}},
+    {"only", 'k', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"mmap", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
 };
 
 static const lt_parameter of_safetensors_open[] = {
-    {"path", 'U', 0, {0}},
+    {"path", 'U', 0, -1, {0}},
 };
 
 static const lt_parameter of_safetensors_save[] = {
-    {"names", 'K', 0, {0}},
-    {"tensors", 'A', 0, {0}},
-    {"metadata", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"names", 'K', 0, -1, {0}},
+    {"tensors", 'A', 0, -1, {0}},
+    {"metadata", 'u', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_safetensors_save_file[] = {
-    {"path", 'U', 0, {0}},
-    {"names", 'K', 0, {0}},
-    {"tensors", 'A', 0, {0}},
-    {"metadata", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"path", 'U', 0, -1, {0}},
+    {"names", 'K', 0, -1, {0}},
+    {"tensors", 'A', 0, -1, {0}},
+    {"metadata", 'u', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_save[] = {
-    {"path", 'U', 0, {0}},
-    {"structure", 'U', 0, {0}},
-    {"tensors", 'A', 0, {0}},
-    {"compact", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"path", 'U', 0, -1, {0}},
+    {"structure", 'U', 0, -1, {0}},
+    {"tensors", 'A', 0, -1, {0}},
+    {"compact", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_save_bytes[] = {
-    {"structure", 'U', 0, {0}},
-    {"tensors", 'A', 0, {0}},
-    {"compact", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"structure", 'U', 0, -1, {0}},
+    {"tensors", 'A', 0, -1, {0}},
+    {"compact", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_save_dict[] = {
-    {"path", 'U', 0, {0}},
-    {"names", 'K', 0, {0}},
-    {"tensors", 'A', 0, {0}},
-    {"compact", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"path", 'U', 0, -1, {0}},
+    {"names", 'K', 0, -1, {0}},
+    {"tensors", 'A', 0, -1, {0}},
+    {"compact", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_scalar_operand[] = {
-    {"value", 'S', 0, {0}},
+    {"value", 'S', 0, -1, {0}},
 };
 
 static const lt_parameter of_scalar_tensor[] = {
-    {"s", 'S', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"s", 'S', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_scatter_src[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"index", 'T', 0, {0}},
-    {"src", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"index", 'T', 0, -1, {0}},
+    {"src", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_scatter_src_reduce[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"index", 'T', 0, {0}},
-    {"src", 'T', 0, {0}},
-    {"reduce", 'U', LT_BY_NAME, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"index", 'T', 0, -1, {0}},
+    {"src", 'T', 0, -1, {0}},
+    {"reduce", 'U', LT_BY_NAME, -1, {0}},
 };
 
 static const lt_parameter of_scatter_value[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"index", 'T', 0, {0}},
-    {"value", 'S', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"index", 'T', 0, -1, {0}},
+    {"value", 'S', 0, -1, {0}},
 };
 
 static const lt_parameter of_scatter_value_reduce[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"index", 'T', 0, {0}},
-    {"value", 'S', 0, {0}},
-    {"reduce", 'U', LT_BY_NAME, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"index", 'T', 0, -1, {0}},
+    {"value", 'S', 0, -1, {0}},
+    {"reduce", 'U', LT_BY_NAME, -1, {0}},
 };
 
 static const lt_parameter of_scatter_add[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"index", 'T', 0, {0}},
-    {"src", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"index", 'T', 0, -1, {0}},
+    {"src", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_scatter_reduce[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"index", 'T', 0, {0}},
-    {"src", 'T', 0, {0}},
-    {"reduce", 'U', 0, {0}},
-    {"include_self", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"index", 'T', 0, -1, {0}},
+    {"src", 'T', 0, -1, {0}},
+    {"reduce", 'U', 0, -1, {0}},
+    {"include_self", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
 };
 
 static const lt_parameter of_searchsorted[] = {
-    {"sorted_sequence", 'T', 0, {0}},
-    {"input", 'O', 0, {0}},
-    {"out_int32", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
-    {"right", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
-    {"side", 'u', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"sorter", 't', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"sorted_sequence", 'T', 0, -1, {0}},
+    {"input", 'O', 0, -1, {0}},
+    {"out_int32", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
+    {"right", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
+    {"side", 'u', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"sorter", 't', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_select[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"index", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"index", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_select_scatter[] = {
-    {"input", 'T', 0, {0}},
-    {"src", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"index", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"src", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"index", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_set_[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_set__storage[] = {
-    {"input", 'T', 0, {0}},
-    {"source", 'W', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"source", 'W', 0, -1, {0}},
 };
 
 static const lt_parameter of_set__storage_geometry[] = {
-    {"input", 'T', 0, {0}},
-    {"source", 'W', 0, {0}},
-    {"storage_offset", 'I', 0, {0}},
-    {"size", 'L', 0, {0}},
-    {"stride", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"source", 'W', 0, -1, {0}},
+    {"storage_offset", 'I', 0, -1, {0}},
+    {"size", 'L', 0, -1, {0}},
+    {"stride", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_set__tensor[] = {
-    {"input", 'T', 0, {0}},
-    {"source", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"source", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_set__tensor_geometry[] = {
-    {"input", 'T', 0, {0}},
-    {"source", 'T', 0, {0}},
-    {"storage_offset", 'I', 0, {0}},
-    {"size", 'L', 0, {0}},
-    {"stride", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"source", 'T', 0, -1, {0}},
+    {"storage_offset", 'I', 0, -1, {0}},
+    {"size", 'L', 0, -1, {0}},
+    {"stride", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_set_anomaly_watcher[] = {
-    {"watcher", 'Q', 0, {0}},
-    {"context", 'Q', 0, {0}},
+    {"watcher", 'Q', 0, -1, {0}},
+    {"context", 'Q', 0, -1, {0}},
 };
 
 static const lt_parameter of_set_data_[] = {
-    {"input", 'T', 0, {0}},
-    {"data", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"data", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_set_default_device[] = {
-    {"device", 'c', 0, {0}},
+    {"device", 'c', 0, -1, {0}},
 };
 
 static const lt_parameter of_set_default_dtype[] = {
-    {"d", 'd', 0, {0}},
+    {"d", 'd', 0, -1, {0}},
 };
 
 static const lt_parameter of_set_detect_anomaly[] = {
-    {"enabled", 'B', 0, {0}},
-    {"check_nan", 'B', 0, {0}},
+    {"enabled", 'B', 0, -1, {0}},
+    {"check_nan", 'B', 0, -1, {0}},
 };
 
 static const lt_parameter of_set_grad[] = {
-    {"input", 'T', 0, {0}},
-    {"grad", 't', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"grad", 't', 0, -1, {0}},
 };
 
 static const lt_parameter of_set_grad_enabled[] = {
-    {"enabled", 'B', 0, {0}},
+    {"enabled", 'B', 0, -1, {0}},
 };
 
 static const lt_parameter of_set_inference_mode[] = {
-    {"enabled", 'B', 0, {0}},
+    {"enabled", 'B', 0, -1, {0}},
 };
 
 static const lt_parameter of_set_memory_limit[] = {
-    {"nbytes", 'I', 0, {0}},
+    {"nbytes", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_set_num_threads[] = {
-    {"n", 'I', 0, {0}},
+    {"n", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_set_requires_grad[] = {
-    {"input", 'T', 0, {0}},
-    {"requires_grad", 'B', LT_DEFAULT, {.i = true}},
+    {"input", 'T', 0, -1, {0}},
+    {"requires_grad", 'B', LT_DEFAULT, -1, {.i = true}},
 };
 
 static const lt_parameter of_sgn[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_share_memory_[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_sigmoid[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_sign[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_signal_windows_bartlett[] = {
-    {"M", 'I', 0, {0}},
-    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"M", 'I', 0, -1, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_signal_windows_blackman[] = {
-    {"M", 'I', 0, {0}},
-    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"M", 'I', 0, -1, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_signal_windows_cosine[] = {
-    {"M", 'I', 0, {0}},
-    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"M", 'I', 0, -1, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_signal_windows_exponential[] = {
-    {"M", 'I', 0, {0}},
-    {"center", 'f', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"tau", 'F', LT_BY_NAME | LT_DEFAULT, {.f = 1.0}},
-    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"M", 'I', 0, -1, {0}},
+    {"center", 'f', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"tau", 'F', LT_BY_NAME | LT_DEFAULT, -1, {.f = 1.0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_signal_windows_gaussian[] = {
-    {"M", 'I', 0, {0}},
-    {"std", 'F', LT_BY_NAME | LT_DEFAULT, {.f = 1.0}},
-    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"M", 'I', 0, -1, {0}},
+    {"std", 'F', LT_BY_NAME | LT_DEFAULT, -1, {.f = 1.0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_signal_windows_general_cosine[] = {
-    {"M", 'I', 0, {0}},
-    {"a", 'E', LT_BY_NAME, {0}},
-    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"M", 'I', 0, -1, {0}},
+    {"a", 'E', LT_BY_NAME, -1, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_signal_windows_general_hamming[] = {
-    {"M", 'I', 0, {0}},
-    {"alpha", 'F', LT_BY_NAME | LT_DEFAULT, {.f = 0.54}},
-    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"M", 'I', 0, -1, {0}},
+    {"alpha", 'F', LT_BY_NAME | LT_DEFAULT, -1, {.f = 0.54}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_signal_windows_hamming[] = {
-    {"M", 'I', 0, {0}},
-    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"M", 'I', 0, -1, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_signal_windows_hann[] = {
-    {"M", 'I', 0, {0}},
-    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"M", 'I', 0, -1, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_signal_windows_kaiser[] = {
-    {"M", 'I', 0, {0}},
-    {"beta", 'F', LT_BY_NAME | LT_DEFAULT, {.f = 12.0}},
-    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"M", 'I', 0, -1, {0}},
+    {"beta", 'F', LT_BY_NAME | LT_DEFAULT, -1, {.f = 12.0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_signal_windows_nuttall[] = {
-    {"M", 'I', 0, {0}},
-    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, {.i = true}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"M", 'I', 0, -1, {0}},
+    {"sym", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = true}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_signal_pad[] = {
-    {"input", 'T', 0, {0}},
-    {"before", 'I', 0, {0}},
-    {"after", 'I', 0, {0}},
-    {"mode", 'U', LT_DEFAULT, {.text = "reflect"}},
+    {"input", 'T', 0, -1, {0}},
+    {"before", 'I', 0, -1, {0}},
+    {"after", 'I', 0, -1, {0}},
+    {"mode", 'U', LT_DEFAULT, -1, {.text = "reflect"}},
 };
 
 static const lt_parameter of_signbit[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_sin[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_sinc[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_sinh[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_slice[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = 0}},
-    {"start", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"end", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"step", 'I', LT_DEFAULT, {.i = 1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = 0}},
+    {"start", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"end", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"step", 'I', LT_DEFAULT, -1, {.i = 1}},
 };
 
 static const lt_parameter of_slice_scatter[] = {
-    {"input", 'T', 0, {0}},
-    {"src", 'T', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = 0}},
-    {"start", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"end", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"step", 'I', LT_DEFAULT, {.i = 1}},
+    {"input", 'T', 0, -1, {0}},
+    {"src", 'T', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = 0}},
+    {"start", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"end", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"step", 'I', LT_DEFAULT, -1, {.i = 1}},
 };
 
 static const lt_parameter of_slogdet[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_smm[] = {
-    {"input", 'T', 0, {0}},
-    {"mat2", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_softmax[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"dtype", 'd', LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"dtype", 'd', LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_sort[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = -1}},
-    {"descending", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = -1}},
+    {"descending", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_sort_stable[] = {
-    {"input", 'T', 0, {0}},
-    {"stable", 'b', LT_BY_NAME, {0}},
-    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"descending", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"stable", 'b', LT_BY_NAME, -1, {0}},
+    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, 0, {.i = -1}},
+    {"descending", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_sparse_addmm[] = {
-    {"input", 'T', 0, {0}},
-    {"mat1", 'T', 0, {0}},
-    {"mat2", 'T', 0, {0}},
-    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"input", 'T', 0, -1, {0}},
+    {"mat1", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
+    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
 static const lt_parameter of_sparse_log_softmax[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_sparse_mm[] = {
-    {"input", 'T', 0, {0}},
-    {"mat2", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_sparse_sampled_addmm[] = {
-    {"input", 'T', 0, {0}},
-    {"mat1", 'T', 0, {0}},
-    {"mat2", 'T', 0, {0}},
-    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"input", 'T', 0, -1, {0}},
+    {"mat1", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
+    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
 static const lt_parameter of_sparse_softmax[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_sparse_spdiags[] = {
-    {"diagonals", 'T', 0, {0}},
-    {"offsets", 'T', 0, {0}},
-    {"shape", 'L', 0, {0}},
-    {"layout", 'y', LT_DEFAULT, {.i = -1}},
+    {"diagonals", 'T', 0, -1, {0}},
+    {"offsets", 'T', 0, -1, {0}},
+    {"shape", 'L', 0, -1, {0}},
+    {"layout", 'y', LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_sparse_spsolve[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_sparse_sum[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_sparse_compressed_tensor[] = {
-    {"compressed_indices", 'T', 0, {0}},
-    {"plain_indices", 'T', 0, {0}},
-    {"values", 'T', 0, {0}},
-    {"size", 'l', LT_DEFAULT, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"compressed_indices", 'T', 0, -1, {0}},
+    {"plain_indices", 'T', 0, -1, {0}},
+    {"values", 'T', 0, -1, {0}},
+    {"size", 'l', LT_DEFAULT, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_sparse_coo_tensor[] = {
-    {"indices", 'T', 0, {0}},
-    {"values", 'T', 0, {0}},
-    {"size", 'l', LT_DEFAULT, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
-    {"is_coalesced", 'b', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"indices", 'T', 0, -1, {0}},
+    {"values", 'T', 0, -1, {0}},
+    {"size", 'l', LT_DEFAULT, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
+    {"is_coalesced", 'b', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_sparse_dim[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_sparse_mask[] = {
-    {"input", 'T', 0, {0}},
-    {"mask", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"mask", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_sparse_resize_[] = {
-    {"input", 'T', 0, {0}},
-    {"size", 'L', 0, {0}},
-    {"sparse_dim", 'I', 0, {0}},
-    {"dense_dim", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"size", 'L', 0, -1, {0}},
+    {"sparse_dim", 'I', 0, -1, {0}},
+    {"dense_dim", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_sparse_resize_and_clear_[] = {
-    {"input", 'T', 0, {0}},
-    {"size", 'L', 0, {0}},
-    {"sparse_dim", 'I', 0, {0}},
-    {"dense_dim", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"size", 'L', 0, -1, {0}},
+    {"sparse_dim", 'I', 0, -1, {0}},
+    {"dense_dim", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_airy_ai[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_bessel_j0[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_bessel_j1[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_bessel_y0[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_bessel_y1[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_chebyshev_polynomial_t[] = {
-    {"x", 'P', 0, {0}},
-    {"n", 'O', 0, {0}},
+    {"x", 'P', 0, -1, {0}},
+    {"n", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_chebyshev_polynomial_u[] = {
-    {"x", 'P', 0, {0}},
-    {"n", 'O', 0, {0}},
+    {"x", 'P', 0, -1, {0}},
+    {"n", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_chebyshev_polynomial_v[] = {
-    {"x", 'P', 0, {0}},
-    {"n", 'O', 0, {0}},
+    {"x", 'P', 0, -1, {0}},
+    {"n", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_chebyshev_polynomial_w[] = {
-    {"x", 'P', 0, {0}},
-    {"n", 'O', 0, {0}},
+    {"x", 'P', 0, -1, {0}},
+    {"n", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_digamma[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_entr[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_erf[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_erfc[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_erfcx[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_erfinv[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_exp2[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_expit[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_expm1[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_gammainc[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_gammaincc[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_gammaln[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_hermite_polynomial_h[] = {
-    {"x", 'P', 0, {0}},
-    {"n", 'O', 0, {0}},
+    {"x", 'P', 0, -1, {0}},
+    {"n", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_hermite_polynomial_he[] = {
-    {"x", 'P', 0, {0}},
-    {"n", 'O', 0, {0}},
+    {"x", 'P', 0, -1, {0}},
+    {"n", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_i0[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_i0e[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_i1[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_i1e[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_laguerre_polynomial_l[] = {
-    {"x", 'P', 0, {0}},
-    {"n", 'O', 0, {0}},
+    {"x", 'P', 0, -1, {0}},
+    {"n", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_legendre_polynomial_p[] = {
-    {"x", 'P', 0, {0}},
-    {"n", 'O', 0, {0}},
+    {"x", 'P', 0, -1, {0}},
+    {"n", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_log1p[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_log_ndtr[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_log_softmax[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"dtype", 'd', LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"dtype", 'd', LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_special_logit[] = {
-    {"input", 'T', 0, {0}},
-    {"eps", 'f', LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"eps", 'f', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_special_logsumexp[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'L', 0, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'L', 0, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_special_modified_bessel_i0[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_modified_bessel_i1[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_modified_bessel_k0[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_modified_bessel_k1[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_multigammaln[] = {
-    {"input", 'T', 0, {0}},
-    {"p", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"p", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_ndtr[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_ndtri[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_polygamma[] = {
-    {"n", 'I', 0, {0}},
-    {"input", 'T', 0, {0}},
+    {"n", 'I', 0, -1, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_psi[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_round[] = {
-    {"input", 'T', 0, {0}},
-    {"decimals", 'I', LT_BY_NAME | LT_DEFAULT, {.i = 0}},
+    {"input", 'T', 0, -1, {0}},
+    {"decimals", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = 0}},
 };
 
 static const lt_parameter of_special_scaled_modified_bessel_k0[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_scaled_modified_bessel_k1[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_shifted_chebyshev_polynomial_t[] = {
-    {"x", 'P', 0, {0}},
-    {"n", 'O', 0, {0}},
+    {"x", 'P', 0, -1, {0}},
+    {"n", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_shifted_chebyshev_polynomial_u[] = {
-    {"x", 'P', 0, {0}},
-    {"n", 'O', 0, {0}},
+    {"x", 'P', 0, -1, {0}},
+    {"n", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_shifted_chebyshev_polynomial_v[] = {
-    {"x", 'P', 0, {0}},
-    {"n", 'O', 0, {0}},
+    {"x", 'P', 0, -1, {0}},
+    {"n", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_shifted_chebyshev_polynomial_w[] = {
-    {"x", 'P', 0, {0}},
-    {"n", 'O', 0, {0}},
+    {"x", 'P', 0, -1, {0}},
+    {"n", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_sinc[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_softmax[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"dtype", 'd', LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"dtype", 'd', LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_special_spherical_bessel_j0[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_xlog1py[] = {
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_xlogy[] = {
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_special_zeta[] = {
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_split[] = {
-    {"tensor", 'T', 0, {0}},
-    {"split_size_or_sections", 'I', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = 0}},
+    {"tensor", 'T', 0, -1, {0}},
+    {"split_size_or_sections", 'I', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = 0}},
 };
 
 static const lt_parameter of_split_sizes[] = {
-    {"tensor", 'T', 0, {0}},
-    {"split_size_or_sections", 'L', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = 0}},
+    {"tensor", 'T', 0, -1, {0}},
+    {"split_size_or_sections", 'L', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = 0}},
 };
 
 static const lt_parameter of_split_with_sizes[] = {
-    {"input", 'T', 0, {0}},
-    {"split_sizes", 'L', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = 0}},
+    {"input", 'T', 0, -1, {0}},
+    {"split_sizes", 'L', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = 0}},
 };
 
 static const lt_parameter of_spmm[] = {
-    {"input", 'T', 0, {0}},
-    {"mat2", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_sqrt[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_square[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_squeeze[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_squeeze_dim[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
 };
 
 static const lt_parameter of_squeeze_dims[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'V', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'V', 0, 0, {0}},
 };
 
 static const lt_parameter of_stack[] = {
-    {"tensors", 'A', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = 0}},
+    {"tensors", 'A', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, -1, {.i = 0}},
 };
 
 static const lt_parameter of_std[] = {
-    {"input", 'T', 0, {0}},
-    {"unbiased", 'B', LT_DEFAULT, {.i = true}},
+    {"input", 'T', 0, -1, {0}},
+    {"unbiased", 'B', LT_DEFAULT, -1, {.i = true}},
 };
 
 static const lt_parameter of_std_correction[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"correction", 's', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"keepdim", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"correction", 's', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"keepdim", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_std_dim[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'l', 0, {0}},
-    {"unbiased", 'B', LT_DEFAULT, {.i = true}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'l', 0, 0, {0}},
+    {"unbiased", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_std_mean[] = {
-    {"input", 'T', 0, {0}},
-    {"unbiased", 'B', LT_DEFAULT, {.i = true}},
+    {"input", 'T', 0, -1, {0}},
+    {"unbiased", 'B', LT_DEFAULT, -1, {.i = true}},
 };
 
 static const lt_parameter of_std_mean_correction[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"correction", 's', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"keepdim", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"correction", 's', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"keepdim", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_std_mean_dim[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'l', 0, {0}},
-    {"unbiased", 'B', LT_DEFAULT, {.i = true}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'l', 0, 0, {0}},
+    {"unbiased", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_stft[] = {
-    {"input", 'T', 0, {0}},
-    {"n_fft", 'I', 0, {0}},
-    {"hop_length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"win_length", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"window", 't', LT_DEFAULT, {0}},
-    {"center", 'B', LT_DEFAULT, {.i = true}},
-    {"pad_mode", 'U', LT_DEFAULT, {.text = "reflect"}},
-    {"normalized", 'B', LT_DEFAULT, {.i = false}},
-    {"onesided", 'b', LT_DEFAULT, {.i = -1}},
-    {"return_complex", 'b', LT_DEFAULT, {.i = -1}},
-    {"align_to_window", 'b', LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"n_fft", 'I', 0, -1, {0}},
+    {"hop_length", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"win_length", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"window", 't', LT_DEFAULT, -1, {0}},
+    {"center", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"pad_mode", 'U', LT_DEFAULT, -1, {.text = "reflect"}},
+    {"normalized", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"onesided", 'b', LT_DEFAULT, -1, {.i = -1}},
+    {"return_complex", 'b', LT_DEFAULT, -1, {.i = -1}},
+    {"align_to_window", 'b', LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_storage_byteswap_[] = {
-    {"input", 'W', 0, {0}},
-    {"dtype", 'd', 0, {0}},
+    {"input", 'W', 0, -1, {0}},
+    {"dtype", 'd', 0, -1, {0}},
 };
 
 static const lt_parameter of_storage_clone[] = {
-    {"input", 'W', 0, {0}},
+    {"input", 'W', 0, -1, {0}},
 };
 
 static const lt_parameter of_storage_copy_[] = {
-    {"input", 'W', 0, {0}},
-    {"source", 'W', 0, {0}},
+    {"input", 'W', 0, -1, {0}},
+    {"source", 'W', 0, -1, {0}},
 };
 
 static const lt_parameter of_storage_data_ptr[] = {
-    {"input", 'W', 0, {0}},
+    {"input", 'W', 0, -1, {0}},
 };
 
 static const lt_parameter of_storage_descriptor[] = {
-    {"input", 'W', 0, {0}},
+    {"input", 'W', 0, -1, {0}},
 };
 
 static const lt_parameter of_storage_filename[] = {
-    {"input", 'W', 0, {0}},
+    {"input", 'W', 0, -1, {0}},
 };
 
 static const lt_parameter of_storage_fill_[] = {
-    {"input", 'W', 0, {0}},
-    {"value", 'I', 0, {0}},
+    {"input", 'W', 0, -1, {0}},
+    {"value", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_storage_from_descriptor[] = {
-    {"descriptor", 'I', 0, {0}},
-    {"nbytes", 'I', 0, {0}},
+    {"descriptor", 'I', 0, -1, {0}},
+    {"nbytes", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_storage_from_file[] = {
-    {"filename", 'U', 0, {0}},
-    {"shared", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
-    {"nbytes", 'I', LT_BY_NAME | LT_DEFAULT, {.i = 0}},
+    {"filename", 'U', 0, -1, {0}},
+    {"shared", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
+    {"nbytes", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = 0}},
 };
 
 static const lt_parameter of_storage_get_device[] = {
-    {"input", 'W', 0, {0}},
+    {"input", 'W', 0, -1, {0}},
 };
 
 static const lt_parameter of_storage_id[] = {
-    {"input", 'W', 0, {0}},
+    {"input", 'W', 0, -1, {0}},
 };
 
 static const lt_parameter of_storage_is_pinned[] = {
-    {"input", 'W', 0, {0}},
+    {"input", 'W', 0, -1, {0}},
 };
 
 static const lt_parameter of_storage_is_shared[] = {
-    {"input", 'W', 0, {0}},
+    {"input", 'W', 0, -1, {0}},
 };
 
 static const lt_parameter of_storage_nbytes[] = {
-    {"input", 'W', 0, {0}},
+    {"input", 'W', 0, -1, {0}},
 };
 
 static const lt_parameter of_storage_new[] = {
-    {"nbytes", 'I', 0, {0}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"nbytes", 'I', 0, -1, {0}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_storage_pin_memory[] = {
-    {"input", 'W', 0, {0}},
+    {"input", 'W', 0, -1, {0}},
 };
 
 static const lt_parameter of_storage_resizable[] = {
-    {"input", 'W', 0, {0}},
+    {"input", 'W', 0, -1, {0}},
 };
 
 static const lt_parameter of_storage_resize_[] = {
-    {"input", 'W', 0, {0}},
-    {"nbytes", 'I', 0, {0}},
+    {"input", 'W', 0, -1, {0}},
+    {"nbytes", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_storage_share_memory_[] = {
-    {"input", 'W', 0, {0}},
+    {"input", 'W', 0, -1, {0}},
 };
 
 static const lt_parameter of_storage_slice[] = {
-    {"input", 'W', 0, {0}},
-    {"start", 'I', 0, {0}},
-    {"stop", 'I', 0, {0}},
+    {"input", 'W', 0, -1, {0}},
+    {"start", 'I', 0, -1, {0}},
+    {"stop", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_storage_to_string[] = {
-    {"input", 'W', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'W', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_storage_use_count[] = {
-    {"input", 'W', 0, {0}},
+    {"input", 'W', 0, -1, {0}},
 };
 
 static const lt_parameter of_storage_view[] = {
-    {"input", 'W', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'W', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_sub[] = {
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
-    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
+    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
 static const lt_parameter of_subtract[] = {
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
-    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
+    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
 static const lt_parameter of_sum[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_sum_to_size[] = {
-    {"input", 'T', 0, {0}},
-    {"size", 'V', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"size", 'V', 0, -1, {0}},
 };
 
 static const lt_parameter of_svd[] = {
-    {"input", 'T', 0, {0}},
-    {"some", 'B', LT_DEFAULT, {.i = true}},
-    {"compute_uv", 'B', LT_DEFAULT, {.i = true}},
+    {"input", 'T', 0, -1, {0}},
+    {"some", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"compute_uv", 'B', LT_DEFAULT, -1, {.i = true}},
 };
 
 static const lt_parameter of_svd_lowrank[] = {
-    {"A", 'T', 0, {0}},
-    {"q", 'i', LT_DEFAULT, {.i = 6}},
-    {"niter", 'i', LT_DEFAULT, {.i = 2}},
-    {"M", 't', LT_DEFAULT, {0}},
+    {"A", 'T', 0, -1, {0}},
+    {"q", 'i', LT_DEFAULT, -1, {.i = 6}},
+    {"niter", 'i', LT_DEFAULT, -1, {.i = 2}},
+    {"M", 't', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_swapaxes[] = {
-    {"input", 'T', 0, {0}},
-    {"axis0", 'I', 0, {0}},
-    {"axis1", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"axis0", 'I', 0, 0, {0}},
+    {"axis1", 'I', 0, 0, {0}},
 };
 
 static const lt_parameter of_swapdims[] = {
-    {"input", 'T', 0, {0}},
-    {"dim0", 'I', 0, {0}},
-    {"dim1", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim0", 'I', 0, 0, {0}},
+    {"dim1", 'I', 0, 0, {0}},
 };
 
 static const lt_parameter of_t_matrix[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_take[] = {
-    {"input", 'T', 0, {0}},
-    {"index", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"index", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_take_along_dim[] = {
-    {"input", 'T', 0, {0}},
-    {"indices", 'T', 0, {0}},
-    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", 'T', 0, -1, {0}},
+    {"indices", 'T', 0, -1, {0}},
+    {"dim", 'i', LT_DEFAULT, 0, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_tan[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_tanh[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_tensor_split[] = {
-    {"input", 'T', 0, {0}},
-    {"sections", 'I', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = 0}},
+    {"input", 'T', 0, -1, {0}},
+    {"sections", 'I', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = 0}},
 };
 
 static const lt_parameter of_tensor_split_indices[] = {
-    {"input", 'T', 0, {0}},
-    {"indices", 'L', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = 0}},
+    {"input", 'T', 0, -1, {0}},
+    {"indices", 'L', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = 0}},
 };
 
 static const lt_parameter of_tensor_split_tensor[] = {
-    {"input", 'T', 0, {0}},
-    {"tensor_indices_or_sections", 'T', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = 0}},
+    {"input", 'T', 0, -1, {0}},
+    {"tensor_indices_or_sections", 'T', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = 0}},
 };
 
 static const lt_parameter of_tensordot[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
-    {"dims", 'I', LT_DEFAULT, {.i = 2}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
+    {"dims", 'I', LT_DEFAULT, -1, {.i = 2}},
 };
 
 static const lt_parameter of_tensordot_dims[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
-    {"dims_self", 'L', 0, {0}},
-    {"dims_other", 'L', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
+    {"dims_self", 'L', 0, -1, {0}},
+    {"dims_other", 'L', 0, -1, {0}},
 };
 
 static const lt_parameter of_tile[] = {
-    {"input", 'T', 0, {0}},
-    {"dims", 'V', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dims", 'V', 0, -1, {0}},
 };
 
 static const lt_parameter of_to_options[] = {
-    {"input", 'T', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
-    {"non_blocking", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
-    {"copy", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
-    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
+    {"non_blocking", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
+    {"copy", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_to_dense[] = {
-    {"input", 'T', 0, {0}},
-    {"dtype", 'd', LT_DEFAULT, {.i = -1}},
-    {"masked_grad", 'b', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dtype", 'd', LT_DEFAULT, -1, {.i = -1}},
+    {"masked_grad", 'b', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_to_sparse[] = {
-    {"input", 'T', 0, {0}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"blocksize", 'l', LT_BY_NAME | LT_DEFAULT, {0}},
-    {"dense_dim", 'i', LT_BY_NAME | LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", 'T', 0, -1, {0}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"blocksize", 'l', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"dense_dim", 'i', LT_BY_NAME | LT_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_to_sparse_sparse_dim[] = {
-    {"input", 'T', 0, {0}},
-    {"sparse_dim", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"sparse_dim", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_to_sparse_bsc[] = {
-    {"input", 'T', 0, {0}},
-    {"blocksize", 'L', 0, {0}},
-    {"dense_dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", 'T', 0, -1, {0}},
+    {"blocksize", 'L', 0, -1, {0}},
+    {"dense_dim", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_to_sparse_bsr[] = {
-    {"input", 'T', 0, {0}},
-    {"blocksize", 'L', 0, {0}},
-    {"dense_dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", 'T', 0, -1, {0}},
+    {"blocksize", 'L', 0, -1, {0}},
+    {"dense_dim", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_to_sparse_coo[] = {
-    {"input", 'T', 0, {0}},
-    {"dense_dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", 'T', 0, -1, {0}},
+    {"dense_dim", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_to_sparse_csc[] = {
-    {"input", 'T', 0, {0}},
-    {"dense_dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", 'T', 0, -1, {0}},
+    {"dense_dim", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_to_sparse_csr[] = {
-    {"input", 'T', 0, {0}},
-    {"dense_dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", 'T', 0, -1, {0}},
+    {"dense_dim", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_to_string[] = {
-    {"input", 'T', 0, {0}},
-    {"precision", 'I', LT_DEFAULT, {.i = 4}},
-    {"threshold", 'I', LT_DEFAULT, {.i = 1000}},
-    {"edgeitems", 'I', LT_DEFAULT, {.i = 3}},
-    {"linewidth", 'I', LT_DEFAULT, {.i = 80}},
-    {"sci_mode", 'b', LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"precision", 'I', LT_DEFAULT, -1, {.i = 4}},
+    {"threshold", 'I', LT_DEFAULT, -1, {.i = 1000}},
+    {"edgeitems", 'I', LT_DEFAULT, -1, {.i = 3}},
+    {"linewidth", 'I', LT_DEFAULT, -1, {.i = 80}},
+    {"sci_mode", 'b', LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_topk[] = {
-    {"input", 'T', 0, {0}},
-    {"k", 'I', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = -1}},
-    {"largest", 'B', LT_DEFAULT, {.i = true}},
-    {"sorted", 'B', LT_DEFAULT, {.i = true}},
+    {"input", 'T', 0, -1, {0}},
+    {"k", 'I', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = -1}},
+    {"largest", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"sorted", 'B', LT_DEFAULT, -1, {.i = true}},
 };
 
 static const lt_parameter of_trace[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_transpose[] = {
-    {"input", 'T', 0, {0}},
-    {"dim0", 'I', 0, {0}},
-    {"dim1", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim0", 'I', 0, 0, {0}},
+    {"dim1", 'I', 0, 0, {0}},
 };
 
 static const lt_parameter of_trapezoid[] = {
-    {"y", 'T', 0, {0}},
-    {"dx", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"y", 'T', 0, -1, {0}},
+    {"dx", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, 0, {.i = -1}},
 };
 
 static const lt_parameter of_trapezoid_x[] = {
-    {"y", 'T', 0, {0}},
-    {"x", 'T', 0, {0}},
-    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"y", 'T', 0, -1, {0}},
+    {"x", 'T', 0, -1, {0}},
+    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, 0, {.i = -1}},
 };
 
 static const lt_parameter of_trapz[] = {
-    {"y", 'T', 0, {0}},
-    {"dx", 'S', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
-    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"y", 'T', 0, -1, {0}},
+    {"dx", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, 0, {.i = -1}},
 };
 
 static const lt_parameter of_trapz_x[] = {
-    {"y", 'T', 0, {0}},
-    {"x", 'T', 0, {0}},
-    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"y", 'T', 0, -1, {0}},
+    {"x", 'T', 0, -1, {0}},
+    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, 0, {.i = -1}},
 };
 
 static const lt_parameter of_triangular_solve[] = {
-    {"input", 'T', 0, {0}},
-    {"A", 'T', 0, {0}},
-    {"upper", 'B', LT_DEFAULT, {.i = true}},
-    {"transpose", 'B', LT_DEFAULT, {.i = false}},
-    {"unitriangular", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"A", 'T', 0, -1, {0}},
+    {"upper", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"transpose", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"unitriangular", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_tril[] = {
-    {"input", 'T', 0, {0}},
-    {"diagonal", 'I', LT_DEFAULT, {.i = 0}},
+    {"input", 'T', 0, -1, {0}},
+    {"diagonal", 'I', LT_DEFAULT, -1, {.i = 0}},
 };
 
 static const lt_parameter of_tril_indices[] = {
-    {"row", 'I', 0, {0}},
-    {"col", 'I', 0, {0}},
-    {"offset", 'I', LT_DEFAULT, {.i = 0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"row", 'I', 0, -1, {0}},
+    {"col", 'I', 0, -1, {0}},
+    {"offset", 'I', LT_DEFAULT, -1, {.i = 0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_triu[] = {
-    {"input", 'T', 0, {0}},
-    {"diagonal", 'I', LT_DEFAULT, {.i = 0}},
+    {"input", 'T', 0, -1, {0}},
+    {"diagonal", 'I', LT_DEFAULT, -1, {.i = 0}},
 };
 
 static const lt_parameter of_triu_indices[] = {
-    {"row", 'I', 0, {0}},
-    {"col", 'I', 0, {0}},
-    {"offset", 'I', LT_DEFAULT, {.i = 0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"row", 'I', 0, -1, {0}},
+    {"col", 'I', 0, -1, {0}},
+    {"offset", 'I', LT_DEFAULT, -1, {.i = 0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_true_divide[] = {
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_trunc[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_unbind[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = 0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = 0}},
 };
 
 static const lt_parameter of_unflatten[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
-    {"sizes", 'L', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, -1, {0}},
+    {"sizes", 'L', 0, -1, {0}},
+};
+
+static const lt_parameter of_unflatten_names[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"sizes", 'L', 0, -1, {0}},
+    {"names", 'K', 0, -1, {0}},
 };
 
 static const lt_parameter of_unfold[] = {
-    {"input", 'T', 0, {0}},
-    {"dimension", 'I', 0, {0}},
-    {"size", 'I', 0, {0}},
-    {"step", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dimension", 'I', 0, 0, {0}},
+    {"size", 'I', 0, -1, {0}},
+    {"step", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_uniform_[] = {
-    {"input", 'T', 0, {0}},
-    {"from_", 'F', LT_DEFAULT, {.f = 0}},
-    {"to", 'F', LT_DEFAULT, {.f = 1}},
-    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"from_", 'F', LT_DEFAULT, -1, {.f = 0}},
+    {"to", 'F', LT_DEFAULT, -1, {.f = 1}},
+    {"generator", 'g', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_unique[] = {
-    {"input", 'T', 0, {0}},
-    {"sorted", 'B', LT_DEFAULT, {.i = true}},
-    {"return_inverse", 'B', LT_DEFAULT, {.i = false}},
-    {"return_counts", 'B', LT_DEFAULT, {.i = false}},
-    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", 'T', 0, -1, {0}},
+    {"sorted", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"return_inverse", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"return_counts", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"dim", 'i', LT_DEFAULT, 0, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_unique_consecutive[] = {
-    {"input", 'T', 0, {0}},
-    {"return_inverse", 'B', LT_DEFAULT, {.i = false}},
-    {"return_counts", 'B', LT_DEFAULT, {.i = false}},
-    {"dim", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", 'T', 0, -1, {0}},
+    {"return_inverse", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"return_counts", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"dim", 'i', LT_DEFAULT, 0, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_unravel_index[] = {
-    {"indices", 'T', 0, {0}},
-    {"shape", 'L', 0, {0}},
+    {"indices", 'T', 0, -1, {0}},
+    {"shape", 'L', 0, -1, {0}},
 };
 
 static const lt_parameter of_unsafe_chunk[] = {
-    {"input", 'T', 0, {0}},
-    {"chunks", 'I', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = 0}},
+    {"input", 'T', 0, -1, {0}},
+    {"chunks", 'I', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = 0}},
 };
 
 static const lt_parameter of_unsafe_split[] = {
-    {"input", 'T', 0, {0}},
-    {"split_size", 'I', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = 0}},
+    {"input", 'T', 0, -1, {0}},
+    {"split_size", 'I', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = 0}},
 };
 
 static const lt_parameter of_unsafe_split_with_sizes[] = {
-    {"input", 'T', 0, {0}},
-    {"split_sizes", 'L', 0, {0}},
-    {"dim", 'I', LT_DEFAULT, {.i = 0}},
+    {"input", 'T', 0, -1, {0}},
+    {"split_sizes", 'L', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, 0, {.i = 0}},
 };
 
 static const lt_parameter of_unsqueeze[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_untracked[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_untyped_storage[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_values[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_vander[] = {
-    {"x", 'T', 0, {0}},
-    {"N", 'i', LT_DEFAULT, {.i = TENSOR_NONE}},
-    {"increasing", 'B', LT_DEFAULT, {.i = false}},
+    {"x", 'T', 0, -1, {0}},
+    {"N", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"increasing", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_var[] = {
-    {"input", 'T', 0, {0}},
-    {"unbiased", 'B', LT_DEFAULT, {.i = true}},
+    {"input", 'T', 0, -1, {0}},
+    {"unbiased", 'B', LT_DEFAULT, -1, {.i = true}},
 };
 
 static const lt_parameter of_var_correction[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"correction", 's', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"keepdim", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"correction", 's', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"keepdim", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_var_dim[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'l', 0, {0}},
-    {"unbiased", 'B', LT_DEFAULT, {.i = true}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'l', 0, 0, {0}},
+    {"unbiased", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_var_mean[] = {
-    {"input", 'T', 0, {0}},
-    {"unbiased", 'B', LT_DEFAULT, {.i = true}},
+    {"input", 'T', 0, -1, {0}},
+    {"unbiased", 'B', LT_DEFAULT, -1, {.i = true}},
 };
 
 static const lt_parameter of_var_mean_correction[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'l', LT_DEFAULT, {0}},
-    {"correction", 's', LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"keepdim", 'B', LT_BY_NAME | LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'l', LT_DEFAULT, 0, {0}},
+    {"correction", 's', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"keepdim", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_var_mean_dim[] = {
-    {"input", 'T', 0, {0}},
-    {"dim", 'l', 0, {0}},
-    {"unbiased", 'B', LT_DEFAULT, {.i = true}},
-    {"keepdim", 'B', LT_DEFAULT, {.i = false}},
+    {"input", 'T', 0, -1, {0}},
+    {"dim", 'l', 0, 0, {0}},
+    {"unbiased", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_vdot[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_view[] = {
-    {"input", 'T', 0, {0}},
-    {"size", 'V', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"size", 'V', 0, -1, {0}},
 };
 
 static const lt_parameter of_view_dtype[] = {
-    {"input", 'T', 0, {0}},
-    {"dtype", 'd', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"dtype", 'd', 0, -1, {0}},
 };
 
 static const lt_parameter of_view_as[] = {
-    {"input", 'T', 0, {0}},
-    {"other", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"other", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_view_as_complex[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_view_as_real[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_vsplit[] = {
-    {"input", 'T', 0, {0}},
-    {"sections", 'I', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"sections", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_vsplit_indices[] = {
-    {"input", 'T', 0, {0}},
-    {"indices", 'V', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
+    {"indices", 'V', 0, -1, {0}},
 };
 
 static const lt_parameter of_vstack[] = {
-    {"tensors", 'A', 0, {0}},
+    {"tensors", 'A', 0, -1, {0}},
 };
 
 static const lt_parameter of_where[] = {
-    {"condition", 'T', 0, {0}},
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"condition", 'T', 0, -1, {0}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_where_condition[] = {
-    {"condition", 'T', 0, {0}},
+    {"condition", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_xlogy[] = {
-    {"input", 'P', 0, {0}},
-    {"other", 'O', 0, {0}},
+    {"input", 'P', 0, -1, {0}},
+    {"other", 'O', 0, -1, {0}},
 };
 
 static const lt_parameter of_zero_[] = {
-    {"input", 'T', 0, {0}},
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_zeros[] = {
-    {"size", 'V', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
+    {"size", 'V', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_zeros_like[] = {
-    {"input", 'T', 0, {0}},
-    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
-    {"device", 'c', LT_BY_NAME | LT_DEFAULT, {.device = {-1, -1}}},
-    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+    {"input", 'T', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
+    {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
 // Not constant, so that a test can put a function of its own before a packed form.
@@ -10014,6 +10136,9 @@ lt_operator lt_operators[] = {
     {"addmv", {{packed_addmv, NULL}, {packed_addmv_, NULL}, {packed_addmv_out, NULL}}, of_addmv, 5, "T", "(Tensor input, Tensor mat, Tensor vec, *, Number beta=1, Number alpha=1)", -1, 0},
     {"addr", {{packed_addr, NULL}, {packed_addr_, NULL}, {packed_addr_out, NULL}}, of_addr, 5, "T", "(Tensor input, Tensor vec1, Tensor vec2, *, Number beta=1, Number alpha=1)", -1, 0},
     {"adjoint", {{packed_adjoint, NULL}, {NULL, NULL}, {NULL, NULL}}, of_adjoint, 1, "T", "(Tensor input)", -1, LT_BRIEF},
+    {"align_as", {{packed_align_as, NULL}, {NULL, NULL}, {NULL, NULL}}, of_align_as, 2, "T", "(Tensor input, Tensor other)", -1, LT_BRIEF},
+    {"align_tensors", {{packed_align_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}, of_align_tensors, 1, "A", "(sequence of Tensor tensors)", -1, LT_BRIEF},
+    {"align_to", {{packed_align_to, NULL}, {NULL, NULL}, {NULL, NULL}}, of_align_to, 2, "T", "(Tensor input, sequence of str names)", -1, LT_BRIEF},
     {"all", {{packed_all, NULL}, {NULL, NULL}, {packed_all_out, NULL}}, of_all, 3, "T", "(Tensor input, sequence of int dim=None, bool keepdim=False)", -1, 0},
     {"allclose", {{packed_allclose, NULL}, {NULL, NULL}, {NULL, NULL}}, of_allclose, 5, "B", "(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)", -1, 0},
     {"amax", {{packed_amax, NULL}, {NULL, NULL}, {packed_amax_out, NULL}}, of_amax, 3, "T", "(Tensor input, sequence of int dim=[], bool keepdim=False)", -1, 0},
@@ -10129,9 +10254,11 @@ lt_operator lt_operators[] = {
     {"diag_embed", {{packed_diag_embed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diag_embed, 4, "T", "(Tensor input, int offset=0, int dim1=-2, int dim2=-1)", -1, 0},
     {"diagflat", {{packed_diagflat, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diagflat, 2, "T", "(Tensor input, int offset=0)", -1, 0},
     {"diagonal", {{packed_diagonal, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diagonal, 4, "T", "(Tensor input, int offset=0, int dim1=0, int dim2=1)", -1, LT_BRIEF},
+    {"diagonal.outdim", {{packed_diagonal_outdim, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diagonal_outdim, 5, "T", "(Tensor input, *, str outdim, int dim1, int dim2, int offset=0)", -1, LT_BRIEF},
     {"diagonal_scatter", {{packed_diagonal_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diagonal_scatter, 5, "T", "(Tensor input, Tensor src, int offset=0, int dim1=0, int dim2=1)", -1, 0},
     {"diff", {{packed_diff, NULL}, {NULL, NULL}, {packed_diff_out, NULL}}, of_diff, 5, "T", "(Tensor input, int n=1, int dim=-1, Tensor prepend=None, Tensor append=None)", -1, 0},
     {"digamma", {{packed_digamma, NULL}, {packed_digamma_, NULL}, {packed_digamma_out, NULL}}, of_digamma, 1, "T", "(Tensor input)", -1, 0},
+    {"dim_by_name", {{packed_dim_by_name, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dim_by_name, 2, "I", "(Tensor input, str name)", -1, 0},
     {"dist", {{packed_dist, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dist, 3, "T", "(Tensor input, Tensor other, Number p=2)", -1, 0},
     {"div", {{packed_div, packed_div_scalar}, {packed_div_, packed_div_scalar_}, {packed_div_out, packed_div_scalar_out}}, of_div, 3, "T", "(Tensor|Number input, Tensor|Number other, *, str rounding_mode=None)", -1, 0},
     {"divide", {{packed_divide, packed_divide_scalar}, {packed_divide_, packed_divide_scalar_}, {packed_divide_out, packed_divide_scalar_out}}, of_divide, 3, "T", "(Tensor|Number input, Tensor|Number other, *, str rounding_mode=None)", -1, 0},
@@ -10190,6 +10317,8 @@ lt_operator lt_operators[] = {
     {"fill_diagonal_", {{packed_fill_diagonal_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fill_diagonal_, 3, "", "(Tensor input, Number fill_value, bool wrap=False)", 0, 0},
     {"fix", {{packed_fix, NULL}, {packed_fix_, NULL}, {packed_fix_out, NULL}}, of_fix, 1, "T", "(Tensor input)", -1, 0},
     {"flatten", {{packed_flatten, NULL}, {NULL, NULL}, {NULL, NULL}}, of_flatten, 3, "T", "(Tensor input, int start_dim=0, int end_dim=-1)", -1, LT_BRIEF},
+    {"flatten.dims", {{packed_flatten_dims, NULL}, {NULL, NULL}, {NULL, NULL}}, of_flatten_dims, 3, "T", "(Tensor input, sequence of int dims, str out_dim)", -1, LT_BRIEF},
+    {"flatten.out_dim", {{packed_flatten_out_dim, NULL}, {NULL, NULL}, {NULL, NULL}}, of_flatten_out_dim, 4, "T", "(Tensor input, int start_dim, int end_dim, str out_dim)", -1, LT_BRIEF},
     {"flip", {{packed_flip, NULL}, {NULL, NULL}, {NULL, NULL}}, of_flip, 2, "T", "(Tensor input, sequence of int dims)", -1, 0},
     {"fliplr", {{packed_fliplr, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fliplr, 1, "T", "(Tensor input)", -1, 0},
     {"flipud", {{packed_flipud, NULL}, {NULL, NULL}, {NULL, NULL}}, of_flipud, 1, "T", "(Tensor input)", -1, 0},
@@ -10423,6 +10552,7 @@ lt_operator lt_operators[] = {
     {"multiply", {{packed_multiply, packed_multiply_scalar}, {packed_multiply_, packed_multiply_scalar_}, {packed_multiply_out, packed_multiply_scalar_out}}, of_multiply, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
     {"mv", {{packed_mv, NULL}, {NULL, NULL}, {packed_mv_out, NULL}}, of_mv, 2, "T", "(Tensor input, Tensor vec)", -1, 0},
     {"mvlgamma", {{packed_mvlgamma, NULL}, {packed_mvlgamma_, NULL}, {packed_mvlgamma_out, NULL}}, of_mvlgamma, 2, "T", "(Tensor input, int p)", -1, 0},
+    {"names", {{packed_names, NULL}, {NULL, NULL}, {NULL, NULL}}, of_names, 1, "K", "(Tensor input)", -1, 0},
     {"nan_to_num", {{packed_nan_to_num, NULL}, {packed_nan_to_num_, NULL}, {packed_nan_to_num_out, NULL}}, of_nan_to_num, 4, "T", "(Tensor input, float nan=None, float posinf=None, float neginf=None)", -1, 0},
     {"nanmean", {{packed_nanmean, NULL}, {NULL, NULL}, {packed_nanmean_out, NULL}}, of_nanmean, 4, "T", "(Tensor input, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, 0},
     {"nanmedian", {{packed_nanmedian, NULL}, {NULL, NULL}, {NULL, NULL}}, of_nanmedian, 1, "T", "(Tensor input)", -1, 0},
@@ -10514,11 +10644,14 @@ lt_operator lt_operators[] = {
     {"real", {{packed_real, NULL}, {NULL, NULL}, {NULL, NULL}}, of_real, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"reciprocal", {{packed_reciprocal, NULL}, {packed_reciprocal_, NULL}, {packed_reciprocal_out, NULL}}, of_reciprocal, 1, "T", "(Tensor input)", -1, 0},
     {"record_function", {{packed_record_function, NULL}, {NULL, NULL}, {NULL, NULL}}, of_record_function, 9, "Q", "(str name, sequence of Tensor inputs, sequence of Tensor outputs, sequence of int constant, sequence of Tensor saved, bool materialize, pointer backward, pointer context, pointer deleter)", -1, 0},
+    {"refine_names", {{packed_refine_names, NULL}, {NULL, NULL}, {NULL, NULL}}, of_refine_names, 2, "T", "(Tensor input, sequence of str names)", -1, LT_BRIEF},
     {"register_hook", {{packed_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_register_hook, 4, "I", "(Tensor input, pointer hook, pointer context, pointer deleter)", -1, 0},
     {"register_post_accumulate_grad_hook", {{packed_register_post_accumulate_grad_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_register_post_accumulate_grad_hook, 4, "I", "(Tensor input, pointer hook, pointer context, pointer deleter)", -1, 0},
     {"relu", {{packed_relu, NULL}, {packed_relu_, NULL}, {NULL, NULL}}, of_relu, 1, "T", "(Tensor input)", -1, 0},
     {"remainder", {{packed_remainder, packed_remainder_scalar}, {packed_remainder_, packed_remainder_scalar_}, {packed_remainder_out, packed_remainder_scalar_out}}, of_remainder, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
     {"remove_hook", {{packed_remove_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_remove_hook, 1, "", "(int hook)", -1, 0},
+    {"rename", {{packed_rename, NULL}, {NULL, NULL}, {NULL, NULL}}, of_rename, 2, "T", "(Tensor input, sequence of str names)", -1, LT_BRIEF},
+    {"rename_", {{packed_rename_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_rename_, 2, "", "(Tensor input, sequence of str names)", 0, 0},
     {"renorm", {{packed_renorm, NULL}, {packed_renorm_, NULL}, {packed_renorm_out, NULL}}, of_renorm, 4, "T", "(Tensor input, Number p, int dim, Number maxnorm)", -1, 0},
     {"repeat", {{packed_repeat, NULL}, {NULL, NULL}, {NULL, NULL}}, of_repeat, 2, "T", "(Tensor input, sequence of int repeats)", -1, 0},
     {"repeat_interleave", {{packed_repeat_interleave, NULL}, {NULL, NULL}, {NULL, NULL}}, of_repeat_interleave, 2, "T", "(Tensor repeats, *, int output_size=None)", -1, 0},
@@ -10759,6 +10892,7 @@ lt_operator lt_operators[] = {
     {"trunc", {{packed_trunc, NULL}, {packed_trunc_, NULL}, {packed_trunc_out, NULL}}, of_trunc, 1, "T", "(Tensor input)", -1, 0},
     {"unbind", {{packed_unbind, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unbind, 2, "A", "(Tensor input, int dim=0)", -1, LT_BRIEF},
     {"unflatten", {{packed_unflatten, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unflatten, 3, "T", "(Tensor input, int dim, sequence of int sizes)", -1, LT_BRIEF},
+    {"unflatten_names", {{packed_unflatten_names, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unflatten_names, 4, "T", "(Tensor input, int dim, sequence of int sizes, sequence of str names)", -1, LT_BRIEF},
     {"unfold", {{packed_unfold, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unfold, 4, "T", "(Tensor input, int dimension, int size, int step)", -1, LT_BRIEF},
     {"uniform_", {{packed_uniform_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_uniform_, 4, "", "(Tensor input, float from_=0, float to=1, *, Generator generator=None)", 0, 0},
     {"unique", {{packed_unique, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unique, 5, "TTT", "(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int dim=None)", -1, 0},
@@ -10794,4 +10928,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 793;
+const int lt_operator_count = 805;

@@ -42,6 +42,7 @@ typedef struct lt_parameter {
   const char *name;
   char kind;
   unsigned char flags;
+  signed char dim_of;  // the parameter whose dimension it is, which may be given by name; -1
   lt_value absent;
 } lt_parameter;
 

@@ -827,6 +827,30 @@ TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **ou
 // A view of pairs of reals, shape (..., 2), as complex numbers. The last stride must be 1, the others and the storage offset even.
 TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t **out);
 
+// A view whose dimensions have other names: a list with one for each dimension, "" for none, in which "..." keeps those that the others
+// have. An absent list leaves it without names. Names are identifiers of ASCII letters, digits and underscores, none twice.
+// Absent: names NULL with names_len 0.
+TENSOR_API tensor_status tensor_rename(const tensor_t *self, const char *const *names, int64_t names_len, tensor_t **out);
+
+// Gives the tensor itself other names, as rename does.
+// Absent: names NULL with names_len 0.
+TENSOR_API tensor_status tensor_rename_(tensor_t *self, const char *const *names, int64_t names_len);
+
+// A view in which dimensions without a name have one: a list for all dimensions, in which those that have a name keep it, and "..."
+// stands for any number of them that stay as they are.
+TENSOR_API tensor_status tensor_refine_names(const tensor_t *self, const char *const *names, int64_t names_len, tensor_t **out);
+
+// A view whose dimensions, which all have names, are in the order of the list; others in the list have size 1. "..." stands for the
+// dimensions that the list does not mention, in their order.
+TENSOR_API tensor_status tensor_align_to(const tensor_t *self, const char *const *names, int64_t names_len, tensor_t **out);
+
+// A view whose dimensions, which all have names, are in the order of those of `other`; dimensions that `self` does not have are there
+// with size 1.
+TENSOR_API tensor_status tensor_align_as(const tensor_t *self, const tensor_t *other, tensor_t **out);
+
+// Views of tensors, whose dimensions all have names, with the dimensions of the one that has the most, as align_as gives them.
+TENSOR_API tensor_status tensor_align_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len);
+
 // Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
 TENSOR_API tensor_status tensor_view(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out);
 
@@ -846,8 +870,17 @@ TENSOR_API tensor_status tensor_reshape_as(const tensor_t *self, const tensor_t 
 // Joins dimensions `start_dim` to `end_dim` into one; a view where strides allow it.
 TENSOR_API tensor_status tensor_flatten(const tensor_t *self, int64_t start_dim, int64_t end_dim, tensor_t **out);
 
+// Makes the dimensions from `start_dim` to `end_dim` one, of the name `out_dim`.
+TENSOR_API tensor_status tensor_flatten_out_dim(const tensor_t *self, int64_t start_dim, int64_t end_dim, const char *out_dim, tensor_t **out);
+
+// Makes the dimensions `dims`, which follow each other, one, of the name `out_dim`.
+TENSOR_API tensor_status tensor_flatten_dims(const tensor_t *self, const int64_t *dims, int64_t dims_len, const char *out_dim, tensor_t **out);
+
 // Splits dimension `dim` into several of the given sizes, one of which may be -1.
 TENSOR_API tensor_status tensor_unflatten(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len, tensor_t **out);
+
+// Splits dimension `dim` into several of the given sizes and names.
+TENSOR_API tensor_status tensor_unflatten_names(const tensor_t *self, int64_t dim, const int64_t *sizes, int64_t sizes_len, const char *const *names, int64_t names_len, tensor_t **out);
 
 // A contiguous one-dimensional tensor of the elements; a view where `self` is contiguous.
 TENSOR_API tensor_status tensor_ravel(const tensor_t *self, tensor_t **out);
@@ -949,6 +982,9 @@ TENSOR_API tensor_status tensor_unfold(const tensor_t *self, int64_t dimension, 
 
 // Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
 TENSOR_API tensor_status tensor_diagonal(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out);
+
+// The diagonal of dimensions `dim1` and `dim2`, as a last dimension of the name `outdim`.
+TENSOR_API tensor_status tensor_diagonal_outdim(const tensor_t *self, const char *outdim, int64_t dim1, int64_t dim2, int64_t offset, tensor_t **out);
 
 // Another tensor over the same memory.
 TENSOR_API tensor_status tensor_detach(const tensor_t *self, tensor_t **out);
@@ -3919,6 +3955,12 @@ TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memor
 
 // Whether both tensors are the same view, of the same dtype, of the same storage.
 TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *tensor, bool *out);
+
+// The names of the dimensions, "" for one without a name. Free the list with tensor_string_list_free.
+TENSOR_API tensor_status tensor_names(const tensor_t *self, char ***out, int64_t *out_len);
+
+// The dimension that has the name; RuntimeError, which shows the names, where none has it.
+TENSOR_API tensor_status tensor_dim_by_name(const tensor_t *self, const char *name, int64_t *out);
 
 // Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
 // `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when

@@ -130,7 +130,11 @@ export interface TensorOptions {
   shape?: Ints | null;
   /** Whether operations on it are recorded, for gradients. */
   requiresGrad?: boolean | null;
+  /** Names of the dimensions, null for one without. */
+  names?: Names | null;
 }
+/** A name for each dimension, null for one without; in some lists '...' stands for those that are not mentioned. */
+export type Names = readonly (string | null)[];
 /** Memory without a type of its own: elements of the option dtype, bytes unless given. */
 export type Untyped = ArrayBuffer | SharedArrayBuffer | DataView;
 /**
@@ -313,6 +317,19 @@ export class Tensor extends Handle {
   to(device: Device, dtype: DType, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
   /** The dtype and the device of another tensor. */
   to(other: Tensor, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
+  /** The names of the dimensions, null for one without; setting null leaves it without names. */
+  get names(): (string | null)[];
+  set names(names: Names | null);
+  /** A view with other names: one for each dimension, or some by what they were, { C: 'channels' }, or null for none. */
+  rename(names: Names | Readonly<Record<string, string | null>> | null): Tensor;
+  /** Gives the tensor itself other names. */
+  rename_(names: Names | Readonly<Record<string, string | null>> | null): this;
+  /** A view in which dimensions without a name have one; '...' stands for those that stay as they are. */
+  refineNames(names: Names): Tensor;
+  /** A view whose dimensions are in the order of the names; others have size 1, '...' stands for those that are not mentioned. */
+  alignTo(names: Names): Tensor;
+  /** Splits dimension `dim` into several: sizes, or pairs of a name and a size. */
+  unflatten(dim: Int | string, sizes: Ints | readonly (readonly [string | null, Int])[]): Tensor;
   /** Whether operations on it are recorded, for gradients; setting it is for leaves. */
   requiresGrad: boolean;
   /** The gradient that backward has summed up, over the same memory with every look; null where there is none. */
@@ -823,8 +840,8 @@ export class Tensor extends Handle {
   /**
    * A copy of positions `start` to `start + length` of dimension `dim`, of which `narrow` is a view.
    */
-  narrowCopy(dim: Int, options: { start: Int; length: Int; out?: Tensor | null }): Tensor;
-  narrowCopy(dim: Int, start: Int, length: Int, options?: { out?: Tensor | null }): Tensor;
+  narrowCopy(dim: Int | string, options: { start: Int; length: Int; out?: Tensor | null }): Tensor;
+  narrowCopy(dim: Int | string, start: Int, length: Int, options?: { out?: Tensor | null }): Tensor;
   /**
    * `resize_` to the shape of `the_template`; with `preserve_format` also to its memory format.
    */
@@ -863,30 +880,30 @@ export class Tensor extends Handle {
    * Makes a tensor of arbitrary values of shape `size`; dtype and device are those of `self` unless given.
    */
   newEmpty(...size: Int[]): Tensor;
-  newEmpty(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null }]): Tensor;
-  newEmpty(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+  newEmpty(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }]): Tensor;
+  newEmpty(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
   /**
    * Makes a tensor of arbitrary values and the given strides of shape `size`; dtype and device are those of `self` unless given.
    */
-  newEmptyStrided(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-  newEmptyStrided(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+  newEmptyStrided(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+  newEmptyStrided(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
   /**
    * Makes a tensor of `fill_value` of shape `size`; dtype and device are those of `self` unless given.
    */
-  newFull(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-  newFull(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+  newFull(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+  newFull(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
   /**
    * Makes a tensor of zeros of shape `size`; dtype and device are those of `self` unless given.
    */
   newZeros(...size: Int[]): Tensor;
-  newZeros(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null }]): Tensor;
-  newZeros(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+  newZeros(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }]): Tensor;
+  newZeros(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
   /**
    * Makes a tensor of ones of shape `size`; dtype and device are those of `self` unless given.
    */
   newOnes(...size: Int[]): Tensor;
-  newOnes(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null }]): Tensor;
-  newOnes(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+  newOnes(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }]): Tensor;
+  newOnes(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
   /**
    * The short-time Fourier transform of a signal, or of each row of a matrix: the transforms of pieces of `n_fft` samples that begin `hop_length` (`n_fft` // 4 unless
    * given) samples apart, times a `window` of `win_length` samples in their middle, which is ones unless given. The result has a row for each frequency, n_fft // 2 + 1 of
@@ -1213,8 +1230,8 @@ export class Tensor extends Handle {
   /**
    * Picks positions of dimension `dim`. `index` is an int32 or int64 vector of values in [0, size).
    */
-  indexSelect(dim: Int, options: { index: Tensor; out?: Tensor | null }): Tensor;
-  indexSelect(dim: Int, index: Tensor, options?: { out?: Tensor | null }): Tensor;
+  indexSelect(dim: Int | string, options: { index: Tensor; out?: Tensor | null }): Tensor;
+  indexSelect(dim: Int | string, index: Tensor, options?: { out?: Tensor | null }): Tensor;
   /**
    * The elements whose bool `mask` is set, as a vector in row-major order; the shapes broadcast.
    */
@@ -1243,8 +1260,8 @@ export class Tensor extends Handle {
    * For every position of `index`, the element of `self` at that position but, in dimension `dim`, where the index says. `index` is int32 or int64, of as
    * many dimensions as `self` and no larger apart from `dim`.
    */
-  gather(dim: Int, options: { index: Tensor; sparseGrad?: boolean; out?: Tensor | null }): Tensor;
-  gather(dim: Int, index: Tensor, options?: { sparseGrad?: boolean; out?: Tensor | null }): Tensor;
+  gather(dim: Int | string, options: { index: Tensor; sparseGrad?: boolean; out?: Tensor | null }): Tensor;
+  gather(dim: Int | string, index: Tensor, options?: { sparseGrad?: boolean; out?: Tensor | null }): Tensor;
   /**
    * Elements by their row-major numbers; negative ones count from the end. The result has the shape of `index`, an int64 tensor.
    */
@@ -1252,8 +1269,8 @@ export class Tensor extends Handle {
   /**
    * `gather` with broadcasting; without `dim` from the flattened tensor.
    */
-  takeAlongDim(indices: Tensor, options?: { dim?: Int | null; out?: Tensor | null }): Tensor;
-  takeAlongDim(indices: Tensor, dim: Int | null, options?: { out?: Tensor | null }): Tensor;
+  takeAlongDim(indices: Tensor, options?: { dim?: Int | string | null; out?: Tensor | null }): Tensor;
+  takeAlongDim(indices: Tensor, dim: Int | string | null, options?: { out?: Tensor | null }): Tensor;
   /**
    * The positions of the elements that are not zero: a row of int64 coordinates for each, in row-major order.
    */
@@ -1278,106 +1295,106 @@ export class Tensor extends Handle {
    * The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
    * the last stays.
    */
-  scatter(dim: Int, options: { index: Tensor; src: Tensor; out?: Tensor | null }): Tensor;
-  scatter(dim: Int, index: Tensor, src: Tensor, options?: { out?: Tensor | null }): Tensor;
+  scatter(dim: Int | string, options: { index: Tensor; src: Tensor; out?: Tensor | null }): Tensor;
+  scatter(dim: Int | string, index: Tensor, src: Tensor, options?: { out?: Tensor | null }): Tensor;
   /**
    * Writes one number to the positions that `index` names.
    */
-  scatter(dim: Int, options: { index: Tensor; value: Scalar; out?: Tensor | null }): Tensor;
-  scatter(dim: Int, index: Tensor, value: Scalar, options?: { out?: Tensor | null }): Tensor;
+  scatter(dim: Int | string, options: { index: Tensor; value: Scalar; out?: Tensor | null }): Tensor;
+  scatter(dim: Int | string, index: Tensor, value: Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
    */
-  scatter(dim: Int, options: { index: Tensor; src: Tensor; reduce: string; out?: Tensor | null }): Tensor;
-  scatter(dim: Int, index: Tensor, src: Tensor, options: { reduce: string; out?: Tensor | null }): Tensor;
+  scatter(dim: Int | string, options: { index: Tensor; src: Tensor; reduce: string; out?: Tensor | null }): Tensor;
+  scatter(dim: Int | string, index: Tensor, src: Tensor, options: { reduce: string; out?: Tensor | null }): Tensor;
   /**
    * Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'.
    */
-  scatter(dim: Int, options: { index: Tensor; value: Scalar; reduce: string; out?: Tensor | null }): Tensor;
-  scatter(dim: Int, index: Tensor, value: Scalar, options: { reduce: string; out?: Tensor | null }): Tensor;
+  scatter(dim: Int | string, options: { index: Tensor; value: Scalar; reduce: string; out?: Tensor | null }): Tensor;
+  scatter(dim: Int | string, index: Tensor, value: Scalar, options: { reduce: string; out?: Tensor | null }): Tensor;
   /**
    * The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
    * the last stays.
    */
-  scatter_(dim: Int, options: { index: Tensor; src: Tensor }): this;
-  scatter_(dim: Int, index: Tensor, src: Tensor): this;
+  scatter_(dim: Int | string, options: { index: Tensor; src: Tensor }): this;
+  scatter_(dim: Int | string, index: Tensor, src: Tensor): this;
   /**
    * Writes one number to the positions that `index` names.
    */
-  scatter_(dim: Int, options: { index: Tensor; value: Scalar }): this;
-  scatter_(dim: Int, index: Tensor, value: Scalar): this;
+  scatter_(dim: Int | string, options: { index: Tensor; value: Scalar }): this;
+  scatter_(dim: Int | string, index: Tensor, value: Scalar): this;
   /**
    * Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
    */
-  scatter_(dim: Int, options: { index: Tensor; src: Tensor; reduce: string }): this;
-  scatter_(dim: Int, index: Tensor, src: Tensor, options: { reduce: string }): this;
+  scatter_(dim: Int | string, options: { index: Tensor; src: Tensor; reduce: string }): this;
+  scatter_(dim: Int | string, index: Tensor, src: Tensor, options: { reduce: string }): this;
   /**
    * Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'.
    */
-  scatter_(dim: Int, options: { index: Tensor; value: Scalar; reduce: string }): this;
-  scatter_(dim: Int, index: Tensor, value: Scalar, options: { reduce: string }): this;
+  scatter_(dim: Int | string, options: { index: Tensor; value: Scalar; reduce: string }): this;
+  scatter_(dim: Int | string, index: Tensor, value: Scalar, options: { reduce: string }): this;
   /**
    * Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names.
    */
-  scatterAdd(dim: Int, options: { index: Tensor; src: Tensor; out?: Tensor | null }): Tensor;
-  scatterAdd(dim: Int, index: Tensor, src: Tensor, options?: { out?: Tensor | null }): Tensor;
+  scatterAdd(dim: Int | string, options: { index: Tensor; src: Tensor; out?: Tensor | null }): Tensor;
+  scatterAdd(dim: Int | string, index: Tensor, src: Tensor, options?: { out?: Tensor | null }): Tensor;
   /**
    * Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names.
    */
-  scatterAdd_(dim: Int, options: { index: Tensor; src: Tensor }): this;
-  scatterAdd_(dim: Int, index: Tensor, src: Tensor): this;
+  scatterAdd_(dim: Int | string, options: { index: Tensor; src: Tensor }): this;
+  scatterAdd_(dim: Int | string, index: Tensor, src: Tensor): this;
   /**
    * Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
    * that were there do not count. Means of integers round down.
    */
-  scatterReduce(dim: Int, options: { index: Tensor; src: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Tensor;
-  scatterReduce(dim: Int, index: Tensor, src: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Tensor;
+  scatterReduce(dim: Int | string, options: { index: Tensor; src: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Tensor;
+  scatterReduce(dim: Int | string, index: Tensor, src: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Tensor;
   /**
    * Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
    * that were there do not count. Means of integers round down.
    */
-  scatterReduce_(dim: Int, options: { index: Tensor; src: Tensor; reduce: string; includeSelf?: boolean }): this;
-  scatterReduce_(dim: Int, index: Tensor, src: Tensor, reduce: string, options?: { includeSelf?: boolean }): this;
+  scatterReduce_(dim: Int | string, options: { index: Tensor; src: Tensor; reduce: string; includeSelf?: boolean }): this;
+  scatterReduce_(dim: Int | string, index: Tensor, src: Tensor, reduce: string, options?: { includeSelf?: boolean }): this;
   /**
    * Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names. `alpha` is converted to the dtype of `self`, which must be able to hold it.
    */
-  indexAdd(dim: Int, options: { index: Tensor; source: Tensor; alpha?: Scalar; out?: Tensor | null }): Tensor;
-  indexAdd(dim: Int, index: Tensor, source: Tensor, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
+  indexAdd(dim: Int | string, options: { index: Tensor; source: Tensor; alpha?: Scalar; out?: Tensor | null }): Tensor;
+  indexAdd(dim: Int | string, index: Tensor, source: Tensor, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
   /**
    * Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names. `alpha` is converted to the dtype of `self`, which must be able to hold it.
    */
-  indexAdd_(dim: Int, options: { index: Tensor; source: Tensor; alpha?: Scalar }): this;
-  indexAdd_(dim: Int, index: Tensor, source: Tensor, options?: { alpha?: Scalar }): this;
+  indexAdd_(dim: Int | string, options: { index: Tensor; source: Tensor; alpha?: Scalar }): this;
+  indexAdd_(dim: Int | string, index: Tensor, source: Tensor, options?: { alpha?: Scalar }): this;
   /**
    * Writes `source` to the positions of dimension `dim` that the int64 vector `index` names.
    */
-  indexCopy(dim: Int, options: { index: Tensor; source: Tensor; out?: Tensor | null }): Tensor;
-  indexCopy(dim: Int, index: Tensor, source: Tensor, options?: { out?: Tensor | null }): Tensor;
+  indexCopy(dim: Int | string, options: { index: Tensor; source: Tensor; out?: Tensor | null }): Tensor;
+  indexCopy(dim: Int | string, index: Tensor, source: Tensor, options?: { out?: Tensor | null }): Tensor;
   /**
    * Writes `source` to the positions of dimension `dim` that the int64 vector `index` names.
    */
-  indexCopy_(dim: Int, options: { index: Tensor; source: Tensor }): this;
-  indexCopy_(dim: Int, index: Tensor, source: Tensor): this;
+  indexCopy_(dim: Int | string, options: { index: Tensor; source: Tensor }): this;
+  indexCopy_(dim: Int | string, index: Tensor, source: Tensor): this;
   /**
    * Writes one value to the positions of dimension `dim` that the int64 vector `index` names.
    */
-  indexFill(dim: Int, options: { index: Tensor; value: Tensor | Scalar }): Tensor;
-  indexFill(dim: Int, index: Tensor, value: Tensor | Scalar): Tensor;
+  indexFill(dim: Int | string, options: { index: Tensor; value: Tensor | Scalar }): Tensor;
+  indexFill(dim: Int | string, index: Tensor, value: Tensor | Scalar): Tensor;
   /**
    * Writes one value to the positions of dimension `dim` that the int64 vector `index` names.
    */
-  indexFill_(dim: Int, options: { index: Tensor; value: Tensor | Scalar }): this;
-  indexFill_(dim: Int, index: Tensor, value: Tensor | Scalar): this;
+  indexFill_(dim: Int | string, options: { index: Tensor; value: Tensor | Scalar }): this;
+  indexFill_(dim: Int | string, index: Tensor, value: Tensor | Scalar): this;
   /**
    * Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
    */
-  indexReduce(dim: Int, options: { index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Tensor;
-  indexReduce(dim: Int, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Tensor;
+  indexReduce(dim: Int | string, options: { index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Tensor;
+  indexReduce(dim: Int | string, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Tensor;
   /**
    * Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
    */
-  indexReduce_(dim: Int, options: { index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean }): this;
-  indexReduce_(dim: Int, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean }): this;
+  indexReduce_(dim: Int | string, options: { index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean }): this;
+  indexReduce_(dim: Int | string, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean }): this;
   /**
    * Joins copies of `self` along every dimension; leading dimensions are added where there are more repeats.
    */
@@ -1391,23 +1408,23 @@ export class Tensor extends Handle {
   /**
    * Repeats every element of dimension `dim`, or of the flattened tensor.
    */
-  repeatInterleave(repeats: Int, options?: { dim?: Int | null; outputSize?: Int | null }): Tensor;
-  repeatInterleave(repeats: Int, dim: Int | null, options?: { outputSize?: Int | null }): Tensor;
+  repeatInterleave(repeats: Int, options?: { dim?: Int | string | null; outputSize?: Int | null }): Tensor;
+  repeatInterleave(repeats: Int, dim: Int | string | null, options?: { outputSize?: Int | null }): Tensor;
   /**
    * Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
    */
-  repeatInterleave(repeats: Tensor, options?: { dim?: Int | null; outputSize?: Int | null }): Tensor;
-  repeatInterleave(repeats: Tensor, dim: Int | null, options?: { outputSize?: Int | null }): Tensor;
+  repeatInterleave(repeats: Tensor, options?: { dim?: Int | string | null; outputSize?: Int | null }): Tensor;
+  repeatInterleave(repeats: Tensor, dim: Int | string | null, options?: { outputSize?: Int | null }): Tensor;
   /**
    * Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
    */
-  roll(shifts: Ints, options?: { dims?: Ints | null }): Tensor;
-  roll(shifts: Ints, dims: Ints | null): Tensor;
+  roll(shifts: Ints, options?: { dims?: Ints | string | readonly (Int | string)[] | null }): Tensor;
+  roll(shifts: Ints, dims: Ints | string | readonly (Int | string)[] | null): Tensor;
   /**
    * Reverses the order of positions in the listed dimensions.
    */
-  flip(...dims: Int[]): Tensor;
-  flip(dims: Ints): Tensor;
+  flip(...dims: (Int | string)[]): Tensor;
+  flip(dims: Ints | string | readonly (Int | string)[]): Tensor;
   /**
    * Reverses the order of columns, dimension 1.
    */
@@ -1419,9 +1436,9 @@ export class Tensor extends Handle {
   /**
    * Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second.
    */
-  rot90(options?: { k?: Int; dims?: Ints }): Tensor;
-  rot90(k: Int, options?: { dims?: Ints }): Tensor;
-  rot90(k: Int, dims: Ints): Tensor;
+  rot90(options?: { k?: Int; dims?: Ints | string | readonly (Int | string)[] }): Tensor;
+  rot90(k: Int, options?: { dims?: Ints | string | readonly (Int | string)[] }): Tensor;
+  rot90(k: Int, dims: Ints | string | readonly (Int | string)[]): Tensor;
   /**
    * Keeps the elements on and below a diagonal of matrices; the others are zero.
    */
@@ -1450,10 +1467,10 @@ export class Tensor extends Handle {
   /**
    * Spreads the last dimension over diagonal `offset` of two new dimensions of zeros.
    */
-  diagEmbed(options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
-  diagEmbed(offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
-  diagEmbed(offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
-  diagEmbed(offset: Int, dim1: Int, dim2: Int): Tensor;
+  diagEmbed(options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string }): Tensor;
+  diagEmbed(offset: Int, options?: { dim1?: Int | string; dim2?: Int | string }): Tensor;
+  diagEmbed(offset: Int, dim1: Int | string, options?: { dim2?: Int | string }): Tensor;
+  diagEmbed(offset: Int, dim1: Int | string, dim2: Int | string): Tensor;
   /**
    * A matrix with the elements of `self` on its diagonal.
    */
@@ -1462,23 +1479,23 @@ export class Tensor extends Handle {
   /**
    * A copy of `self` in which `src` replaces a diagonal.
    */
-  diagonalScatter(src: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
-  diagonalScatter(src: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
-  diagonalScatter(src: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
-  diagonalScatter(src: Tensor, offset: Int, dim1: Int, dim2: Int): Tensor;
+  diagonalScatter(src: Tensor, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string }): Tensor;
+  diagonalScatter(src: Tensor, offset: Int, options?: { dim1?: Int | string; dim2?: Int | string }): Tensor;
+  diagonalScatter(src: Tensor, offset: Int, dim1: Int | string, options?: { dim2?: Int | string }): Tensor;
+  diagonalScatter(src: Tensor, offset: Int, dim1: Int | string, dim2: Int | string): Tensor;
   /**
    * A copy of `self` in which `src` replaces one position of a dimension.
    */
-  selectScatter(src: Tensor, options: { dim: Int; index: Int }): Tensor;
-  selectScatter(src: Tensor, dim: Int, index: Int): Tensor;
+  selectScatter(src: Tensor, options: { dim: Int | string; index: Int }): Tensor;
+  selectScatter(src: Tensor, dim: Int | string, index: Int): Tensor;
   /**
    * A copy of `self` in which `src` replaces positions start:end:step of a dimension.
    */
-  sliceScatter(src: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
-  sliceScatter(src: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int }): Tensor;
-  sliceScatter(src: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int }): Tensor;
-  sliceScatter(src: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int }): Tensor;
-  sliceScatter(src: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int): Tensor;
+  sliceScatter(src: Tensor, options?: { dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+  sliceScatter(src: Tensor, dim: Int | string, options?: { start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+  sliceScatter(src: Tensor, dim: Int | string, start: Int | null, options?: { end?: Int | null; step?: Int }): Tensor;
+  sliceScatter(src: Tensor, dim: Int | string, start: Int | null, end: Int | null, options?: { step?: Int }): Tensor;
+  sliceScatter(src: Tensor, dim: Int | string, start: Int | null, end: Int | null, step: Int): Tensor;
   /**
    * A copy of `self` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
    */
@@ -1760,6 +1777,11 @@ export class Tensor extends Handle {
    */
   kron(other: Tensor, options?: { out?: Tensor | null }): Tensor;
   /**
+   * A view whose dimensions, which all have names, are in the order of those of `other`; dimensions that `self` does not have are there
+   * with size 1.
+   */
+  alignAs(other: Tensor): Tensor;
+  /**
    * Whether the only element of `self` is not zero; other numbers of elements are refused.
    */
   isNonzero(): boolean;
@@ -1848,54 +1870,54 @@ export class Tensor extends Handle {
    * Integers and bool give int64 unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
    * added in blocks whose totals are kept in float64; the result is the same for any number of threads. An empty sum is 0.
    */
-  sum(options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  sum(dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  sum(dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  sum(options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  sum(dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  sum(dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * As `sum`, with NaN counted as 0. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    */
-  nansum(options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  nansum(dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  nansum(dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  nansum(options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  nansum(dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  nansum(dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * Multiplies the elements along `dim`, or all of them. `keepdim` keeps the reduced dimension with size 1.
    * Integers and bool give int64 unless `dtype` is given. An empty product is 1.
    */
-  prod(options?: { dim?: Int | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  prod(dim: Int | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  prod(dim: Int | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  prod(options?: { dim?: Int | string | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  prod(dim: Int | string | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  prod(dim: Int | string | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * Averages over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    * Integers and bool are refused unless `dtype` is given. An empty mean is NaN.
    */
-  mean(options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  mean(dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  mean(dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  mean(options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  mean(dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  mean(dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * Averages the elements over `dim` that are not NaN. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    */
-  nanmean(options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  nanmean(dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  nanmean(dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  nanmean(options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  nanmean(dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  nanmean(dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * Tells whether any element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
    * `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
    */
-  any(options?: { dim?: Ints | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  any(dim: Ints | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-  any(dim: Ints | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  any(options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  any(dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  any(dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
    * Tells whether every element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
    * `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
    */
-  all(options?: { dim?: Ints | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  all(dim: Ints | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-  all(dim: Ints | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  all(options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  all(dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  all(dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
    * Counts the elements over `dim` that are not zero, as int64. `dim` is one dimension or several; none, or an empty list, means all.
    */
-  countNonzero(options?: { dim?: Ints | null }): Tensor;
-  countNonzero(dim: Ints | null): Tensor;
+  countNonzero(options?: { dim?: Ints | string | readonly (Int | string)[] | null }): Tensor;
+  countNonzero(dim: Ints | string | readonly (Int | string)[] | null): Tensor;
   /**
    * Standard deviation of all elements; `unbiased` divides by one less than their number.
    */
@@ -1904,16 +1926,16 @@ export class Tensor extends Handle {
   /**
    * Standard deviation over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    */
-  std(dim: Ints | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  std(dim: Ints | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-  std(dim: Ints | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  std(dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  std(dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  std(dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
    * Standard deviation over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    * Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
    * infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
    */
-  std(options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  std(dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  std(options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  std(dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
   /**
    * Variance of all elements; `unbiased` divides by one less than their number.
    */
@@ -1922,45 +1944,45 @@ export class Tensor extends Handle {
   /**
    * Variance over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    */
-  var(dim: Ints | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  var(dim: Ints | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-  var(dim: Ints | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  var(dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  var(dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  var(dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
    * Variance over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    * Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
    * infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
    */
-  var(options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  var(dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  var(options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  var(dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
   /**
    * Vector norm over `dim`: the `p`-th root of the sum of |x|^p, 2 unless given. p of inf is the largest |x|, -inf the smallest, 0 the number
    * of elements that are not zero. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    * Complex inputs give real norms. `dtype` converts elements first.
    */
-  norm(options?: { p?: Scalar | null; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  norm(p: Scalar | null, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  norm(p: Scalar | null, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  norm(p: Scalar | null, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  norm(options?: { p?: Scalar | null; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  norm(p: Scalar | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  norm(p: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  norm(p: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`; 'nuc' is the sum of the singular values of the matrices in two dimensions.
    */
-  norm(p: string, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  norm(p: string, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  norm(p: string, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  norm(p: string, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  norm(p: string, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  norm(p: string, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * The largest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    * Reducing a dimension of size 0 is an error, for there is no largest of nothing.
    */
-  amax(options?: { dim?: Ints; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  amax(dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-  amax(dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  amax(options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  amax(dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  amax(dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
    * The smallest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    * Reducing a dimension of size 0 is an error, for there is no smallest of nothing.
    */
-  amin(options?: { dim?: Ints; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  amin(dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-  amin(dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  amin(options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  amin(dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  amin(dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
    * The largest of all elements, NaN where there is one. An input without elements is an error.
    */
@@ -1968,8 +1990,8 @@ export class Tensor extends Handle {
   /**
    * The largest elements along `dim` and the int64 index of the first of each. NaN counts as larger than every number.
    */
-  max(dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-  max(dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  max(dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  max(dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   /**
    * As `maximum`: the larger of two elements, NaN where either is.
    */
@@ -1981,8 +2003,8 @@ export class Tensor extends Handle {
   /**
    * The smallest elements along `dim` and the int64 index of the first of each. NaN counts as smaller than every number.
    */
-  min(dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-  min(dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  min(dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  min(dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   /**
    * As `minimum`: the smaller of two elements, NaN where either is.
    */
@@ -1990,19 +2012,19 @@ export class Tensor extends Handle {
   /**
    * The smallest and the largest elements along `dim`, or of all.
    */
-  aminmax(options?: { dim?: Int | null; keepdim?: boolean; out?: readonly Tensor[] | { min: Tensor; max: Tensor } | null }): { min: Tensor; max: Tensor };
+  aminmax(options?: { dim?: Int | string | null; keepdim?: boolean; out?: readonly Tensor[] | { min: Tensor; max: Tensor } | null }): { min: Tensor; max: Tensor };
   /**
    * The int64 index of the first largest element along `dim`, or among all elements in row-major order. The first NaN counts as the largest.
    */
-  argmax(options?: { dim?: Int | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  argmax(dim: Int | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-  argmax(dim: Int | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  argmax(options?: { dim?: Int | string | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  argmax(dim: Int | string | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  argmax(dim: Int | string | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
    * The int64 index of the first smallest element along `dim`, or among all elements in row-major order. The first NaN counts as the smallest.
    */
-  argmin(options?: { dim?: Int | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  argmin(dim: Int | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-  argmin(dim: Int | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  argmin(options?: { dim?: Int | string | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  argmin(dim: Int | string | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  argmin(dim: Int | string | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
    * Rounds every element down to an integer. Integers stay as they are; bool and complex are refused.
    */
@@ -2158,67 +2180,67 @@ export class Tensor extends Handle {
   /**
    * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
    */
-  cumsum(dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  cumsum(dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
    */
-  cumsum_(dim: Int, options?: { dtype?: DType | null }): this;
+  cumsum_(dim: Int | string, options?: { dtype?: DType | null }): this;
   /**
    * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
    */
-  cumprod(dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  cumprod(dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
    */
-  cumprod_(dim: Int, options?: { dtype?: DType | null }): this;
+  cumprod_(dim: Int | string, options?: { dtype?: DType | null }): this;
   /**
    * Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
    */
-  cummax(dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  cummax(dim: Int | string, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   /**
    * Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
    */
-  cummin(dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  cummin(dim: Int | string, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   /**
    * Logarithm of the running sum of exponentials along `dim`, without overflow.
    */
-  logcumsumexp(dim: Int, options?: { out?: Tensor | null }): Tensor;
+  logcumsumexp(dim: Int | string, options?: { out?: Tensor | null }): Tensor;
   /**
    * Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
    * `keepdim` keeps reduced dimensions with size 1.
    */
-  logsumexp(dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-  logsumexp(dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  logsumexp(dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  logsumexp(dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
    * e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
    */
-  softmax(dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
-  softmax(dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  softmax(dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  softmax(dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
   /**
    * Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
    */
-  logSoftmax(dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
-  logSoftmax(dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  logSoftmax(dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  logSoftmax(dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
   /**
    * Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
    */
-  sort(options?: { dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-  sort(dim: Int, options?: { descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-  sort(dim: Int, descending: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  sort(options?: { dim?: Int | string; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  sort(dim: Int | string, options?: { descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  sort(dim: Int | string, descending: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   /**
    * As `sort`, which is always stable.
    */
-  sort(options: { stable: boolean | null; dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  sort(options: { stable: boolean | null; dim?: Int | string; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   /**
    * The int64 indices that sort `self` along `dim`.
    */
-  argsort(options?: { dim?: Int; descending?: boolean }): Tensor;
-  argsort(dim: Int, options?: { descending?: boolean }): Tensor;
-  argsort(dim: Int, descending: boolean): Tensor;
+  argsort(options?: { dim?: Int | string; descending?: boolean }): Tensor;
+  argsort(dim: Int | string, options?: { descending?: boolean }): Tensor;
+  argsort(dim: Int | string, descending: boolean): Tensor;
   /**
    * As `argsort`, which is always stable.
    */
-  argsort(options: { stable: boolean; dim?: Int; descending?: boolean }): Tensor;
+  argsort(options: { stable: boolean; dim?: Int | string; descending?: boolean }): Tensor;
   /**
    * Sorts along the first dimension.
    */
@@ -2226,10 +2248,10 @@ export class Tensor extends Handle {
   /**
    * The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
    */
-  topk(k: Int, options?: { dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-  topk(k: Int, dim: Int, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-  topk(k: Int, dim: Int, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-  topk(k: Int, dim: Int, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  topk(k: Int, options?: { dim?: Int | string; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  topk(k: Int, dim: Int | string, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  topk(k: Int, dim: Int | string, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  topk(k: Int, dim: Int | string, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   /**
    * Of all elements, the lower median; NaN where there is one.
    */
@@ -2237,8 +2259,8 @@ export class Tensor extends Handle {
   /**
    * Along `dim`, the lower median; NaN where there is one, and its int64 index.
    */
-  median(dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-  median(dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  median(dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  median(dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   /**
    * Of all elements, the lower median of what is not NaN.
    */
@@ -2246,37 +2268,37 @@ export class Tensor extends Handle {
   /**
    * Along `dim`, the lower median of what is not NaN, and its int64 index.
    */
-  nanmedian(dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-  nanmedian(dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  nanmedian(dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  nanmedian(dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   /**
    * The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
    */
-  kthvalue(k: Int, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-  kthvalue(k: Int, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-  kthvalue(k: Int, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  kthvalue(k: Int, options?: { dim?: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  kthvalue(k: Int, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  kthvalue(k: Int, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   /**
    * The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence. NaN equals nothing.
    */
-  mode(options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-  mode(dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-  mode(dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  mode(options?: { dim?: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  mode(dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+  mode(dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
   /**
    * The distinct elements of `self` in order, always sorted, as a vector; with `dim`, the distinct slices along it in lexicographic order. NaN comes last,
    * and each counts as an element of its own. `inverse_indices`, int64, of the shape of `self` (a vector with `dim`), tells where among them each
    * input element is; `counts`, int64, how often each occurs. What is not asked for is empty. Refuses meta tensors, whose result has no known size.
    */
-  unique(options?: { sorted?: boolean; returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
-  unique(sorted: boolean, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
-  unique(sorted: boolean, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
-  unique(sorted: boolean, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
-  unique(sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: Int | null): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+  unique(options?: { sorted?: boolean; returnInverse?: boolean; returnCounts?: boolean; dim?: Int | string | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+  unique(sorted: boolean, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | string | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+  unique(sorted: boolean, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | string | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+  unique(sorted: boolean, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | string | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+  unique(sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: Int | string | null): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
   /**
    * As `unique` without sorting: of equal neighbours only the first is kept.
    */
-  uniqueConsecutive(options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
-  uniqueConsecutive(returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
-  uniqueConsecutive(returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
-  uniqueConsecutive(returnInverse: boolean, returnCounts: boolean, dim: Int | null): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+  uniqueConsecutive(options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | string | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+  uniqueConsecutive(returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | string | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+  uniqueConsecutive(returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | string | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+  uniqueConsecutive(returnInverse: boolean, returnCounts: boolean, dim: Int | string | null): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
   /**
    * All elements of a sparse tensor, 0 where it keeps none, in `dtype` where that is given. A dense tensor is given as it is.
    */
@@ -2567,11 +2589,11 @@ export class Tensor extends Handle {
    * The `n`-th difference of neighbours along `dim`: out[i] = self[i+1] - self[i], `n` times. `prepend` and `append` are joined to `self` before.
    * For bool, whether neighbours differ.
    */
-  diff(options?: { n?: Int; dim?: Int; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Tensor;
-  diff(n: Int, options?: { dim?: Int; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Tensor;
-  diff(n: Int, dim: Int, options?: { prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Tensor;
-  diff(n: Int, dim: Int, prepend: Tensor | null, options?: { append?: Tensor | null; out?: Tensor | null }): Tensor;
-  diff(n: Int, dim: Int, prepend: Tensor | null, append: Tensor | null, options?: { out?: Tensor | null }): Tensor;
+  diff(options?: { n?: Int; dim?: Int | string; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Tensor;
+  diff(n: Int, options?: { dim?: Int | string; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Tensor;
+  diff(n: Int, dim: Int | string, options?: { prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Tensor;
+  diff(n: Int, dim: Int | string, prepend: Tensor | null, options?: { append?: Tensor | null; out?: Tensor | null }): Tensor;
+  diff(n: Int, dim: Int | string, prepend: Tensor | null, append: Tensor | null, options?: { out?: Tensor | null }): Tensor;
   /**
    * Covariance matrix of variables in rows and observations in columns (at most two dimensions). `fweights`, integers, count how often each
    * observation occurs; `aweights`, floats, say how much it weighs. Sums are divided by the weight of the observations less `correction`.
@@ -2584,8 +2606,8 @@ export class Tensor extends Handle {
   /**
    * Cross product of vectors of three elements along `dim`, the first dimension of size 3 unless given; the others broadcast.
    */
-  cross(other: Tensor, options?: { dim?: Int | null; out?: Tensor | null }): Tensor;
-  cross(other: Tensor, dim: Int | null, options?: { out?: Tensor | null }): Tensor;
+  cross(other: Tensor, options?: { dim?: Int | string | null; out?: Tensor | null }): Tensor;
+  cross(other: Tensor, dim: Int | string | null, options?: { out?: Tensor | null }): Tensor;
   /**
    * Sum of a matrix's diagonal; int64 for integers.
    */
@@ -2625,28 +2647,28 @@ export class Tensor extends Handle {
    * Quantiles, NaN where an element is NaN. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
    * `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
    */
-  quantile(q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
-  quantile(q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
-  quantile(q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+  quantile(q: Tensor | Scalar, options?: { dim?: Int | string | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+  quantile(q: Tensor | Scalar, dim: Int | string | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+  quantile(q: Tensor | Scalar, dim: Int | string | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
   /**
    * Quantiles of what is not NaN; NaN where nothing is left. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
    * `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
    */
-  nanquantile(q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
-  nanquantile(q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
-  nanquantile(q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+  nanquantile(q: Tensor | Scalar, options?: { dim?: Int | string | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+  nanquantile(q: Tensor | Scalar, dim: Int | string | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+  nanquantile(q: Tensor | Scalar, dim: Int | string | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
   /**
    * Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `self` has at least two
    * dimensions and a floating or complex dtype.
    */
-  renorm(p: Scalar, options: { dim: Int; maxnorm: Scalar; out?: Tensor | null }): Tensor;
-  renorm(p: Scalar, dim: Int, maxnorm: Scalar, options?: { out?: Tensor | null }): Tensor;
+  renorm(p: Scalar, options: { dim: Int | string; maxnorm: Scalar; out?: Tensor | null }): Tensor;
+  renorm(p: Scalar, dim: Int | string, maxnorm: Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `self` has at least two
    * dimensions and a floating or complex dtype.
    */
-  renorm_(p: Scalar, options: { dim: Int; maxnorm: Scalar }): this;
-  renorm_(p: Scalar, dim: Int, maxnorm: Scalar): this;
+  renorm_(p: Scalar, options: { dim: Int | string; maxnorm: Scalar }): this;
+  renorm_(p: Scalar, dim: Int | string, maxnorm: Scalar): this;
   /**
    * True when the tensor's bytes belong to another owner who forbids writing them.
    */
@@ -2702,10 +2724,15 @@ export class Tensor extends Handle {
   flatten(startDim: Int, options?: { endDim?: Int }): Tensor;
   flatten(startDim: Int, endDim: Int): Tensor;
   /**
-   * Splits dimension `dim` into several of the given sizes, one of which may be -1.
+   * Makes the dimensions from `start_dim` to `end_dim` one, of the name `out_dim`.
    */
-  unflatten(dim: Int, options: { sizes: Ints }): Tensor;
-  unflatten(dim: Int, sizes: Ints): Tensor;
+  flatten(startDim: Int | string, options: { endDim: Int | string; outDim: string }): Tensor;
+  flatten(startDim: Int | string, endDim: Int | string, outDim: string): Tensor;
+  /**
+   * Makes the dimensions `dims`, which follow each other, one, of the name `out_dim`.
+   */
+  flatten(dims: Ints | string | readonly (Int | string)[], options: { outDim: string }): Tensor;
+  flatten(dims: Ints | string | readonly (Int | string)[], outDim: string): Tensor;
   /**
    * A contiguous one-dimensional tensor of the elements; a view where `self` is contiguous.
    */
@@ -2721,78 +2748,62 @@ export class Tensor extends Handle {
   /**
    * Swaps two dimensions.
    */
-  transpose(dim0: Int, options: { dim1: Int }): Tensor;
-  transpose(dim0: Int, dim1: Int): Tensor;
+  transpose(dim0: Int | string, options: { dim1: Int | string }): Tensor;
+  transpose(dim0: Int | string, dim1: Int | string): Tensor;
   /**
    * Swaps two dimensions.
    */
-  transpose_(dim0: Int, options: { dim1: Int }): this;
-  transpose_(dim0: Int, dim1: Int): this;
+  transpose_(dim0: Int | string, options: { dim1: Int | string }): this;
+  transpose_(dim0: Int | string, dim1: Int | string): this;
   /**
    * `transpose` under NumPy's name.
    */
-  swapaxes(axis0: Int, options: { axis1: Int }): Tensor;
-  swapaxes(axis0: Int, axis1: Int): Tensor;
+  swapaxes(axis0: Int | string, options: { axis1: Int | string }): Tensor;
+  swapaxes(axis0: Int | string, axis1: Int | string): Tensor;
   /**
    * `transpose` under NumPy's name.
    */
-  swapaxes_(axis0: Int, options: { axis1: Int }): this;
-  swapaxes_(axis0: Int, axis1: Int): this;
+  swapaxes_(axis0: Int | string, options: { axis1: Int | string }): this;
+  swapaxes_(axis0: Int | string, axis1: Int | string): this;
   /**
    * Another name of `transpose`.
    * Swaps two dimensions.
    */
-  swapdims(dim0: Int, options: { dim1: Int }): Tensor;
-  swapdims(dim0: Int, dim1: Int): Tensor;
+  swapdims(dim0: Int | string, options: { dim1: Int | string }): Tensor;
+  swapdims(dim0: Int | string, dim1: Int | string): Tensor;
   /**
    * Another name of `transpose`.
    * Swaps two dimensions.
    */
-  swapdims_(dim0: Int, options: { dim1: Int }): this;
-  swapdims_(dim0: Int, dim1: Int): this;
+  swapdims_(dim0: Int | string, options: { dim1: Int | string }): this;
+  swapdims_(dim0: Int | string, dim1: Int | string): this;
   /**
    * Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`.
    */
-  permute(...dims: Int[]): Tensor;
-  permute(dims: Ints): Tensor;
+  permute(...dims: (Int | string)[]): Tensor;
+  permute(dims: Ints | string | readonly (Int | string)[]): Tensor;
   /**
    * Moves dimension `source` to `destination`; the others keep their order.
    */
-  movedim(source: Int, options: { destination: Int }): Tensor;
-  movedim(source: Int, destination: Int): Tensor;
+  movedim(source: Int | string, options: { destination: Int | string }): Tensor;
+  movedim(source: Int | string, destination: Int | string): Tensor;
   /**
    * Moves several dimensions; the others keep their order.
    */
-  movedim(source: Ints, options: { destination: Ints }): Tensor;
-  movedim(source: Ints, destination: Ints): Tensor;
+  movedim(source: Ints | string | readonly (Int | string)[], options: { destination: Ints | string | readonly (Int | string)[] }): Tensor;
+  movedim(source: Ints | string | readonly (Int | string)[], destination: Ints | string | readonly (Int | string)[]): Tensor;
   /**
    * Another name of `movedim`.
    * Moves dimension `source` to `destination`; the others keep their order.
    */
-  moveaxis(source: Int, options: { destination: Int }): Tensor;
-  moveaxis(source: Int, destination: Int): Tensor;
+  moveaxis(source: Int | string, options: { destination: Int | string }): Tensor;
+  moveaxis(source: Int | string, destination: Int | string): Tensor;
   /**
    * Another name of `movedim`.
    * Moves several dimensions; the others keep their order.
    */
-  moveaxis(source: Ints, options: { destination: Ints }): Tensor;
-  moveaxis(source: Ints, destination: Ints): Tensor;
-  /**
-   * Reverses the order of dimensions. An attribute in Python.
-   */
-  T(): Tensor;
-  /**
-   * Swaps the last two dimensions. An attribute in Python.
-   */
-  mT(): Tensor;
-  /**
-   * Swaps the last two dimensions and conjugates; a copy for complex dtypes. An attribute in Python.
-   */
-  mH(): Tensor;
-  /**
-   * `mH` of a matrix; a zero-dim tensor stays as it is. An attribute in Python.
-   */
-  H(): Tensor;
+  moveaxis(source: Ints | string | readonly (Int | string)[], options: { destination: Ints | string | readonly (Int | string)[] }): Tensor;
+  moveaxis(source: Ints | string | readonly (Int | string)[], destination: Ints | string | readonly (Int | string)[]): Tensor;
   /**
    * Swaps the last two dimensions and conjugates; a copy for complex dtypes.
    */
@@ -2819,12 +2830,12 @@ export class Tensor extends Handle {
   /**
    * Drops dimension `dim` if its size is 1.
    */
-  squeeze(dim: Int): Tensor;
+  squeeze(dim: Int | string): Tensor;
   /**
    * Drops those of the listed dimensions whose size is 1.
    */
-  squeeze(...dim: Int[]): Tensor;
-  squeeze(dim: Ints): Tensor;
+  squeeze(...dim: (Int | string)[]): Tensor;
+  squeeze(dim: Ints | string | readonly (Int | string)[]): Tensor;
   /**
    * Drops all dimensions of size 1.
    */
@@ -2832,12 +2843,12 @@ export class Tensor extends Handle {
   /**
    * Drops dimension `dim` if its size is 1.
    */
-  squeeze_(dim: Int): this;
+  squeeze_(dim: Int | string): this;
   /**
    * Drops those of the listed dimensions whose size is 1.
    */
-  squeeze_(...dim: Int[]): this;
-  squeeze_(dim: Ints): this;
+  squeeze_(...dim: (Int | string)[]): this;
+  squeeze_(dim: Ints | string | readonly (Int | string)[]): this;
   /**
    * Inserts a dimension of size 1 at `dim`.
    */
@@ -2849,18 +2860,18 @@ export class Tensor extends Handle {
   /**
    * Positions `start` to `start + length` of dimension `dim`.
    */
-  narrow(dim: Int, options: { start: Int; length: Int }): Tensor;
-  narrow(dim: Int, start: Int, length: Int): Tensor;
+  narrow(dim: Int | string, options: { start: Int; length: Int }): Tensor;
+  narrow(dim: Int | string, start: Int, length: Int): Tensor;
   /**
    * `narrow` from a position that a zero-dim integral tensor holds.
    */
-  narrow(dim: Int, options: { start: Tensor; length: Int }): Tensor;
-  narrow(dim: Int, start: Tensor, length: Int): Tensor;
+  narrow(dim: Int | string, options: { start: Tensor; length: Int }): Tensor;
+  narrow(dim: Int | string, start: Tensor, length: Int): Tensor;
   /**
    * Position `index` of dimension `dim`, which goes away.
    */
-  select(dim: Int, options: { index: Int }): Tensor;
-  select(dim: Int, index: Int): Tensor;
+  select(dim: Int | string, options: { index: Int }): Tensor;
+  select(dim: Int | string, index: Int): Tensor;
   /**
    * Views the storage of `self` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `self` is used.
    */
@@ -2876,15 +2887,19 @@ export class Tensor extends Handle {
   /**
    * All windows of `size` positions of a dimension, `step` apart; the positions in a window become the last dimension.
    */
-  unfold(dimension: Int, options: { size: Int; step: Int }): Tensor;
-  unfold(dimension: Int, size: Int, step: Int): Tensor;
+  unfold(dimension: Int | string, options: { size: Int; step: Int }): Tensor;
+  unfold(dimension: Int | string, size: Int, step: Int): Tensor;
   /**
    * Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
    */
-  diagonal(options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
-  diagonal(offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
-  diagonal(offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
-  diagonal(offset: Int, dim1: Int, dim2: Int): Tensor;
+  diagonal(options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string }): Tensor;
+  diagonal(offset: Int, options?: { dim1?: Int | string; dim2?: Int | string }): Tensor;
+  diagonal(offset: Int, dim1: Int | string, options?: { dim2?: Int | string }): Tensor;
+  diagonal(offset: Int, dim1: Int | string, dim2: Int | string): Tensor;
+  /**
+   * The diagonal of dimensions `dim1` and `dim2`, as a last dimension of the name `outdim`.
+   */
+  diagonal(options: { outdim: string; dim1: Int | string; dim2: Int | string; offset?: Int }): Tensor;
   /**
    * Another tensor over the same memory.
    */
@@ -2892,62 +2907,62 @@ export class Tensor extends Handle {
   /**
    * Every position of dimension `dim`, which goes away.
    */
-  unbind(options?: { dim?: Int }): Tensor[];
-  unbind(dim: Int): Tensor[];
+  unbind(options?: { dim?: Int | string }): Tensor[];
+  unbind(dim: Int | string): Tensor[];
   /**
    * Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
    */
-  split(splitSize: Int, options?: { dim?: Int }): Tensor[];
-  split(splitSize: Int, dim: Int): Tensor[];
+  split(splitSize: Int, options?: { dim?: Int | string }): Tensor[];
+  split(splitSize: Int, dim: Int | string): Tensor[];
   /**
    * Another name of `split_with_sizes`.
    * Cuts a dimension into pieces of the listed sizes, which must add up to its size.
    */
-  split(splitSize: Ints, options?: { dim?: Int }): Tensor[];
-  split(splitSize: Ints, dim: Int): Tensor[];
+  split(splitSize: Ints, options?: { dim?: Int | string }): Tensor[];
+  split(splitSize: Ints, dim: Int | string): Tensor[];
   /**
    * Cuts a dimension into pieces of the listed sizes, which must add up to its size.
    */
-  splitWithSizes(splitSizes: Ints, options?: { dim?: Int }): Tensor[];
-  splitWithSizes(splitSizes: Ints, dim: Int): Tensor[];
+  splitWithSizes(splitSizes: Ints, options?: { dim?: Int | string }): Tensor[];
+  splitWithSizes(splitSizes: Ints, dim: Int | string): Tensor[];
   /**
    * Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
    */
-  chunk(chunks: Int, options?: { dim?: Int }): Tensor[];
-  chunk(chunks: Int, dim: Int): Tensor[];
+  chunk(chunks: Int, options?: { dim?: Int | string }): Tensor[];
+  chunk(chunks: Int, dim: Int | string): Tensor[];
   /**
    * Another name of `chunk`.
    * Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
    */
-  unsafeChunk(chunks: Int, options?: { dim?: Int }): Tensor[];
-  unsafeChunk(chunks: Int, dim: Int): Tensor[];
+  unsafeChunk(chunks: Int, options?: { dim?: Int | string }): Tensor[];
+  unsafeChunk(chunks: Int, dim: Int | string): Tensor[];
   /**
    * Another name of `split`.
    * Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
    */
-  unsafeSplit(splitSize: Int, options?: { dim?: Int }): Tensor[];
-  unsafeSplit(splitSize: Int, dim: Int): Tensor[];
+  unsafeSplit(splitSize: Int, options?: { dim?: Int | string }): Tensor[];
+  unsafeSplit(splitSize: Int, dim: Int | string): Tensor[];
   /**
    * Another name of `split_with_sizes`.
    * Cuts a dimension into pieces of the listed sizes, which must add up to its size.
    */
-  unsafeSplitWithSizes(splitSizes: Ints, options?: { dim?: Int }): Tensor[];
-  unsafeSplitWithSizes(splitSizes: Ints, dim: Int): Tensor[];
+  unsafeSplitWithSizes(splitSizes: Ints, options?: { dim?: Int | string }): Tensor[];
+  unsafeSplitWithSizes(splitSizes: Ints, dim: Int | string): Tensor[];
   /**
    * Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
    */
-  tensorSplit(sections: Int, options?: { dim?: Int }): Tensor[];
-  tensorSplit(sections: Int, dim: Int): Tensor[];
+  tensorSplit(sections: Int, options?: { dim?: Int | string }): Tensor[];
+  tensorSplit(sections: Int, dim: Int | string): Tensor[];
   /**
    * Cuts a dimension before each of the listed positions.
    */
-  tensorSplit(indices: Ints, options?: { dim?: Int }): Tensor[];
-  tensorSplit(indices: Ints, dim: Int): Tensor[];
+  tensorSplit(indices: Ints, options?: { dim?: Int | string }): Tensor[];
+  tensorSplit(indices: Ints, dim: Int | string): Tensor[];
   /**
    * `tensor_split` by a CPU int64 tensor: a zero-dim one counts sections, a one-dim one lists positions.
    */
-  tensorSplit(tensorIndicesOrSections: Tensor, options?: { dim?: Int }): Tensor[];
-  tensorSplit(tensorIndicesOrSections: Tensor, dim: Int): Tensor[];
+  tensorSplit(tensorIndicesOrSections: Tensor, options?: { dim?: Int | string }): Tensor[];
+  tensorSplit(tensorIndicesOrSections: Tensor, dim: Int | string): Tensor[];
   /**
    * Cuts columns (the only dimension of a vector) into equal sections; the size must divide.
    */
@@ -3574,11 +3589,11 @@ export function zero_(input: Tensor): Tensor;
 /**
  * A copy of positions `start` to `start + length` of dimension `dim`, of which `narrow` is a view.
  */
-export function narrowCopy(input: Tensor, options: { dim: Int; start: Int; length: Int; out?: Tensor | null }): Tensor;
-export function narrowCopy(input: Tensor, dim: Int, start: Int, length: Int, options?: { out?: Tensor | null }): Tensor;
+export function narrowCopy(input: Tensor, options: { dim: Int | string; start: Int; length: Int; out?: Tensor | null }): Tensor;
+export function narrowCopy(input: Tensor, dim: Int | string, start: Int, length: Int, options?: { out?: Tensor | null }): Tensor;
 /** narrowCopy, off the event loop. */
-export function narrowCopyAsync(input: Tensor, options: { dim: Int; start: Int; length: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function narrowCopyAsync(input: Tensor, dim: Int, start: Int, length: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function narrowCopyAsync(input: Tensor, options: { dim: Int | string; start: Int; length: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function narrowCopyAsync(input: Tensor, dim: Int | string, start: Int, length: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * `resize_` to the shape of `the_template`; with `preserve_format` also to its memory format.
  */
@@ -3588,284 +3603,284 @@ export function resizeAs_(input: Tensor, theTemplate: Tensor, options?: { memory
  * Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
  */
 export function zeros(...size: Int[]): Tensor;
-export function zeros(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }]): Tensor;
-export function zeros(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function zeros(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }]): Tensor;
+export function zeros(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /** zeros, off the event loop. */
 export function zerosAsync(...size: Int[]): Promise<Tensor>;
-export function zerosAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
-export function zerosAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function zerosAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
+export function zerosAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of ones of shape `size`. `dtype` is the default dtype unless given.
  */
 export function ones(...size: Int[]): Tensor;
-export function ones(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }]): Tensor;
-export function ones(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function ones(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }]): Tensor;
+export function ones(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /** ones, off the event loop. */
 export function onesAsync(...size: Int[]): Promise<Tensor>;
-export function onesAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
-export function onesAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function onesAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
+export function onesAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of shape `size` whose elements are `fill_value`. `dtype` follows from the number unless given: bool, int64, the
  * default dtype or its complex. A number that `dtype` cannot hold is refused.
  */
-export function full(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function full(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function full(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function full(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /** full, off the event loop. */
-export function fullAsync(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function fullAsync(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function fullAsync(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function fullAsync(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given.
  * The channels-last formats want 4 or 5 dimensions.
  */
 export function empty(...size: Int[]): Tensor;
-export function empty(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null }]): Tensor;
-export function empty(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null }): Tensor;
+export function empty(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; names?: Names | null }]): Tensor;
+export function empty(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /** empty, off the event loop. */
 export function emptyAsync(...size: Int[]): Promise<Tensor>;
-export function emptyAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
-export function emptyAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function emptyAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
+export function emptyAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of arbitrary values with the given strides, in elements, which must not be negative. `dtype` is the default dtype unless given.
  */
-export function emptyStrided(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-export function emptyStrided(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function emptyStrided(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function emptyStrided(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
 /** emptyStrided, off the event loop. */
-export function emptyStridedAsync(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
-export function emptyStridedAsync(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function emptyStridedAsync(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function emptyStridedAsync(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a dense tensor of arbitrary values. `physical_layout` lists the dimensions from the slowest in memory to the fastest;
  * each must appear once and none may be negative.
  */
-export function emptyPermuted(size: Ints, options: { physicalLayout: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-export function emptyPermuted(size: Ints, physicalLayout: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function emptyPermuted(size: Ints, options: { physicalLayout: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function emptyPermuted(size: Ints, physicalLayout: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
 /** emptyPermuted, off the event loop. */
-export function emptyPermutedAsync(size: Ints, options: { physicalLayout: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
-export function emptyPermutedAsync(size: Ints, physicalLayout: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function emptyPermutedAsync(size: Ints, options: { physicalLayout: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function emptyPermutedAsync(size: Ints, physicalLayout: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a zero-dim tensor of one number. `dtype` is the default dtype unless given.
  */
-export function scalarTensor(s: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function scalarTensor(s: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
 /** scalarTensor, off the event loop. */
-export function scalarTensorAsync(s: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function scalarTensorAsync(s: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Counts from `start` up to, not including, `end`.
  */
-export function arange(start: Scalar, options: { end: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function arange(start: Scalar, end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function arange(start: Scalar, options: { end: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function arange(start: Scalar, end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /**
  * Counts from `start` up to, not including, `end` by `step`: ceil((end - start) / step) values. `step` must not be 0 and must lead from
  * `start` towards `end`.
  */
-export function arange(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function arange(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function arange(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function arange(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function arange(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function arange(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /**
  * Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
  */
-export function arange(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function arange(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /** arange, off the event loop. */
-export function arangeAsync(start: Scalar, options: { end: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function arangeAsync(start: Scalar, end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function arangeAsync(start: Scalar, options: { end: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function arangeAsync(start: Scalar, end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** arange, off the event loop. */
-export function arangeAsync(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function arangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function arangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function arangeAsync(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function arangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function arangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** arange, off the event loop. */
-export function arangeAsync(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function arangeAsync(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
  */
-export function range(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function range(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function range(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function range(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function range(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function range(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /** range, off the event loop. */
-export function rangeAsync(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function rangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function rangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function rangeAsync(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function rangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function rangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes `steps` evenly spaced values from `start` to `end`, both included, which the dtype must be able to hold. `dtype` is the default dtype unless given.
  */
-export function linspace(start: Scalar, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function linspace(start: Scalar, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function linspace(start: Scalar, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function linspace(start: Scalar, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /**
  * Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
  * Tensors must have no dimensions.
  */
-export function linspace(start: Tensor, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function linspace(start: Tensor, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function linspace(start: Tensor, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function linspace(start: Tensor, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /**
  * Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
  * Tensors must have no dimensions.
  */
-export function linspace(start: Tensor, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function linspace(start: Tensor, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function linspace(start: Tensor, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function linspace(start: Tensor, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /**
  * Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
  * Tensors must have no dimensions.
  */
-export function linspace(start: Scalar, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function linspace(start: Scalar, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function linspace(start: Scalar, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function linspace(start: Scalar, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /** linspace, off the event loop. */
-export function linspaceAsync(start: Scalar, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function linspaceAsync(start: Scalar, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Scalar, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Scalar, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** linspace, off the event loop. */
-export function linspaceAsync(start: Tensor, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function linspaceAsync(start: Tensor, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Tensor, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Tensor, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** linspace, off the event loop. */
-export function linspaceAsync(start: Tensor, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function linspaceAsync(start: Tensor, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Tensor, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Tensor, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** linspace, off the event loop. */
-export function linspaceAsync(start: Scalar, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function linspaceAsync(start: Scalar, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Scalar, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Scalar, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
  */
-export function logspace(start: Scalar, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function logspace(start: Scalar, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function logspace(start: Scalar, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-/**
- * Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
- * Tensors must have no dimensions.
- */
-export function logspace(start: Tensor, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function logspace(start: Tensor, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function logspace(start: Tensor, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function logspace(start: Scalar, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function logspace(start: Scalar, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function logspace(start: Scalar, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /**
  * Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
  * Tensors must have no dimensions.
  */
-export function logspace(start: Tensor, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function logspace(start: Tensor, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function logspace(start: Tensor, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function logspace(start: Tensor, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function logspace(start: Tensor, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function logspace(start: Tensor, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /**
  * Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
  * Tensors must have no dimensions.
  */
-export function logspace(start: Scalar, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function logspace(start: Scalar, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function logspace(start: Scalar, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function logspace(start: Tensor, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function logspace(start: Tensor, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function logspace(start: Tensor, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+/**
+ * Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+ * Tensors must have no dimensions.
+ */
+export function logspace(start: Scalar, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function logspace(start: Scalar, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function logspace(start: Scalar, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /** logspace, off the event loop. */
-export function logspaceAsync(start: Scalar, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function logspaceAsync(start: Scalar, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function logspaceAsync(start: Scalar, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** logspace, off the event loop. */
-export function logspaceAsync(start: Tensor, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function logspaceAsync(start: Tensor, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function logspaceAsync(start: Tensor, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** logspace, off the event loop. */
-export function logspaceAsync(start: Tensor, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function logspaceAsync(start: Tensor, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function logspaceAsync(start: Tensor, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** logspace, off the event loop. */
-export function logspaceAsync(start: Scalar, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function logspaceAsync(start: Scalar, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function logspaceAsync(start: Scalar, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes the n x n identity matrix. `dtype` is the default dtype unless given.
  */
-export function eye(n: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function eye(n: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /**
  * Makes an n x m matrix with ones on the diagonal and zeros elsewhere. `dtype` is the default dtype unless given.
  */
-export function eye(n: Int, options: { m: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function eye(n: Int, m: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function eye(n: Int, options: { m: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function eye(n: Int, m: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /** eye, off the event loop. */
-export function eyeAsync(n: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function eyeAsync(n: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** eye, off the event loop. */
-export function eyeAsync(n: Int, options: { m: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function eyeAsync(n: Int, m: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function eyeAsync(n: Int, options: { m: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function eyeAsync(n: Int, m: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Lists the rows and columns, as a 2 x N tensor, of the elements on and below diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
  */
-export function trilIndices(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-export function trilIndices(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-export function trilIndices(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function trilIndices(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function trilIndices(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function trilIndices(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
 /** trilIndices, off the event loop. */
-export function trilIndicesAsync(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
-export function trilIndicesAsync(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
-export function trilIndicesAsync(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function trilIndicesAsync(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function trilIndicesAsync(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function trilIndicesAsync(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Lists the rows and columns, as a 2 x N tensor, of the elements on and above diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
  */
-export function triuIndices(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-export function triuIndices(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-export function triuIndices(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function triuIndices(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function triuIndices(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function triuIndices(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
 /** triuIndices, off the event loop. */
-export function triuIndicesAsync(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
-export function triuIndicesAsync(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
-export function triuIndicesAsync(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function triuIndicesAsync(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function triuIndicesAsync(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function triuIndicesAsync(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of arbitrary values with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
  */
-export function emptyLike(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
+export function emptyLike(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
 /** emptyLike, off the event loop. */
-export function emptyLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
+export function emptyLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of zeros with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
  */
-export function zerosLike(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
+export function zerosLike(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
 /** zerosLike, off the event loop. */
-export function zerosLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
+export function zerosLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of ones with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
  */
-export function onesLike(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
+export function onesLike(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
 /** onesLike, off the event loop. */
-export function onesLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
+export function onesLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of `fill_value` with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
  */
-export function fullLike(input: Tensor, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
-export function fullLike(input: Tensor, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
+export function fullLike(input: Tensor, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
+export function fullLike(input: Tensor, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
 /** fullLike, off the event loop. */
-export function fullLikeAsync(input: Tensor, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
-export function fullLikeAsync(input: Tensor, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
+export function fullLikeAsync(input: Tensor, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function fullLikeAsync(input: Tensor, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes the triangular window 1 - abs(2 * i / (n - 1) - 1) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
  */
-export function bartlettWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-export function bartlettWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function bartlettWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function bartlettWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
 /** bartlettWindow, off the event loop. */
-export function bartlettWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
-export function bartlettWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function bartlettWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function bartlettWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes the window 0.5 - 0.5 * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
  */
-export function hannWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-export function hannWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function hannWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function hannWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
 /** hannWindow, off the event loop. */
-export function hannWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
-export function hannWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function hannWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function hannWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes the window alpha - beta * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
  */
-export function hammingWindow(windowLength: Int, options?: { periodic?: boolean; alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-export function hammingWindow(windowLength: Int, periodic: boolean, options?: { alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-export function hammingWindow(windowLength: Int, periodic: boolean, alpha: number, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-export function hammingWindow(windowLength: Int, periodic: boolean, alpha: number, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function hammingWindow(windowLength: Int, options?: { periodic?: boolean; alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function hammingWindow(windowLength: Int, periodic: boolean, options?: { alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function hammingWindow(windowLength: Int, periodic: boolean, alpha: number, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function hammingWindow(windowLength: Int, periodic: boolean, alpha: number, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
 /** hammingWindow, off the event loop. */
-export function hammingWindowAsync(windowLength: Int, options?: { periodic?: boolean; alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
-export function hammingWindowAsync(windowLength: Int, periodic: boolean, options?: { alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
-export function hammingWindowAsync(windowLength: Int, periodic: boolean, alpha: number, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
-export function hammingWindowAsync(windowLength: Int, periodic: boolean, alpha: number, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function hammingWindowAsync(windowLength: Int, options?: { periodic?: boolean; alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function hammingWindowAsync(windowLength: Int, periodic: boolean, options?: { alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function hammingWindowAsync(windowLength: Int, periodic: boolean, alpha: number, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function hammingWindowAsync(windowLength: Int, periodic: boolean, alpha: number, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes the window 0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
  */
-export function blackmanWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-export function blackmanWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function blackmanWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function blackmanWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
 /** blackmanWindow, off the event loop. */
-export function blackmanWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
-export function blackmanWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function blackmanWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function blackmanWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes the window I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta), with the modified Bessel function I0, of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
  */
-export function kaiserWindow(windowLength: Int, options?: { periodic?: boolean; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-export function kaiserWindow(windowLength: Int, periodic: boolean, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-export function kaiserWindow(windowLength: Int, periodic: boolean, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function kaiserWindow(windowLength: Int, options?: { periodic?: boolean; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function kaiserWindow(windowLength: Int, periodic: boolean, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function kaiserWindow(windowLength: Int, periodic: boolean, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
 /** kaiserWindow, off the event loop. */
-export function kaiserWindowAsync(windowLength: Int, options?: { periodic?: boolean; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
-export function kaiserWindowAsync(windowLength: Int, periodic: boolean, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
-export function kaiserWindowAsync(windowLength: Int, periodic: boolean, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function kaiserWindowAsync(windowLength: Int, options?: { periodic?: boolean; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function kaiserWindowAsync(windowLength: Int, periodic: boolean, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function kaiserWindowAsync(windowLength: Int, periodic: boolean, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The matrix of the powers of the vector `x`, a row for each element: from power `N` - 1 down to 0, or with `increasing` up from 0. `N` is the length of `x` unless
  * given. Integers and bool give int64.
@@ -3881,38 +3896,38 @@ export function vanderAsync(x: Tensor, N: Int | null, increasing: boolean, optio
  * The discrete Fourier transform of complex numbers along `dim`, forward or back, times `scale`; what `fft.fft` and its like end in. In memory, the dimensions `dim` of
  * the result are the innermost ones, by their strides in `self`. 16-bit dtypes are computed in complex64 and rounded once.
  */
-export function fftC2c(input: Tensor, options: { dim: Ints; forward?: boolean; scale?: number }): Tensor;
-export function fftC2c(input: Tensor, dim: Ints, options?: { forward?: boolean; scale?: number }): Tensor;
-export function fftC2c(input: Tensor, dim: Ints, forward: boolean, options?: { scale?: number }): Tensor;
-export function fftC2c(input: Tensor, dim: Ints, forward: boolean, scale: number): Tensor;
+export function fftC2c(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[]; forward?: boolean; scale?: number }): Tensor;
+export function fftC2c(input: Tensor, dim: Ints | string | readonly (Int | string)[], options?: { forward?: boolean; scale?: number }): Tensor;
+export function fftC2c(input: Tensor, dim: Ints | string | readonly (Int | string)[], forward: boolean, options?: { scale?: number }): Tensor;
+export function fftC2c(input: Tensor, dim: Ints | string | readonly (Int | string)[], forward: boolean, scale: number): Tensor;
 /** fftC2c, off the event loop. */
-export function fftC2cAsync(input: Tensor, options: { dim: Ints; forward?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
-export function fftC2cAsync(input: Tensor, dim: Ints, options?: { forward?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
-export function fftC2cAsync(input: Tensor, dim: Ints, forward: boolean, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
-export function fftC2cAsync(input: Tensor, dim: Ints, forward: boolean, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function fftC2cAsync(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[]; forward?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2cAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[], options?: { forward?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2cAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[], forward: boolean, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2cAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[], forward: boolean, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * The discrete Fourier transform of real numbers along `dim`, times `scale`; along the last of `dim`, of size n, `onesided` keeps the first n // 2 + 1 elements. Both
  * halves are to be had along one dimension.
  */
-export function fftR2c(input: Tensor, options: { dim: Ints; onesided?: boolean; scale?: number }): Tensor;
-export function fftR2c(input: Tensor, dim: Ints, options?: { onesided?: boolean; scale?: number }): Tensor;
-export function fftR2c(input: Tensor, dim: Ints, onesided: boolean, options?: { scale?: number }): Tensor;
-export function fftR2c(input: Tensor, dim: Ints, onesided: boolean, scale: number): Tensor;
+export function fftR2c(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[]; onesided?: boolean; scale?: number }): Tensor;
+export function fftR2c(input: Tensor, dim: Ints | string | readonly (Int | string)[], options?: { onesided?: boolean; scale?: number }): Tensor;
+export function fftR2c(input: Tensor, dim: Ints | string | readonly (Int | string)[], onesided: boolean, options?: { scale?: number }): Tensor;
+export function fftR2c(input: Tensor, dim: Ints | string | readonly (Int | string)[], onesided: boolean, scale: number): Tensor;
 /** fftR2c, off the event loop. */
-export function fftR2cAsync(input: Tensor, options: { dim: Ints; onesided?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
-export function fftR2cAsync(input: Tensor, dim: Ints, options?: { onesided?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
-export function fftR2cAsync(input: Tensor, dim: Ints, onesided: boolean, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
-export function fftR2cAsync(input: Tensor, dim: Ints, onesided: boolean, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function fftR2cAsync(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[]; onesided?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftR2cAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[], options?: { onesided?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftR2cAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[], onesided: boolean, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftR2cAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[], onesided: boolean, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * The `size` real numbers along `dim` that `size` // 2 + 1 complex ones, the first half of their Hermitian transform, are transformed back to, times `scale`.
  */
-export function fftC2r(input: Tensor, options: { dim: Int; size: Int; scale?: number }): Tensor;
-export function fftC2r(input: Tensor, dim: Int, size: Int, options?: { scale?: number }): Tensor;
-export function fftC2r(input: Tensor, dim: Int, size: Int, scale: number): Tensor;
+export function fftC2r(input: Tensor, options: { dim: Int | string; size: Int; scale?: number }): Tensor;
+export function fftC2r(input: Tensor, dim: Int | string, size: Int, options?: { scale?: number }): Tensor;
+export function fftC2r(input: Tensor, dim: Int | string, size: Int, scale: number): Tensor;
 /** fftC2r, off the event loop. */
-export function fftC2rAsync(input: Tensor, options: { dim: Int; size: Int; scale?: number; signal?: Signal | null }): Promise<Tensor>;
-export function fftC2rAsync(input: Tensor, dim: Int, size: Int, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
-export function fftC2rAsync(input: Tensor, dim: Int, size: Int, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function fftC2rAsync(input: Tensor, options: { dim: Int | string; size: Int; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2rAsync(input: Tensor, dim: Int | string, size: Int, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2rAsync(input: Tensor, dim: Int | string, size: Int, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * `self` with `before` and `after` elements more along its last dimension: its reflection at the ends, zeros (constant), the ends repeated (replicate), or the other
  * end (circular); what `stft` pads with.
@@ -4317,11 +4332,11 @@ export function indexPutAsync(input: Tensor, indices: readonly (Tensor | null)[]
 /**
  * Picks positions of dimension `dim`. `index` is an int32 or int64 vector of values in [0, size).
  */
-export function indexSelect(input: Tensor, options: { dim: Int; index: Tensor; out?: Tensor | null }): Tensor;
-export function indexSelect(input: Tensor, dim: Int, index: Tensor, options?: { out?: Tensor | null }): Tensor;
+export function indexSelect(input: Tensor, options: { dim: Int | string; index: Tensor; out?: Tensor | null }): Tensor;
+export function indexSelect(input: Tensor, dim: Int | string, index: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** indexSelect, off the event loop. */
-export function indexSelectAsync(input: Tensor, options: { dim: Int; index: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function indexSelectAsync(input: Tensor, dim: Int, index: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function indexSelectAsync(input: Tensor, options: { dim: Int | string; index: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function indexSelectAsync(input: Tensor, dim: Int | string, index: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The elements whose bool `mask` is set, as a vector in row-major order; the shapes broadcast.
  */
@@ -4350,11 +4365,11 @@ export function maskedScatterAsync(input: Tensor, mask: Tensor, source: Tensor, 
  * For every position of `index`, the element of `self` at that position but, in dimension `dim`, where the index says. `index` is int32 or int64, of as
  * many dimensions as `self` and no larger apart from `dim`.
  */
-export function gather(input: Tensor, options: { dim: Int; index: Tensor; sparseGrad?: boolean; out?: Tensor | null }): Tensor;
-export function gather(input: Tensor, dim: Int, index: Tensor, options?: { sparseGrad?: boolean; out?: Tensor | null }): Tensor;
+export function gather(input: Tensor, options: { dim: Int | string; index: Tensor; sparseGrad?: boolean; out?: Tensor | null }): Tensor;
+export function gather(input: Tensor, dim: Int | string, index: Tensor, options?: { sparseGrad?: boolean; out?: Tensor | null }): Tensor;
 /** gather, off the event loop. */
-export function gatherAsync(input: Tensor, options: { dim: Int; index: Tensor; sparseGrad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function gatherAsync(input: Tensor, dim: Int, index: Tensor, options?: { sparseGrad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function gatherAsync(input: Tensor, options: { dim: Int | string; index: Tensor; sparseGrad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function gatherAsync(input: Tensor, dim: Int | string, index: Tensor, options?: { sparseGrad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Elements by their row-major numbers; negative ones count from the end. The result has the shape of `index`, an int64 tensor.
  */
@@ -4366,13 +4381,13 @@ export function takeAsync(input: Tensor, index: Tensor, options?: { out?: Tensor
 /**
  * `gather` with broadcasting; without `dim` from the flattened tensor.
  */
-export function takeAlongDim(input: Tensor, options: { indices: Tensor; dim?: Int | null; out?: Tensor | null }): Tensor;
-export function takeAlongDim(input: Tensor, indices: Tensor, options?: { dim?: Int | null; out?: Tensor | null }): Tensor;
-export function takeAlongDim(input: Tensor, indices: Tensor, dim: Int | null, options?: { out?: Tensor | null }): Tensor;
+export function takeAlongDim(input: Tensor, options: { indices: Tensor; dim?: Int | string | null; out?: Tensor | null }): Tensor;
+export function takeAlongDim(input: Tensor, indices: Tensor, options?: { dim?: Int | string | null; out?: Tensor | null }): Tensor;
+export function takeAlongDim(input: Tensor, indices: Tensor, dim: Int | string | null, options?: { out?: Tensor | null }): Tensor;
 /** takeAlongDim, off the event loop. */
-export function takeAlongDimAsync(input: Tensor, options: { indices: Tensor; dim?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function takeAlongDimAsync(input: Tensor, indices: Tensor, options?: { dim?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function takeAlongDimAsync(input: Tensor, indices: Tensor, dim: Int | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function takeAlongDimAsync(input: Tensor, options: { indices: Tensor; dim?: Int | string | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function takeAlongDimAsync(input: Tensor, indices: Tensor, options?: { dim?: Int | string | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function takeAlongDimAsync(input: Tensor, indices: Tensor, dim: Int | string | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The positions of the elements that are not zero: a row of int64 coordinates for each, in row-major order.
  */
@@ -4405,84 +4420,84 @@ export function putAsync(input: Tensor, index: Tensor, source: Tensor, accumulat
  * The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
  * the last stays.
  */
-export function scatter(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; out?: Tensor | null }): Tensor;
-export function scatter(input: Tensor, dim: Int, index: Tensor, src: Tensor, options?: { out?: Tensor | null }): Tensor;
+export function scatter(input: Tensor, options: { dim: Int | string; index: Tensor; src: Tensor; out?: Tensor | null }): Tensor;
+export function scatter(input: Tensor, dim: Int | string, index: Tensor, src: Tensor, options?: { out?: Tensor | null }): Tensor;
 /**
  * Writes one number to the positions that `index` names.
  */
-export function scatter(input: Tensor, options: { dim: Int; index: Tensor; value: Scalar; out?: Tensor | null }): Tensor;
-export function scatter(input: Tensor, dim: Int, index: Tensor, value: Scalar, options?: { out?: Tensor | null }): Tensor;
+export function scatter(input: Tensor, options: { dim: Int | string; index: Tensor; value: Scalar; out?: Tensor | null }): Tensor;
+export function scatter(input: Tensor, dim: Int | string, index: Tensor, value: Scalar, options?: { out?: Tensor | null }): Tensor;
 /**
  * Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
  */
-export function scatter(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; reduce: string; out?: Tensor | null }): Tensor;
-export function scatter(input: Tensor, dim: Int, index: Tensor, src: Tensor, options: { reduce: string; out?: Tensor | null }): Tensor;
+export function scatter(input: Tensor, options: { dim: Int | string; index: Tensor; src: Tensor; reduce: string; out?: Tensor | null }): Tensor;
+export function scatter(input: Tensor, dim: Int | string, index: Tensor, src: Tensor, options: { reduce: string; out?: Tensor | null }): Tensor;
 /**
  * Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'.
  */
-export function scatter(input: Tensor, options: { dim: Int; index: Tensor; value: Scalar; reduce: string; out?: Tensor | null }): Tensor;
-export function scatter(input: Tensor, dim: Int, index: Tensor, value: Scalar, options: { reduce: string; out?: Tensor | null }): Tensor;
+export function scatter(input: Tensor, options: { dim: Int | string; index: Tensor; value: Scalar; reduce: string; out?: Tensor | null }): Tensor;
+export function scatter(input: Tensor, dim: Int | string, index: Tensor, value: Scalar, options: { reduce: string; out?: Tensor | null }): Tensor;
 /** scatter, off the event loop. */
-export function scatterAsync(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function scatterAsync(input: Tensor, dim: Int, index: Tensor, src: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, options: { dim: Int | string; index: Tensor; src: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, dim: Int | string, index: Tensor, src: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** scatter, off the event loop. */
-export function scatterAsync(input: Tensor, options: { dim: Int; index: Tensor; value: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function scatterAsync(input: Tensor, dim: Int, index: Tensor, value: Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, options: { dim: Int | string; index: Tensor; value: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, dim: Int | string, index: Tensor, value: Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** scatter, off the event loop. */
-export function scatterAsync(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; reduce: string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function scatterAsync(input: Tensor, dim: Int, index: Tensor, src: Tensor, options: { reduce: string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, options: { dim: Int | string; index: Tensor; src: Tensor; reduce: string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, dim: Int | string, index: Tensor, src: Tensor, options: { reduce: string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** scatter, off the event loop. */
-export function scatterAsync(input: Tensor, options: { dim: Int; index: Tensor; value: Scalar; reduce: string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function scatterAsync(input: Tensor, dim: Int, index: Tensor, value: Scalar, options: { reduce: string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, options: { dim: Int | string; index: Tensor; value: Scalar; reduce: string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function scatterAsync(input: Tensor, dim: Int | string, index: Tensor, value: Scalar, options: { reduce: string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names.
  */
-export function scatterAdd(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; out?: Tensor | null }): Tensor;
-export function scatterAdd(input: Tensor, dim: Int, index: Tensor, src: Tensor, options?: { out?: Tensor | null }): Tensor;
+export function scatterAdd(input: Tensor, options: { dim: Int | string; index: Tensor; src: Tensor; out?: Tensor | null }): Tensor;
+export function scatterAdd(input: Tensor, dim: Int | string, index: Tensor, src: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** scatterAdd, off the event loop. */
-export function scatterAddAsync(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function scatterAddAsync(input: Tensor, dim: Int, index: Tensor, src: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function scatterAddAsync(input: Tensor, options: { dim: Int | string; index: Tensor; src: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function scatterAddAsync(input: Tensor, dim: Int | string, index: Tensor, src: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
  * that were there do not count. Means of integers round down.
  */
-export function scatterReduce(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Tensor;
-export function scatterReduce(input: Tensor, dim: Int, index: Tensor, src: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Tensor;
+export function scatterReduce(input: Tensor, options: { dim: Int | string; index: Tensor; src: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Tensor;
+export function scatterReduce(input: Tensor, dim: Int | string, index: Tensor, src: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Tensor;
 /** scatterReduce, off the event loop. */
-export function scatterReduceAsync(input: Tensor, options: { dim: Int; index: Tensor; src: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function scatterReduceAsync(input: Tensor, dim: Int, index: Tensor, src: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function scatterReduceAsync(input: Tensor, options: { dim: Int | string; index: Tensor; src: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function scatterReduceAsync(input: Tensor, dim: Int | string, index: Tensor, src: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names. `alpha` is converted to the dtype of `self`, which must be able to hold it.
  */
-export function indexAdd(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; alpha?: Scalar; out?: Tensor | null }): Tensor;
-export function indexAdd(input: Tensor, dim: Int, index: Tensor, source: Tensor, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
+export function indexAdd(input: Tensor, options: { dim: Int | string; index: Tensor; source: Tensor; alpha?: Scalar; out?: Tensor | null }): Tensor;
+export function indexAdd(input: Tensor, dim: Int | string, index: Tensor, source: Tensor, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
 /** indexAdd, off the event loop. */
-export function indexAddAsync(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function indexAddAsync(input: Tensor, dim: Int, index: Tensor, source: Tensor, options?: { alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function indexAddAsync(input: Tensor, options: { dim: Int | string; index: Tensor; source: Tensor; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function indexAddAsync(input: Tensor, dim: Int | string, index: Tensor, source: Tensor, options?: { alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Writes `source` to the positions of dimension `dim` that the int64 vector `index` names.
  */
-export function indexCopy(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; out?: Tensor | null }): Tensor;
-export function indexCopy(input: Tensor, dim: Int, index: Tensor, source: Tensor, options?: { out?: Tensor | null }): Tensor;
+export function indexCopy(input: Tensor, options: { dim: Int | string; index: Tensor; source: Tensor; out?: Tensor | null }): Tensor;
+export function indexCopy(input: Tensor, dim: Int | string, index: Tensor, source: Tensor, options?: { out?: Tensor | null }): Tensor;
 /** indexCopy, off the event loop. */
-export function indexCopyAsync(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function indexCopyAsync(input: Tensor, dim: Int, index: Tensor, source: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function indexCopyAsync(input: Tensor, options: { dim: Int | string; index: Tensor; source: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function indexCopyAsync(input: Tensor, dim: Int | string, index: Tensor, source: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Writes one value to the positions of dimension `dim` that the int64 vector `index` names.
  */
-export function indexFill(input: Tensor, options: { dim: Int; index: Tensor; value: Tensor | Scalar }): Tensor;
-export function indexFill(input: Tensor, dim: Int, index: Tensor, value: Tensor | Scalar): Tensor;
+export function indexFill(input: Tensor, options: { dim: Int | string; index: Tensor; value: Tensor | Scalar }): Tensor;
+export function indexFill(input: Tensor, dim: Int | string, index: Tensor, value: Tensor | Scalar): Tensor;
 /** indexFill, off the event loop. */
-export function indexFillAsync(input: Tensor, options: { dim: Int; index: Tensor; value: Tensor | Scalar; signal?: Signal | null }): Promise<Tensor>;
-export function indexFillAsync(input: Tensor, dim: Int, index: Tensor, value: Tensor | Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function indexFillAsync(input: Tensor, options: { dim: Int | string; index: Tensor; value: Tensor | Scalar; signal?: Signal | null }): Promise<Tensor>;
+export function indexFillAsync(input: Tensor, dim: Int | string, index: Tensor, value: Tensor | Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
  */
-export function indexReduce(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Tensor;
-export function indexReduce(input: Tensor, dim: Int, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Tensor;
+export function indexReduce(input: Tensor, options: { dim: Int | string; index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Tensor;
+export function indexReduce(input: Tensor, dim: Int | string, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Tensor;
 /** indexReduce, off the event loop. */
-export function indexReduceAsync(input: Tensor, options: { dim: Int; index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function indexReduceAsync(input: Tensor, dim: Int, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function indexReduceAsync(input: Tensor, options: { dim: Int | string; index: Tensor; source: Tensor; reduce: string; includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function indexReduceAsync(input: Tensor, dim: Int | string, index: Tensor, source: Tensor, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
  */
@@ -4501,29 +4516,29 @@ export function whereAsync(condition: Tensor, input: Tensor | Scalar, other: Ten
 /**
  * Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
  */
-export function cat(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
-export function cat(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
+export function cat(tensors: readonly Tensor[], options?: { dim?: Int | string; out?: Tensor | null }): Tensor;
+export function cat(tensors: readonly Tensor[], dim: Int | string, options?: { out?: Tensor | null }): Tensor;
 /** cat, off the event loop. */
-export function catAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function catAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function catAsync(tensors: readonly Tensor[], options?: { dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function catAsync(tensors: readonly Tensor[], dim: Int | string, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `cat`.
  * Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
  */
-export function concat(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
-export function concat(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
+export function concat(tensors: readonly Tensor[], options?: { dim?: Int | string; out?: Tensor | null }): Tensor;
+export function concat(tensors: readonly Tensor[], dim: Int | string, options?: { out?: Tensor | null }): Tensor;
 /** concat, off the event loop. */
-export function concatAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function concatAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function concatAsync(tensors: readonly Tensor[], options?: { dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function concatAsync(tensors: readonly Tensor[], dim: Int | string, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `cat`.
  * Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
  */
-export function concatenate(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
-export function concatenate(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null }): Tensor;
+export function concatenate(tensors: readonly Tensor[], options?: { dim?: Int | string; out?: Tensor | null }): Tensor;
+export function concatenate(tensors: readonly Tensor[], dim: Int | string, options?: { out?: Tensor | null }): Tensor;
 /** concatenate, off the event loop. */
-export function concatenateAsync(tensors: readonly Tensor[], options?: { dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function concatenateAsync(tensors: readonly Tensor[], dim: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function concatenateAsync(tensors: readonly Tensor[], options?: { dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function concatenateAsync(tensors: readonly Tensor[], dim: Int | string, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Joins tensors of one shape along a new dimension `dim`. dtypes are promoted.
  */
@@ -4648,50 +4663,50 @@ export function tileAsync(input: Tensor, dims: Ints, options?: { signal?: Signal
 /**
  * Repeats every element of dimension `dim`, or of the flattened tensor.
  */
-export function repeatInterleave(input: Tensor, options: { repeats: Int; dim?: Int | null; outputSize?: Int | null }): Tensor;
-export function repeatInterleave(input: Tensor, repeats: Int, options?: { dim?: Int | null; outputSize?: Int | null }): Tensor;
-export function repeatInterleave(input: Tensor, repeats: Int, dim: Int | null, options?: { outputSize?: Int | null }): Tensor;
+export function repeatInterleave(input: Tensor, options: { repeats: Int; dim?: Int | string | null; outputSize?: Int | null }): Tensor;
+export function repeatInterleave(input: Tensor, repeats: Int, options?: { dim?: Int | string | null; outputSize?: Int | null }): Tensor;
+export function repeatInterleave(input: Tensor, repeats: Int, dim: Int | string | null, options?: { outputSize?: Int | null }): Tensor;
 /**
  * Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
  */
-export function repeatInterleave(input: Tensor, options: { repeats: Tensor; dim?: Int | null; outputSize?: Int | null }): Tensor;
-export function repeatInterleave(input: Tensor, repeats: Tensor, options?: { dim?: Int | null; outputSize?: Int | null }): Tensor;
-export function repeatInterleave(input: Tensor, repeats: Tensor, dim: Int | null, options?: { outputSize?: Int | null }): Tensor;
+export function repeatInterleave(input: Tensor, options: { repeats: Tensor; dim?: Int | string | null; outputSize?: Int | null }): Tensor;
+export function repeatInterleave(input: Tensor, repeats: Tensor, options?: { dim?: Int | string | null; outputSize?: Int | null }): Tensor;
+export function repeatInterleave(input: Tensor, repeats: Tensor, dim: Int | string | null, options?: { outputSize?: Int | null }): Tensor;
 /**
  * Lists every position of the int32 or int64 vector `repeats` as often as its value says.
  */
 export function repeatInterleave(repeats: Tensor, options?: { outputSize?: Int | null }): Tensor;
 /** repeatInterleave, off the event loop. */
-export function repeatInterleaveAsync(input: Tensor, options: { repeats: Int; dim?: Int | null; outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-export function repeatInterleaveAsync(input: Tensor, repeats: Int, options?: { dim?: Int | null; outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-export function repeatInterleaveAsync(input: Tensor, repeats: Int, dim: Int | null, options?: { outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, options: { repeats: Int; dim?: Int | string | null; outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Int, options?: { dim?: Int | string | null; outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Int, dim: Int | string | null, options?: { outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
 /** repeatInterleave, off the event loop. */
-export function repeatInterleaveAsync(input: Tensor, options: { repeats: Tensor; dim?: Int | null; outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-export function repeatInterleaveAsync(input: Tensor, repeats: Tensor, options?: { dim?: Int | null; outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-export function repeatInterleaveAsync(input: Tensor, repeats: Tensor, dim: Int | null, options?: { outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, options: { repeats: Tensor; dim?: Int | string | null; outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Tensor, options?: { dim?: Int | string | null; outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+export function repeatInterleaveAsync(input: Tensor, repeats: Tensor, dim: Int | string | null, options?: { outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
 /** repeatInterleave, off the event loop. */
 export function repeatInterleaveAsync(repeats: Tensor, options?: { outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
  */
-export function roll(input: Tensor, options: { shifts: Ints; dims?: Ints | null }): Tensor;
-export function roll(input: Tensor, shifts: Ints, options?: { dims?: Ints | null }): Tensor;
-export function roll(input: Tensor, shifts: Ints, dims: Ints | null): Tensor;
+export function roll(input: Tensor, options: { shifts: Ints; dims?: Ints | string | readonly (Int | string)[] | null }): Tensor;
+export function roll(input: Tensor, shifts: Ints, options?: { dims?: Ints | string | readonly (Int | string)[] | null }): Tensor;
+export function roll(input: Tensor, shifts: Ints, dims: Ints | string | readonly (Int | string)[] | null): Tensor;
 /** roll, off the event loop. */
-export function rollAsync(input: Tensor, options: { shifts: Ints; dims?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
-export function rollAsync(input: Tensor, shifts: Ints, options?: { dims?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
-export function rollAsync(input: Tensor, shifts: Ints, dims: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function rollAsync(input: Tensor, options: { shifts: Ints; dims?: Ints | string | readonly (Int | string)[] | null; signal?: Signal | null }): Promise<Tensor>;
+export function rollAsync(input: Tensor, shifts: Ints, options?: { dims?: Ints | string | readonly (Int | string)[] | null; signal?: Signal | null }): Promise<Tensor>;
+export function rollAsync(input: Tensor, shifts: Ints, dims: Ints | string | readonly (Int | string)[] | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Reverses the order of positions in the listed dimensions.
  */
-export function flip(input: Tensor, ...dims: Int[]): Tensor;
-export function flip(input: Tensor, options: { dims: Ints }): Tensor;
-export function flip(input: Tensor, dims: Ints): Tensor;
+export function flip(input: Tensor, ...dims: (Int | string)[]): Tensor;
+export function flip(input: Tensor, options: { dims: Ints | string | readonly (Int | string)[] }): Tensor;
+export function flip(input: Tensor, dims: Ints | string | readonly (Int | string)[]): Tensor;
 /** flip, off the event loop. */
-export function flipAsync(input: Tensor, ...dims: Int[]): Promise<Tensor>;
-export function flipAsync(input: Tensor, ...dimsAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
-export function flipAsync(input: Tensor, options: { dims: Ints; signal?: Signal | null }): Promise<Tensor>;
-export function flipAsync(input: Tensor, dims: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function flipAsync(input: Tensor, ...dims: (Int | string)[]): Promise<Tensor>;
+export function flipAsync(input: Tensor, ...dimsAndOptions: [...(Int | string)[], { signal?: Signal | null }]): Promise<Tensor>;
+export function flipAsync(input: Tensor, options: { dims: Ints | string | readonly (Int | string)[]; signal?: Signal | null }): Promise<Tensor>;
+export function flipAsync(input: Tensor, dims: Ints | string | readonly (Int | string)[], options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Reverses the order of columns, dimension 1.
  */
@@ -4707,13 +4722,13 @@ export function flipudAsync(input: Tensor, options?: { signal?: Signal | null })
 /**
  * Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second.
  */
-export function rot90(input: Tensor, options?: { k?: Int; dims?: Ints }): Tensor;
-export function rot90(input: Tensor, k: Int, options?: { dims?: Ints }): Tensor;
-export function rot90(input: Tensor, k: Int, dims: Ints): Tensor;
+export function rot90(input: Tensor, options?: { k?: Int; dims?: Ints | string | readonly (Int | string)[] }): Tensor;
+export function rot90(input: Tensor, k: Int, options?: { dims?: Ints | string | readonly (Int | string)[] }): Tensor;
+export function rot90(input: Tensor, k: Int, dims: Ints | string | readonly (Int | string)[]): Tensor;
 /** rot90, off the event loop. */
-export function rot90Async(input: Tensor, options?: { k?: Int; dims?: Ints; signal?: Signal | null }): Promise<Tensor>;
-export function rot90Async(input: Tensor, k: Int, options?: { dims?: Ints; signal?: Signal | null }): Promise<Tensor>;
-export function rot90Async(input: Tensor, k: Int, dims: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function rot90Async(input: Tensor, options?: { k?: Int; dims?: Ints | string | readonly (Int | string)[]; signal?: Signal | null }): Promise<Tensor>;
+export function rot90Async(input: Tensor, k: Int, options?: { dims?: Ints | string | readonly (Int | string)[]; signal?: Signal | null }): Promise<Tensor>;
+export function rot90Async(input: Tensor, k: Int, dims: Ints | string | readonly (Int | string)[], options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Keeps the elements on and below a diagonal of matrices; the others are zero.
  */
@@ -4741,15 +4756,15 @@ export function diagAsync(input: Tensor, diagonal: Int, options?: { out?: Tensor
 /**
  * Spreads the last dimension over diagonal `offset` of two new dimensions of zeros.
  */
-export function diagEmbed(input: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
-export function diagEmbed(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
-export function diagEmbed(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
-export function diagEmbed(input: Tensor, offset: Int, dim1: Int, dim2: Int): Tensor;
+export function diagEmbed(input: Tensor, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string }): Tensor;
+export function diagEmbed(input: Tensor, offset: Int, options?: { dim1?: Int | string; dim2?: Int | string }): Tensor;
+export function diagEmbed(input: Tensor, offset: Int, dim1: Int | string, options?: { dim2?: Int | string }): Tensor;
+export function diagEmbed(input: Tensor, offset: Int, dim1: Int | string, dim2: Int | string): Tensor;
 /** diagEmbed, off the event loop. */
-export function diagEmbedAsync(input: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function diagEmbedAsync(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function diagEmbedAsync(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function diagEmbedAsync(input: Tensor, offset: Int, dim1: Int, dim2: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, offset: Int, options?: { dim1?: Int | string; dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, offset: Int, dim1: Int | string, options?: { dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, offset: Int, dim1: Int | string, dim2: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * A matrix with the elements of `self` on its diagonal.
  */
@@ -4761,41 +4776,41 @@ export function diagflatAsync(input: Tensor, offset: Int, options?: { signal?: S
 /**
  * A copy of `self` in which `src` replaces a diagonal.
  */
-export function diagonalScatter(input: Tensor, options: { src: Tensor; offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
-export function diagonalScatter(input: Tensor, src: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
-export function diagonalScatter(input: Tensor, src: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
-export function diagonalScatter(input: Tensor, src: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
-export function diagonalScatter(input: Tensor, src: Tensor, offset: Int, dim1: Int, dim2: Int): Tensor;
+export function diagonalScatter(input: Tensor, options: { src: Tensor; offset?: Int; dim1?: Int | string; dim2?: Int | string }): Tensor;
+export function diagonalScatter(input: Tensor, src: Tensor, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string }): Tensor;
+export function diagonalScatter(input: Tensor, src: Tensor, offset: Int, options?: { dim1?: Int | string; dim2?: Int | string }): Tensor;
+export function diagonalScatter(input: Tensor, src: Tensor, offset: Int, dim1: Int | string, options?: { dim2?: Int | string }): Tensor;
+export function diagonalScatter(input: Tensor, src: Tensor, offset: Int, dim1: Int | string, dim2: Int | string): Tensor;
 /** diagonalScatter, off the event loop. */
-export function diagonalScatterAsync(input: Tensor, options: { src: Tensor; offset?: Int; dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function diagonalScatterAsync(input: Tensor, src: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, dim1: Int, dim2: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, options: { src: Tensor; offset?: Int; dim1?: Int | string; dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, options?: { dim1?: Int | string; dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, dim1: Int | string, options?: { dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
+export function diagonalScatterAsync(input: Tensor, src: Tensor, offset: Int, dim1: Int | string, dim2: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * A copy of `self` in which `src` replaces one position of a dimension.
  */
-export function selectScatter(input: Tensor, options: { src: Tensor; dim: Int; index: Int }): Tensor;
-export function selectScatter(input: Tensor, src: Tensor, dim: Int, index: Int): Tensor;
+export function selectScatter(input: Tensor, options: { src: Tensor; dim: Int | string; index: Int }): Tensor;
+export function selectScatter(input: Tensor, src: Tensor, dim: Int | string, index: Int): Tensor;
 /** selectScatter, off the event loop. */
-export function selectScatterAsync(input: Tensor, options: { src: Tensor; dim: Int; index: Int; signal?: Signal | null }): Promise<Tensor>;
-export function selectScatterAsync(input: Tensor, src: Tensor, dim: Int, index: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function selectScatterAsync(input: Tensor, options: { src: Tensor; dim: Int | string; index: Int; signal?: Signal | null }): Promise<Tensor>;
+export function selectScatterAsync(input: Tensor, src: Tensor, dim: Int | string, index: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * A copy of `self` in which `src` replaces positions start:end:step of a dimension.
  */
-export function sliceScatter(input: Tensor, options: { src: Tensor; dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
-export function sliceScatter(input: Tensor, src: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
-export function sliceScatter(input: Tensor, src: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int }): Tensor;
-export function sliceScatter(input: Tensor, src: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int }): Tensor;
-export function sliceScatter(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int }): Tensor;
-export function sliceScatter(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int): Tensor;
+export function sliceScatter(input: Tensor, options: { src: Tensor; dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, options?: { dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, dim: Int | string, options?: { start?: Int | null; end?: Int | null; step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, dim: Int | string, start: Int | null, options?: { end?: Int | null; step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, dim: Int | string, start: Int | null, end: Int | null, options?: { step?: Int }): Tensor;
+export function sliceScatter(input: Tensor, src: Tensor, dim: Int | string, start: Int | null, end: Int | null, step: Int): Tensor;
 /** sliceScatter, off the event loop. */
-export function sliceScatterAsync(input: Tensor, options: { src: Tensor; dim?: Int; start?: Int | null; end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function sliceScatterAsync(input: Tensor, src: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, options: { src: Tensor; dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, options?: { dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int | string, options?: { start?: Int | null; end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int | string, start: Int | null, options?: { end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int | string, start: Int | null, end: Int | null, options?: { step?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function sliceScatterAsync(input: Tensor, src: Tensor, dim: Int | string, start: Int | null, end: Int | null, step: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * A copy of `self` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
  */
@@ -4933,23 +4948,23 @@ export function logdetAsync(input: Tensor, options?: { signal?: Signal | null })
 /**
  * The root of the sum of squares over up to two dimensions, or of all elements where `dim` is empty.
  */
-export function frobeniusNorm(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function frobeniusNorm(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function frobeniusNorm(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+export function frobeniusNorm(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function frobeniusNorm(input: Tensor, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function frobeniusNorm(input: Tensor, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** frobeniusNorm, off the event loop. */
-export function frobeniusNormAsync(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function frobeniusNormAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function frobeniusNormAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function frobeniusNormAsync(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function frobeniusNormAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function frobeniusNormAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The sum of the singular values of the matrices in two dimensions.
  */
-export function nuclearNorm(input: Tensor, options?: { dim?: Ints; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function nuclearNorm(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function nuclearNorm(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+export function nuclearNorm(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function nuclearNorm(input: Tensor, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function nuclearNorm(input: Tensor, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** nuclearNorm, off the event loop. */
-export function nuclearNormAsync(input: Tensor, options?: { dim?: Ints; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function nuclearNormAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function nuclearNormAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nuclearNormAsync(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nuclearNormAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nuclearNormAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * As `linalg.pinv` with `rcond` for `rtol`.
  */
@@ -5328,6 +5343,12 @@ export function cdistAsync(x1: Tensor, x2: Tensor, options?: { p?: number; compu
 export function cdistAsync(x1: Tensor, x2: Tensor, p: number, options?: { computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist'; signal?: Signal | null }): Promise<Tensor>;
 export function cdistAsync(x1: Tensor, x2: Tensor, p: number, computeMode: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist', options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
+ * Views of tensors, whose dimensions all have names, with the dimensions of the one that has the most, as align_as gives them.
+ */
+export function alignTensors(tensors: readonly Tensor[]): Tensor[];
+/** alignTensors, off the event loop. */
+export function alignTensorsAsync(tensors: readonly Tensor[], options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
  * Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
  * `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
  * absent, as the elements need.
@@ -5433,73 +5454,73 @@ export function isSameSize(input: Tensor, other: Tensor): boolean;
  * Makes a tensor of random numbers from the uniform distribution on [0, 1).
  */
 export function rand(...size: Int[]): Tensor;
-export function rand(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }]): Tensor;
-export function rand(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function rand(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }]): Tensor;
+export function rand(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /** rand, off the event loop. */
 export function randAsync(...size: Int[]): Promise<Tensor>;
-export function randAsync(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
-export function randAsync(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function randAsync(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
+export function randAsync(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of random numbers from the normal distribution with mean 0 and variance 1; the parts of complex numbers
  * have variance 1/2 each.
  */
 export function randn(...size: Int[]): Tensor;
-export function randn(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }]): Tensor;
-export function randn(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function randn(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }]): Tensor;
+export function randn(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /** randn, off the event loop. */
 export function randnAsync(...size: Int[]): Promise<Tensor>;
-export function randnAsync(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
-export function randnAsync(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function randnAsync(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
+export function randnAsync(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of random integers from [low, high). `dtype` is int64 unless given.
  */
-export function randint(low: Int, options: { high: Int; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function randint(low: Int, high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function randint(low: Int, options: { high: Int; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function randint(low: Int, high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /**
  * Makes a tensor of random integers from [0, high). `dtype` is int64 unless given.
  */
-export function randint(high: Int, options: { size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function randint(high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function randint(high: Int, options: { size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function randint(high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /** randint, off the event loop. */
-export function randintAsync(low: Int, options: { high: Int; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function randintAsync(low: Int, high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintAsync(low: Int, options: { high: Int; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintAsync(low: Int, high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** randint, off the event loop. */
-export function randintAsync(high: Int, options: { size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function randintAsync(high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintAsync(high: Int, options: { size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintAsync(high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given.
  */
-export function randperm(n: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function randperm(n: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /** randperm, off the event loop. */
-export function randpermAsync(n: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function randpermAsync(n: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * rand with the shape, dtype and device of `self`.
  */
-export function randLike(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
+export function randLike(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
 /** randLike, off the event loop. */
-export function randLikeAsync(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
+export function randLikeAsync(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * randn with the shape, dtype and device of `self`.
  */
-export function randnLike(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
+export function randnLike(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
 /** randnLike, off the event loop. */
-export function randnLikeAsync(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
+export function randnLikeAsync(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * randint with the shape, dtype and device of `self`.
  */
-export function randintLike(input: Tensor, options: { low: Int; high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
-export function randintLike(input: Tensor, low: Int, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
+export function randintLike(input: Tensor, options: { low: Int; high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
+export function randintLike(input: Tensor, low: Int, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
 /**
  * Random integers from [0, high) with the shape, dtype and device of `self`.
  */
-export function randintLike(input: Tensor, options: { high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
-export function randintLike(input: Tensor, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null }): Tensor;
+export function randintLike(input: Tensor, options: { high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
+export function randintLike(input: Tensor, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
 /** randintLike, off the event loop. */
-export function randintLikeAsync(input: Tensor, options: { low: Int; high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
-export function randintLikeAsync(input: Tensor, low: Int, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintLikeAsync(input: Tensor, options: { low: Int; high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintLikeAsync(input: Tensor, low: Int, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** randintLike, off the event loop. */
-export function randintLikeAsync(input: Tensor, options: { high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
-export function randintLikeAsync(input: Tensor, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintLikeAsync(input: Tensor, options: { high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintLikeAsync(input: Tensor, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
  */
@@ -5508,14 +5529,14 @@ export function normal(mean: Tensor | Scalar, std: Tensor | Scalar, options?: { 
 /**
  * Makes a tensor of shape `size` of normally distributed random numbers.
  */
-export function normal(mean: number, options: { std: number; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-export function normal(mean: number, std: number, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+export function normal(mean: number, options: { std: number; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function normal(mean: number, std: number, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
 /** normal, off the event loop. */
 export function normalAsync(mean: Tensor | Scalar, options?: { std?: Tensor | Scalar; generator?: Generator | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function normalAsync(mean: Tensor | Scalar, std: Tensor | Scalar, options?: { generator?: Generator | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** normal, off the event loop. */
-export function normalAsync(mean: number, options: { std: number; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function normalAsync(mean: number, std: number, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normalAsync(mean: number, options: { std: number; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function normalAsync(mean: number, std: number, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Draws 0 or 1 for every element of `self`, which is the probability of 1.
  */
@@ -5572,85 +5593,85 @@ export function generatorNew(options?: { device?: Device | null; engine?: 'mt199
  * Integers and bool give int64 unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
  * added in blocks whose totals are kept in float64; the result is the same for any number of threads. An empty sum is 0.
  */
-export function sum(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function sum(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function sum(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function sum(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function sum(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function sum(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** sum, off the event loop. */
-export function sumAsync(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function sumAsync(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function sumAsync(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function sumAsync(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function sumAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function sumAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * As `sum`, with NaN counted as 0. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  */
-export function nansum(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function nansum(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function nansum(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function nansum(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function nansum(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function nansum(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** nansum, off the event loop. */
-export function nansumAsync(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function nansumAsync(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function nansumAsync(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nansumAsync(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nansumAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nansumAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Multiplies the elements along `dim`, or all of them. `keepdim` keeps the reduced dimension with size 1.
  * Integers and bool give int64 unless `dtype` is given. An empty product is 1.
  */
-export function prod(input: Tensor, options?: { dim?: Int | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function prod(input: Tensor, dim: Int | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function prod(input: Tensor, dim: Int | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function prod(input: Tensor, options?: { dim?: Int | string | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function prod(input: Tensor, dim: Int | string | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function prod(input: Tensor, dim: Int | string | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** prod, off the event loop. */
-export function prodAsync(input: Tensor, options?: { dim?: Int | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function prodAsync(input: Tensor, dim: Int | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function prodAsync(input: Tensor, dim: Int | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function prodAsync(input: Tensor, options?: { dim?: Int | string | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function prodAsync(input: Tensor, dim: Int | string | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function prodAsync(input: Tensor, dim: Int | string | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Averages over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Integers and bool are refused unless `dtype` is given. An empty mean is NaN.
  */
-export function mean(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function mean(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function mean(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function mean(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function mean(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function mean(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** mean, off the event loop. */
-export function meanAsync(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function meanAsync(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function meanAsync(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function meanAsync(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function meanAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function meanAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Averages the elements over `dim` that are not NaN. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  */
-export function nanmean(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function nanmean(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function nanmean(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function nanmean(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function nanmean(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function nanmean(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** nanmean, off the event loop. */
-export function nanmeanAsync(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function nanmeanAsync(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function nanmeanAsync(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nanmeanAsync(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nanmeanAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nanmeanAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Tells whether any element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
  * `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
  */
-export function any(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function any(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function any(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+export function any(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function any(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function any(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** any, off the event loop. */
-export function anyAsync(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function anyAsync(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function anyAsync(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function anyAsync(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function anyAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function anyAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Tells whether every element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
  * `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
  */
-export function all(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function all(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function all(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+export function all(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function all(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function all(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** all, off the event loop. */
-export function allAsync(input: Tensor, options?: { dim?: Ints | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function allAsync(input: Tensor, dim: Ints | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function allAsync(input: Tensor, dim: Ints | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function allAsync(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function allAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function allAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Counts the elements over `dim` that are not zero, as int64. `dim` is one dimension or several; none, or an empty list, means all.
  */
-export function countNonzero(input: Tensor, options?: { dim?: Ints | null }): Tensor;
-export function countNonzero(input: Tensor, dim: Ints | null): Tensor;
+export function countNonzero(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null }): Tensor;
+export function countNonzero(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null): Tensor;
 /** countNonzero, off the event loop. */
-export function countNonzeroAsync(input: Tensor, options?: { dim?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
-export function countNonzeroAsync(input: Tensor, dim: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function countNonzeroAsync(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; signal?: Signal | null }): Promise<Tensor>;
+export function countNonzeroAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Standard deviation of all elements; `unbiased` divides by one less than their number.
  */
@@ -5659,28 +5680,28 @@ export function std(input: Tensor, unbiased: boolean): Tensor;
 /**
  * Standard deviation over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  */
-export function std(input: Tensor, options: { dim: Ints | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function std(input: Tensor, dim: Ints | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function std(input: Tensor, dim: Ints | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function std(input: Tensor, dim: Ints | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+export function std(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function std(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function std(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function std(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /**
  * Standard deviation over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
  * infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
  */
-export function std(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function std(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function std(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function std(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
 /** std, off the event loop. */
 export function stdAsync(input: Tensor, options?: { unbiased?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function stdAsync(input: Tensor, unbiased: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** std, off the event loop. */
-export function stdAsync(input: Tensor, options: { dim: Ints | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function stdAsync(input: Tensor, dim: Ints | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function stdAsync(input: Tensor, dim: Ints | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function stdAsync(input: Tensor, dim: Ints | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function stdAsync(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function stdAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function stdAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function stdAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** std, off the event loop. */
-export function stdAsync(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function stdAsync(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function stdAsync(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function stdAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Variance of all elements; `unbiased` divides by one less than their number.
  */
@@ -5689,28 +5710,28 @@ declare function var_(input: Tensor, unbiased: boolean): Tensor;
 /**
  * Variance over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  */
-declare function var_(input: Tensor, options: { dim: Ints | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
-declare function var_(input: Tensor, dim: Ints | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
-declare function var_(input: Tensor, dim: Ints | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-declare function var_(input: Tensor, dim: Ints | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+declare function var_(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
+declare function var_(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
+declare function var_(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+declare function var_(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /**
  * Variance over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
  * infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
  */
-declare function var_(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-declare function var_(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+declare function var_(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+declare function var_(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
 /** var, off the event loop. */
 export function varAsync(input: Tensor, options?: { unbiased?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function varAsync(input: Tensor, unbiased: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** var, off the event loop. */
-export function varAsync(input: Tensor, options: { dim: Ints | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function varAsync(input: Tensor, dim: Ints | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function varAsync(input: Tensor, dim: Ints | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function varAsync(input: Tensor, dim: Ints | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function varAsync(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function varAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function varAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function varAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** var, off the event loop. */
-export function varAsync(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function varAsync(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function varAsync(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function varAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Standard deviation and mean of all elements; `unbiased` divides by one less than their number.
  */
@@ -5719,28 +5740,28 @@ export function stdMean(input: Tensor, unbiased: boolean): { std: Tensor; mean: 
 /**
  * Standard deviation and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  */
-export function stdMean(input: Tensor, options: { dim: Ints | null; unbiased?: boolean; keepdim?: boolean }): { std: Tensor; mean: Tensor };
-export function stdMean(input: Tensor, dim: Ints | null, options?: { unbiased?: boolean; keepdim?: boolean }): { std: Tensor; mean: Tensor };
-export function stdMean(input: Tensor, dim: Ints | null, unbiased: boolean, options?: { keepdim?: boolean }): { std: Tensor; mean: Tensor };
-export function stdMean(input: Tensor, dim: Ints | null, unbiased: boolean, keepdim: boolean): { std: Tensor; mean: Tensor };
+export function stdMean(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[] | null; unbiased?: boolean; keepdim?: boolean }): { std: Tensor; mean: Tensor };
+export function stdMean(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean }): { std: Tensor; mean: Tensor };
+export function stdMean(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean }): { std: Tensor; mean: Tensor };
+export function stdMean(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean): { std: Tensor; mean: Tensor };
 /**
  * Standard deviation and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
  * infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
  */
-export function stdMean(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean }): { std: Tensor; mean: Tensor };
-export function stdMean(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean }): { std: Tensor; mean: Tensor };
+export function stdMean(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean }): { std: Tensor; mean: Tensor };
+export function stdMean(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean }): { std: Tensor; mean: Tensor };
 /** stdMean, off the event loop. */
 export function stdMeanAsync(input: Tensor, options?: { unbiased?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
 export function stdMeanAsync(input: Tensor, unbiased: boolean, options?: { signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
 /** stdMean, off the event loop. */
-export function stdMeanAsync(input: Tensor, options: { dim: Ints | null; unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
-export function stdMeanAsync(input: Tensor, dim: Ints | null, options?: { unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
-export function stdMeanAsync(input: Tensor, dim: Ints | null, unbiased: boolean, options?: { keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
-export function stdMeanAsync(input: Tensor, dim: Ints | null, unbiased: boolean, keepdim: boolean, options?: { signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[] | null; unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean, options?: { signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
 /** stdMean, off the event loop. */
-export function stdMeanAsync(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
-export function stdMeanAsync(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
 /**
  * Variance and mean of all elements; `unbiased` divides by one less than their number.
  */
@@ -5749,76 +5770,76 @@ export function varMean(input: Tensor, unbiased: boolean): { var: Tensor; mean: 
 /**
  * Variance and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  */
-export function varMean(input: Tensor, options: { dim: Ints | null; unbiased?: boolean; keepdim?: boolean }): { var: Tensor; mean: Tensor };
-export function varMean(input: Tensor, dim: Ints | null, options?: { unbiased?: boolean; keepdim?: boolean }): { var: Tensor; mean: Tensor };
-export function varMean(input: Tensor, dim: Ints | null, unbiased: boolean, options?: { keepdim?: boolean }): { var: Tensor; mean: Tensor };
-export function varMean(input: Tensor, dim: Ints | null, unbiased: boolean, keepdim: boolean): { var: Tensor; mean: Tensor };
+export function varMean(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[] | null; unbiased?: boolean; keepdim?: boolean }): { var: Tensor; mean: Tensor };
+export function varMean(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean }): { var: Tensor; mean: Tensor };
+export function varMean(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean }): { var: Tensor; mean: Tensor };
+export function varMean(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean): { var: Tensor; mean: Tensor };
 /**
  * Variance and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
  * infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
  */
-export function varMean(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean }): { var: Tensor; mean: Tensor };
-export function varMean(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean }): { var: Tensor; mean: Tensor };
+export function varMean(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean }): { var: Tensor; mean: Tensor };
+export function varMean(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean }): { var: Tensor; mean: Tensor };
 /** varMean, off the event loop. */
 export function varMeanAsync(input: Tensor, options?: { unbiased?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
 export function varMeanAsync(input: Tensor, unbiased: boolean, options?: { signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
 /** varMean, off the event loop. */
-export function varMeanAsync(input: Tensor, options: { dim: Ints | null; unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
-export function varMeanAsync(input: Tensor, dim: Ints | null, options?: { unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
-export function varMeanAsync(input: Tensor, dim: Ints | null, unbiased: boolean, options?: { keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
-export function varMeanAsync(input: Tensor, dim: Ints | null, unbiased: boolean, keepdim: boolean, options?: { signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[] | null; unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean, options?: { signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
 /** varMean, off the event loop. */
-export function varMeanAsync(input: Tensor, options?: { dim?: Ints | null; correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
-export function varMeanAsync(input: Tensor, dim: Ints | null, options?: { correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
 /**
  * Vector norm over `dim`: the `p`-th root of the sum of |x|^p, 2 unless given. p of inf is the largest |x|, -inf the smallest, 0 the number
  * of elements that are not zero. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Complex inputs give real norms. `dtype` converts elements first.
  */
-export function norm(input: Tensor, options?: { p?: Scalar | null; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function norm(input: Tensor, p: Scalar | null, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function norm(input: Tensor, p: Scalar | null, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function norm(input: Tensor, p: Scalar | null, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function norm(input: Tensor, options?: { p?: Scalar | null; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function norm(input: Tensor, p: Scalar | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function norm(input: Tensor, p: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function norm(input: Tensor, p: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /**
  * As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`; 'nuc' is the sum of the singular values of the matrices in two dimensions.
  */
-export function norm(input: Tensor, options: { p: string; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function norm(input: Tensor, p: string, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function norm(input: Tensor, p: string, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function norm(input: Tensor, p: string, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function norm(input: Tensor, options: { p: string; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function norm(input: Tensor, p: string, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function norm(input: Tensor, p: string, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function norm(input: Tensor, p: string, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** norm, off the event loop. */
-export function normAsync(input: Tensor, options?: { p?: Scalar | null; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function normAsync(input: Tensor, p: Scalar | null, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function normAsync(input: Tensor, p: Scalar | null, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function normAsync(input: Tensor, p: Scalar | null, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: Tensor, options?: { p?: Scalar | null; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: Tensor, p: Scalar | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: Tensor, p: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: Tensor, p: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** norm, off the event loop. */
-export function normAsync(input: Tensor, options: { p: string; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function normAsync(input: Tensor, p: string, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function normAsync(input: Tensor, p: string, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function normAsync(input: Tensor, p: string, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: Tensor, options: { p: string; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: Tensor, p: string, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: Tensor, p: string, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: Tensor, p: string, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The largest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Reducing a dimension of size 0 is an error, for there is no largest of nothing.
  */
-export function amax(input: Tensor, options?: { dim?: Ints; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function amax(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function amax(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+export function amax(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function amax(input: Tensor, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function amax(input: Tensor, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** amax, off the event loop. */
-export function amaxAsync(input: Tensor, options?: { dim?: Ints; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function amaxAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function amaxAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function amaxAsync(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function amaxAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function amaxAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The smallest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Reducing a dimension of size 0 is an error, for there is no smallest of nothing.
  */
-export function amin(input: Tensor, options?: { dim?: Ints; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function amin(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function amin(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+export function amin(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function amin(input: Tensor, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function amin(input: Tensor, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** amin, off the event loop. */
-export function aminAsync(input: Tensor, options?: { dim?: Ints; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function aminAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function aminAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function aminAsync(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function aminAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function aminAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The largest of all elements, NaN where there is one. An input without elements is an error.
  */
@@ -5826,9 +5847,9 @@ export function max(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /**
  * The largest elements along `dim` and the int64 index of the first of each. NaN counts as larger than every number.
  */
-export function max(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function max(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function max(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function max(input: Tensor, options: { dim: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function max(input: Tensor, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function max(input: Tensor, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 /**
  * As `maximum`: the larger of two elements, NaN where either is.
  */
@@ -5837,9 +5858,9 @@ export function max(input: Tensor, other: Tensor, options?: { out?: Tensor | nul
 /** max, off the event loop. */
 export function maxAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** max, off the event loop. */
-export function maxAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function maxAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function maxAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function maxAsync(input: Tensor, options: { dim: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function maxAsync(input: Tensor, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function maxAsync(input: Tensor, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /** max, off the event loop. */
 export function maxAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function maxAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -5850,9 +5871,9 @@ export function min(input: Tensor, options?: { out?: Tensor | null }): Tensor;
 /**
  * The smallest elements along `dim` and the int64 index of the first of each. NaN counts as smaller than every number.
  */
-export function min(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function min(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function min(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function min(input: Tensor, options: { dim: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function min(input: Tensor, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function min(input: Tensor, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 /**
  * As `minimum`: the smaller of two elements, NaN where either is.
  */
@@ -5861,38 +5882,38 @@ export function min(input: Tensor, other: Tensor, options?: { out?: Tensor | nul
 /** min, off the event loop. */
 export function minAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** min, off the event loop. */
-export function minAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function minAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function minAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function minAsync(input: Tensor, options: { dim: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function minAsync(input: Tensor, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function minAsync(input: Tensor, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /** min, off the event loop. */
 export function minAsync(input: Tensor, options: { other: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function minAsync(input: Tensor, other: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The smallest and the largest elements along `dim`, or of all.
  */
-export function aminmax(input: Tensor, options?: { dim?: Int | null; keepdim?: boolean; out?: readonly Tensor[] | { min: Tensor; max: Tensor } | null }): { min: Tensor; max: Tensor };
+export function aminmax(input: Tensor, options?: { dim?: Int | string | null; keepdim?: boolean; out?: readonly Tensor[] | { min: Tensor; max: Tensor } | null }): { min: Tensor; max: Tensor };
 /** aminmax, off the event loop. */
-export function aminmaxAsync(input: Tensor, options?: { dim?: Int | null; keepdim?: boolean; out?: readonly Tensor[] | { min: Tensor; max: Tensor } | null; signal?: Signal | null }): Promise<{ min: Tensor; max: Tensor }>;
+export function aminmaxAsync(input: Tensor, options?: { dim?: Int | string | null; keepdim?: boolean; out?: readonly Tensor[] | { min: Tensor; max: Tensor } | null; signal?: Signal | null }): Promise<{ min: Tensor; max: Tensor }>;
 /**
  * The int64 index of the first largest element along `dim`, or among all elements in row-major order. The first NaN counts as the largest.
  */
-export function argmax(input: Tensor, options?: { dim?: Int | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function argmax(input: Tensor, dim: Int | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function argmax(input: Tensor, dim: Int | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+export function argmax(input: Tensor, options?: { dim?: Int | string | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function argmax(input: Tensor, dim: Int | string | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function argmax(input: Tensor, dim: Int | string | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** argmax, off the event loop. */
-export function argmaxAsync(input: Tensor, options?: { dim?: Int | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function argmaxAsync(input: Tensor, dim: Int | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function argmaxAsync(input: Tensor, dim: Int | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function argmaxAsync(input: Tensor, options?: { dim?: Int | string | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function argmaxAsync(input: Tensor, dim: Int | string | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function argmaxAsync(input: Tensor, dim: Int | string | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The int64 index of the first smallest element along `dim`, or among all elements in row-major order. The first NaN counts as the smallest.
  */
-export function argmin(input: Tensor, options?: { dim?: Int | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function argmin(input: Tensor, dim: Int | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function argmin(input: Tensor, dim: Int | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+export function argmin(input: Tensor, options?: { dim?: Int | string | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function argmin(input: Tensor, dim: Int | string | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function argmin(input: Tensor, dim: Int | string | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** argmin, off the event loop. */
-export function argminAsync(input: Tensor, options?: { dim?: Int | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function argminAsync(input: Tensor, dim: Int | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function argminAsync(input: Tensor, dim: Int | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function argminAsync(input: Tensor, options?: { dim?: Int | string | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function argminAsync(input: Tensor, dim: Int | string | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function argminAsync(input: Tensor, dim: Int | string | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Rounds every element down to an integer. Integers stay as they are; bool and complex are refused.
  */
@@ -6034,106 +6055,106 @@ export function reluAsync(input: Tensor, options?: { signal?: Signal | null }): 
 /**
  * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
  */
-export function cumsum(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function cumsum(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function cumsum(input: Tensor, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function cumsum(input: Tensor, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** cumsum, off the event loop. */
-export function cumsumAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function cumsumAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function cumsumAsync(input: Tensor, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function cumsumAsync(input: Tensor, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
  */
-export function cumprod(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function cumprod(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function cumprod(input: Tensor, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function cumprod(input: Tensor, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** cumprod, off the event loop. */
-export function cumprodAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function cumprodAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function cumprodAsync(input: Tensor, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function cumprodAsync(input: Tensor, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
  */
-export function cummax(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function cummax(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function cummax(input: Tensor, options: { dim: Int | string; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function cummax(input: Tensor, dim: Int | string, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 /** cummax, off the event loop. */
-export function cummaxAsync(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function cummaxAsync(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function cummaxAsync(input: Tensor, options: { dim: Int | string; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function cummaxAsync(input: Tensor, dim: Int | string, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
  * Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
  */
-export function cummin(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function cummin(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function cummin(input: Tensor, options: { dim: Int | string; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function cummin(input: Tensor, dim: Int | string, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 /** cummin, off the event loop. */
-export function cumminAsync(input: Tensor, options: { dim: Int; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function cumminAsync(input: Tensor, dim: Int, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function cumminAsync(input: Tensor, options: { dim: Int | string; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function cumminAsync(input: Tensor, dim: Int | string, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
  * Logarithm of the running sum of exponentials along `dim`, without overflow.
  */
-export function logcumsumexp(input: Tensor, options: { dim: Int; out?: Tensor | null }): Tensor;
-export function logcumsumexp(input: Tensor, dim: Int, options?: { out?: Tensor | null }): Tensor;
+export function logcumsumexp(input: Tensor, options: { dim: Int | string; out?: Tensor | null }): Tensor;
+export function logcumsumexp(input: Tensor, dim: Int | string, options?: { out?: Tensor | null }): Tensor;
 /** logcumsumexp, off the event loop. */
-export function logcumsumexpAsync(input: Tensor, options: { dim: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function logcumsumexpAsync(input: Tensor, dim: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logcumsumexpAsync(input: Tensor, options: { dim: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logcumsumexpAsync(input: Tensor, dim: Int | string, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
  * `keepdim` keeps reduced dimensions with size 1.
  */
-export function logsumexp(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function logsumexp(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function logsumexp(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+export function logsumexp(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function logsumexp(input: Tensor, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function logsumexp(input: Tensor, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** logsumexp, off the event loop. */
-export function logsumexpAsync(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function logsumexpAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function logsumexpAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logsumexpAsync(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logsumexpAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logsumexpAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
  */
-export function softmax(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function softmax(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function softmax(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+export function softmax(input: Tensor, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function softmax(input: Tensor, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function softmax(input: Tensor, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
 /** softmax, off the event loop. */
-export function softmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function softmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function softmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function softmaxAsync(input: Tensor, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function softmaxAsync(input: Tensor, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function softmaxAsync(input: Tensor, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
  */
-export function logSoftmax(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function logSoftmax(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function logSoftmax(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+export function logSoftmax(input: Tensor, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function logSoftmax(input: Tensor, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function logSoftmax(input: Tensor, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
 /** logSoftmax, off the event loop. */
-export function logSoftmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function logSoftmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function logSoftmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logSoftmaxAsync(input: Tensor, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logSoftmaxAsync(input: Tensor, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logSoftmaxAsync(input: Tensor, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
  */
-export function sort(input: Tensor, options?: { dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function sort(input: Tensor, dim: Int, options?: { descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function sort(input: Tensor, dim: Int, descending: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function sort(input: Tensor, options?: { dim?: Int | string; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function sort(input: Tensor, dim: Int | string, options?: { descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function sort(input: Tensor, dim: Int | string, descending: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 /**
  * As `sort`, which is always stable.
  */
-export function sort(input: Tensor, options: { stable: boolean | null; dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function sort(input: Tensor, options: { stable: boolean | null; dim?: Int | string; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 /** sort, off the event loop. */
-export function sortAsync(input: Tensor, options?: { dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function sortAsync(input: Tensor, dim: Int, options?: { descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function sortAsync(input: Tensor, dim: Int, descending: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function sortAsync(input: Tensor, options?: { dim?: Int | string; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function sortAsync(input: Tensor, dim: Int | string, options?: { descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function sortAsync(input: Tensor, dim: Int | string, descending: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /** sort, off the event loop. */
-export function sortAsync(input: Tensor, options: { stable: boolean | null; dim?: Int; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function sortAsync(input: Tensor, options: { stable: boolean | null; dim?: Int | string; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
  * The int64 indices that sort `self` along `dim`.
  */
-export function argsort(input: Tensor, options?: { dim?: Int; descending?: boolean }): Tensor;
-export function argsort(input: Tensor, dim: Int, options?: { descending?: boolean }): Tensor;
-export function argsort(input: Tensor, dim: Int, descending: boolean): Tensor;
+export function argsort(input: Tensor, options?: { dim?: Int | string; descending?: boolean }): Tensor;
+export function argsort(input: Tensor, dim: Int | string, options?: { descending?: boolean }): Tensor;
+export function argsort(input: Tensor, dim: Int | string, descending: boolean): Tensor;
 /**
  * As `argsort`, which is always stable.
  */
-export function argsort(input: Tensor, options: { stable: boolean; dim?: Int; descending?: boolean }): Tensor;
+export function argsort(input: Tensor, options: { stable: boolean; dim?: Int | string; descending?: boolean }): Tensor;
 /** argsort, off the event loop. */
-export function argsortAsync(input: Tensor, options?: { dim?: Int; descending?: boolean; signal?: Signal | null }): Promise<Tensor>;
-export function argsortAsync(input: Tensor, dim: Int, options?: { descending?: boolean; signal?: Signal | null }): Promise<Tensor>;
-export function argsortAsync(input: Tensor, dim: Int, descending: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function argsortAsync(input: Tensor, options?: { dim?: Int | string; descending?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function argsortAsync(input: Tensor, dim: Int | string, options?: { descending?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function argsortAsync(input: Tensor, dim: Int | string, descending: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** argsort, off the event loop. */
-export function argsortAsync(input: Tensor, options: { stable: boolean; dim?: Int; descending?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function argsortAsync(input: Tensor, options: { stable: boolean; dim?: Int | string; descending?: boolean; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Sorts along the first dimension.
  */
@@ -6143,17 +6164,17 @@ export function msortAsync(input: Tensor, options?: { out?: Tensor | null; signa
 /**
  * The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
  */
-export function topk(input: Tensor, options: { k: Int; dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function topk(input: Tensor, k: Int, options?: { dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function topk(input: Tensor, k: Int, dim: Int, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function topk(input: Tensor, k: Int, dim: Int, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function topk(input: Tensor, k: Int, dim: Int, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function topk(input: Tensor, options: { k: Int; dim?: Int | string; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function topk(input: Tensor, k: Int, options?: { dim?: Int | string; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function topk(input: Tensor, k: Int, dim: Int | string, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function topk(input: Tensor, k: Int, dim: Int | string, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function topk(input: Tensor, k: Int, dim: Int | string, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 /** topk, off the event loop. */
-export function topkAsync(input: Tensor, options: { k: Int; dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function topkAsync(input: Tensor, k: Int, options?: { dim?: Int; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function topkAsync(input: Tensor, k: Int, dim: Int, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function topkAsync(input: Tensor, k: Int, dim: Int, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function topkAsync(input: Tensor, k: Int, dim: Int, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, options: { k: Int; dim?: Int | string; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, options?: { dim?: Int | string; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, dim: Int | string, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, dim: Int | string, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function topkAsync(input: Tensor, k: Int, dim: Int | string, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
  * Of all elements, the lower median; NaN where there is one.
  */
@@ -6161,15 +6182,15 @@ export function median(input: Tensor): Tensor;
 /**
  * Along `dim`, the lower median; NaN where there is one, and its int64 index.
  */
-export function median(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function median(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function median(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function median(input: Tensor, options: { dim: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function median(input: Tensor, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function median(input: Tensor, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 /** median, off the event loop. */
 export function medianAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** median, off the event loop. */
-export function medianAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function medianAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function medianAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function medianAsync(input: Tensor, options: { dim: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function medianAsync(input: Tensor, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function medianAsync(input: Tensor, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
  * Of all elements, the lower median of what is not NaN.
  */
@@ -6177,37 +6198,37 @@ export function nanmedian(input: Tensor): Tensor;
 /**
  * Along `dim`, the lower median of what is not NaN, and its int64 index.
  */
-export function nanmedian(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function nanmedian(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function nanmedian(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function nanmedian(input: Tensor, options: { dim: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function nanmedian(input: Tensor, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function nanmedian(input: Tensor, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 /** nanmedian, off the event loop. */
 export function nanmedianAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** nanmedian, off the event loop. */
-export function nanmedianAsync(input: Tensor, options: { dim: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function nanmedianAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function nanmedianAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function nanmedianAsync(input: Tensor, options: { dim: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function nanmedianAsync(input: Tensor, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function nanmedianAsync(input: Tensor, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
  * The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
  */
-export function kthvalue(input: Tensor, options: { k: Int; dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function kthvalue(input: Tensor, k: Int, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function kthvalue(input: Tensor, k: Int, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function kthvalue(input: Tensor, k: Int, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function kthvalue(input: Tensor, options: { k: Int; dim?: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function kthvalue(input: Tensor, k: Int, options?: { dim?: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function kthvalue(input: Tensor, k: Int, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function kthvalue(input: Tensor, k: Int, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 /** kthvalue, off the event loop. */
-export function kthvalueAsync(input: Tensor, options: { k: Int; dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function kthvalueAsync(input: Tensor, k: Int, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function kthvalueAsync(input: Tensor, k: Int, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function kthvalueAsync(input: Tensor, k: Int, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function kthvalueAsync(input: Tensor, options: { k: Int; dim?: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function kthvalueAsync(input: Tensor, k: Int, options?: { dim?: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function kthvalueAsync(input: Tensor, k: Int, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function kthvalueAsync(input: Tensor, k: Int, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
  * The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence. NaN equals nothing.
  */
-export function mode(input: Tensor, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function mode(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-export function mode(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function mode(input: Tensor, options?: { dim?: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function mode(input: Tensor, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
+export function mode(input: Tensor, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 /** mode, off the event loop. */
-export function modeAsync(input: Tensor, options?: { dim?: Int; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function modeAsync(input: Tensor, dim: Int, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-export function modeAsync(input: Tensor, dim: Int, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function modeAsync(input: Tensor, options?: { dim?: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function modeAsync(input: Tensor, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function modeAsync(input: Tensor, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
  * The position in `sorted_sequence`, sorted along its last dimension, before which each element of `self` could be inserted; after equal elements
  * with `right` or `side` 'right'. The sequence is 1-D or agrees with `self` in all dimensions but the last. `sorter` holds the order of a
@@ -6231,29 +6252,29 @@ export function bucketizeAsync(input: Tensor | Scalar, boundaries: Tensor, optio
  * and each counts as an element of its own. `inverse_indices`, int64, of the shape of `self` (a vector with `dim`), tells where among them each
  * input element is; `counts`, int64, how often each occurs. What is not asked for is empty. Refuses meta tensors, whose result has no known size.
  */
-export function unique(input: Tensor, options?: { sorted?: boolean; returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
-export function unique(input: Tensor, sorted: boolean, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
-export function unique(input: Tensor, sorted: boolean, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
-export function unique(input: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
-export function unique(input: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: Int | null): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+export function unique(input: Tensor, options?: { sorted?: boolean; returnInverse?: boolean; returnCounts?: boolean; dim?: Int | string | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+export function unique(input: Tensor, sorted: boolean, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | string | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+export function unique(input: Tensor, sorted: boolean, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | string | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+export function unique(input: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | string | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+export function unique(input: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: Int | string | null): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
 /** unique, off the event loop. */
-export function uniqueAsync(input: Tensor, options?: { sorted?: boolean; returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
-export function uniqueAsync(input: Tensor, sorted: boolean, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
-export function uniqueAsync(input: Tensor, sorted: boolean, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
-export function uniqueAsync(input: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
-export function uniqueAsync(input: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: Int | null, options?: { signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueAsync(input: Tensor, options?: { sorted?: boolean; returnInverse?: boolean; returnCounts?: boolean; dim?: Int | string | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueAsync(input: Tensor, sorted: boolean, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | string | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueAsync(input: Tensor, sorted: boolean, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | string | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueAsync(input: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | string | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueAsync(input: Tensor, sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: Int | string | null, options?: { signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
 /**
  * As `unique` without sorting: of equal neighbours only the first is kept.
  */
-export function uniqueConsecutive(input: Tensor, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
-export function uniqueConsecutive(input: Tensor, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
-export function uniqueConsecutive(input: Tensor, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
-export function uniqueConsecutive(input: Tensor, returnInverse: boolean, returnCounts: boolean, dim: Int | null): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+export function uniqueConsecutive(input: Tensor, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | string | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+export function uniqueConsecutive(input: Tensor, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | string | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+export function uniqueConsecutive(input: Tensor, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | string | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
+export function uniqueConsecutive(input: Tensor, returnInverse: boolean, returnCounts: boolean, dim: Int | string | null): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
 /** uniqueConsecutive, off the event loop. */
-export function uniqueConsecutiveAsync(input: Tensor, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
-export function uniqueConsecutiveAsync(input: Tensor, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
-export function uniqueConsecutiveAsync(input: Tensor, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
-export function uniqueConsecutiveAsync(input: Tensor, returnInverse: boolean, returnCounts: boolean, dim: Int | null, options?: { signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueConsecutiveAsync(input: Tensor, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | string | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueConsecutiveAsync(input: Tensor, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | string | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueConsecutiveAsync(input: Tensor, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | string | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
+export function uniqueConsecutiveAsync(input: Tensor, returnInverse: boolean, returnCounts: boolean, dim: Int | string | null, options?: { signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
 /**
  * Of each element of `elements` whether it is one of `test_elements`, or with `invert` whether it is not, as bool. dtypes are promoted first; NaN is never
  * found. `assume_unique` has no effect.
@@ -6499,59 +6520,59 @@ export function rad2degAsync(input: Tensor, options?: { out?: Tensor | null; sig
  * The `n`-th difference of neighbours along `dim`: out[i] = self[i+1] - self[i], `n` times. `prepend` and `append` are joined to `self` before.
  * For bool, whether neighbours differ.
  */
-export function diff(input: Tensor, options?: { n?: Int; dim?: Int; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Tensor;
-export function diff(input: Tensor, n: Int, options?: { dim?: Int; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Tensor;
-export function diff(input: Tensor, n: Int, dim: Int, options?: { prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Tensor;
-export function diff(input: Tensor, n: Int, dim: Int, prepend: Tensor | null, options?: { append?: Tensor | null; out?: Tensor | null }): Tensor;
-export function diff(input: Tensor, n: Int, dim: Int, prepend: Tensor | null, append: Tensor | null, options?: { out?: Tensor | null }): Tensor;
+export function diff(input: Tensor, options?: { n?: Int; dim?: Int | string; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Tensor;
+export function diff(input: Tensor, n: Int, options?: { dim?: Int | string; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Tensor;
+export function diff(input: Tensor, n: Int, dim: Int | string, options?: { prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null }): Tensor;
+export function diff(input: Tensor, n: Int, dim: Int | string, prepend: Tensor | null, options?: { append?: Tensor | null; out?: Tensor | null }): Tensor;
+export function diff(input: Tensor, n: Int, dim: Int | string, prepend: Tensor | null, append: Tensor | null, options?: { out?: Tensor | null }): Tensor;
 /** diff, off the event loop. */
-export function diffAsync(input: Tensor, options?: { n?: Int; dim?: Int; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function diffAsync(input: Tensor, n: Int, options?: { dim?: Int; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function diffAsync(input: Tensor, n: Int, dim: Int, options?: { prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function diffAsync(input: Tensor, n: Int, dim: Int, prepend: Tensor | null, options?: { append?: Tensor | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function diffAsync(input: Tensor, n: Int, dim: Int, prepend: Tensor | null, append: Tensor | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function diffAsync(input: Tensor, options?: { n?: Int; dim?: Int | string; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function diffAsync(input: Tensor, n: Int, options?: { dim?: Int | string; prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function diffAsync(input: Tensor, n: Int, dim: Int | string, options?: { prepend?: Tensor | null; append?: Tensor | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function diffAsync(input: Tensor, n: Int, dim: Int | string, prepend: Tensor | null, options?: { append?: Tensor | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function diffAsync(input: Tensor, n: Int, dim: Int | string, prepend: Tensor | null, append: Tensor | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
  */
-export function trapezoid(y: Tensor, options?: { dx?: Scalar; dim?: Int }): Tensor;
+export function trapezoid(y: Tensor, options?: { dx?: Scalar; dim?: Int | string }): Tensor;
 /**
  * Integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`.
  */
-export function trapezoid(y: Tensor, options: { x: Tensor; dim?: Int }): Tensor;
-export function trapezoid(y: Tensor, x: Tensor, options?: { dim?: Int }): Tensor;
+export function trapezoid(y: Tensor, options: { x: Tensor; dim?: Int | string }): Tensor;
+export function trapezoid(y: Tensor, x: Tensor, options?: { dim?: Int | string }): Tensor;
 /** trapezoid, off the event loop. */
-export function trapezoidAsync(y: Tensor, options?: { dx?: Scalar; dim?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function trapezoidAsync(y: Tensor, options?: { dx?: Scalar; dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
 /** trapezoid, off the event loop. */
-export function trapezoidAsync(y: Tensor, options: { x: Tensor; dim?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function trapezoidAsync(y: Tensor, x: Tensor, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function trapezoidAsync(y: Tensor, options: { x: Tensor; dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
+export function trapezoidAsync(y: Tensor, x: Tensor, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
 /**
  * As `trapezoid`: integral of `y` along `dim`, with points `dx` apart.
  */
-export function trapz(y: Tensor, options?: { dx?: Scalar; dim?: Int }): Tensor;
+export function trapz(y: Tensor, options?: { dx?: Scalar; dim?: Int | string }): Tensor;
 /**
  * As `trapezoid`: integral of `y` along `dim`, at the points `x`, which broadcast with `y`.
  */
-export function trapz(y: Tensor, options: { x: Tensor; dim?: Int }): Tensor;
-export function trapz(y: Tensor, x: Tensor, options?: { dim?: Int }): Tensor;
+export function trapz(y: Tensor, options: { x: Tensor; dim?: Int | string }): Tensor;
+export function trapz(y: Tensor, x: Tensor, options?: { dim?: Int | string }): Tensor;
 /** trapz, off the event loop. */
-export function trapzAsync(y: Tensor, options?: { dx?: Scalar; dim?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function trapzAsync(y: Tensor, options?: { dx?: Scalar; dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
 /** trapz, off the event loop. */
-export function trapzAsync(y: Tensor, options: { x: Tensor; dim?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function trapzAsync(y: Tensor, x: Tensor, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function trapzAsync(y: Tensor, options: { x: Tensor; dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
+export function trapzAsync(y: Tensor, x: Tensor, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Running integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
  */
-export function cumulativeTrapezoid(y: Tensor, options?: { dx?: Scalar; dim?: Int }): Tensor;
+export function cumulativeTrapezoid(y: Tensor, options?: { dx?: Scalar; dim?: Int | string }): Tensor;
 /**
  * Running integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`.
  */
-export function cumulativeTrapezoid(y: Tensor, options: { x: Tensor; dim?: Int }): Tensor;
-export function cumulativeTrapezoid(y: Tensor, x: Tensor, options?: { dim?: Int }): Tensor;
+export function cumulativeTrapezoid(y: Tensor, options: { x: Tensor; dim?: Int | string }): Tensor;
+export function cumulativeTrapezoid(y: Tensor, x: Tensor, options?: { dim?: Int | string }): Tensor;
 /** cumulativeTrapezoid, off the event loop. */
-export function cumulativeTrapezoidAsync(y: Tensor, options?: { dx?: Scalar; dim?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function cumulativeTrapezoidAsync(y: Tensor, options?: { dx?: Scalar; dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
 /** cumulativeTrapezoid, off the event loop. */
-export function cumulativeTrapezoidAsync(y: Tensor, options: { x: Tensor; dim?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function cumulativeTrapezoidAsync(y: Tensor, x: Tensor, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function cumulativeTrapezoidAsync(y: Tensor, options: { x: Tensor; dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
+export function cumulativeTrapezoidAsync(y: Tensor, x: Tensor, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Covariance matrix of variables in rows and observations in columns (at most two dimensions). `fweights`, integers, count how often each
  * observation occurs; `aweights`, floats, say how much it weighs. Sums are divided by the weight of the observations less `correction`.
@@ -6568,13 +6589,13 @@ export function corrcoefAsync(input: Tensor, options?: { signal?: Signal | null 
 /**
  * Cross product of vectors of three elements along `dim`, the first dimension of size 3 unless given; the others broadcast.
  */
-export function cross(input: Tensor, options: { other: Tensor; dim?: Int | null; out?: Tensor | null }): Tensor;
-export function cross(input: Tensor, other: Tensor, options?: { dim?: Int | null; out?: Tensor | null }): Tensor;
-export function cross(input: Tensor, other: Tensor, dim: Int | null, options?: { out?: Tensor | null }): Tensor;
+export function cross(input: Tensor, options: { other: Tensor; dim?: Int | string | null; out?: Tensor | null }): Tensor;
+export function cross(input: Tensor, other: Tensor, options?: { dim?: Int | string | null; out?: Tensor | null }): Tensor;
+export function cross(input: Tensor, other: Tensor, dim: Int | string | null, options?: { out?: Tensor | null }): Tensor;
 /** cross, off the event loop. */
-export function crossAsync(input: Tensor, options: { other: Tensor; dim?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function crossAsync(input: Tensor, other: Tensor, options?: { dim?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function crossAsync(input: Tensor, other: Tensor, dim: Int | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function crossAsync(input: Tensor, options: { other: Tensor; dim?: Int | string | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function crossAsync(input: Tensor, other: Tensor, options?: { dim?: Int | string | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function crossAsync(input: Tensor, other: Tensor, dim: Int | string | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Sum of a matrix's diagonal; int64 for integers.
  */
@@ -6668,57 +6689,57 @@ export function histogramddAsync(input: Tensor, bins: readonly Tensor[], range: 
  * Quantiles, NaN where an element is NaN. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
  * `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
  */
-export function quantile(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
-export function quantile(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
-export function quantile(input: Tensor, q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
-export function quantile(input: Tensor, q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+export function quantile(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | string | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+export function quantile(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | string | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+export function quantile(input: Tensor, q: Tensor | Scalar, dim: Int | string | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+export function quantile(input: Tensor, q: Tensor | Scalar, dim: Int | string | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
 /** quantile, off the event loop. */
-export function quantileAsync(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function quantileAsync(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function quantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function quantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function quantileAsync(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | string | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function quantileAsync(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | string | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function quantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | string | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function quantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | string | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Quantiles of what is not NaN; NaN where nothing is left. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
  * `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
  */
-export function nanquantile(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
-export function nanquantile(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
-export function nanquantile(input: Tensor, q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
-export function nanquantile(input: Tensor, q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+export function nanquantile(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | string | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+export function nanquantile(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | string | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+export function nanquantile(input: Tensor, q: Tensor | Scalar, dim: Int | string | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
+export function nanquantile(input: Tensor, q: Tensor | Scalar, dim: Int | string | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
 /** nanquantile, off the event loop. */
-export function nanquantileAsync(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function nanquantileAsync(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function nanquantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function nanquantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nanquantileAsync(input: Tensor, options: { q: Tensor | Scalar; dim?: Int | string | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nanquantileAsync(input: Tensor, q: Tensor | Scalar, options?: { dim?: Int | string | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nanquantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | string | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nanquantileAsync(input: Tensor, q: Tensor | Scalar, dim: Int | string | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Estimates the derivatives of samples along each of the dimensions `dim`, or all, a tensor of the shape of `self` for each: central differences inside, one-sided
  * ones of order `edge_order`, 1 or 2, at the ends. `spacing` is the distance of neighbours, 1 unless given. Integers give the default dtype, after
  * differences that wrap; uint8 and bool are refused. A dimension needs at least `edge_order` + 1 samples.
  */
-export function gradient(input: Tensor, options?: { spacing?: Scalar | null; dim?: Ints | null; edgeOrder?: Int }): Tensor[];
+export function gradient(input: Tensor, options?: { spacing?: Scalar | null; dim?: Ints | string | readonly (Int | string)[] | null; edgeOrder?: Int }): Tensor[];
 /**
  * As `gradient` with a distance for each dimension.
  */
-export function gradient(input: Tensor, options: { spacing: readonly Scalar[]; dim?: Ints | null; edgeOrder?: Int }): Tensor[];
+export function gradient(input: Tensor, options: { spacing: readonly Scalar[]; dim?: Ints | string | readonly (Int | string)[] | null; edgeOrder?: Int }): Tensor[];
 /**
  * As `gradient` with the coordinates of the samples given as a vector for each dimension.
  */
-export function gradient(input: Tensor, options: { spacing: readonly Tensor[]; dim?: Ints | null; edgeOrder?: Int }): Tensor[];
+export function gradient(input: Tensor, options: { spacing: readonly Tensor[]; dim?: Ints | string | readonly (Int | string)[] | null; edgeOrder?: Int }): Tensor[];
 /** gradient, off the event loop. */
-export function gradientAsync(input: Tensor, options?: { spacing?: Scalar | null; dim?: Ints | null; edgeOrder?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function gradientAsync(input: Tensor, options?: { spacing?: Scalar | null; dim?: Ints | string | readonly (Int | string)[] | null; edgeOrder?: Int; signal?: Signal | null }): Promise<Tensor[]>;
 /** gradient, off the event loop. */
-export function gradientAsync(input: Tensor, options: { spacing: readonly Scalar[]; dim?: Ints | null; edgeOrder?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function gradientAsync(input: Tensor, options: { spacing: readonly Scalar[]; dim?: Ints | string | readonly (Int | string)[] | null; edgeOrder?: Int; signal?: Signal | null }): Promise<Tensor[]>;
 /** gradient, off the event loop. */
-export function gradientAsync(input: Tensor, options: { spacing: readonly Tensor[]; dim?: Ints | null; edgeOrder?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function gradientAsync(input: Tensor, options: { spacing: readonly Tensor[]; dim?: Ints | string | readonly (Int | string)[] | null; edgeOrder?: Int; signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `self` has at least two
  * dimensions and a floating or complex dtype.
  */
-export function renorm(input: Tensor, options: { p: Scalar; dim: Int; maxnorm: Scalar; out?: Tensor | null }): Tensor;
-export function renorm(input: Tensor, p: Scalar, dim: Int, maxnorm: Scalar, options?: { out?: Tensor | null }): Tensor;
+export function renorm(input: Tensor, options: { p: Scalar; dim: Int | string; maxnorm: Scalar; out?: Tensor | null }): Tensor;
+export function renorm(input: Tensor, p: Scalar, dim: Int | string, maxnorm: Scalar, options?: { out?: Tensor | null }): Tensor;
 /** renorm, off the event loop. */
-export function renormAsync(input: Tensor, options: { p: Scalar; dim: Int; maxnorm: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function renormAsync(input: Tensor, p: Scalar, dim: Int, maxnorm: Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function renormAsync(input: Tensor, options: { p: Scalar; dim: Int | string; maxnorm: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function renormAsync(input: Tensor, p: Scalar, dim: Int | string, maxnorm: Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * True when the tensor's bytes belong to another owner who forbids writing them.
  */
@@ -6797,10 +6818,26 @@ export function reshapeAsync(input: Tensor, shape: Ints, options?: { signal?: Si
 export function flatten(input: Tensor, options?: { startDim?: Int; endDim?: Int }): Tensor;
 export function flatten(input: Tensor, startDim: Int, options?: { endDim?: Int }): Tensor;
 export function flatten(input: Tensor, startDim: Int, endDim: Int): Tensor;
+/**
+ * Makes the dimensions from `start_dim` to `end_dim` one, of the name `out_dim`.
+ */
+export function flatten(input: Tensor, options: { startDim: Int | string; endDim: Int | string; outDim: string }): Tensor;
+export function flatten(input: Tensor, startDim: Int | string, endDim: Int | string, outDim: string): Tensor;
+/**
+ * Makes the dimensions `dims`, which follow each other, one, of the name `out_dim`.
+ */
+export function flatten(input: Tensor, options: { dims: Ints | string | readonly (Int | string)[]; outDim: string }): Tensor;
+export function flatten(input: Tensor, dims: Ints | string | readonly (Int | string)[], outDim: string): Tensor;
 /** flatten, off the event loop. */
 export function flattenAsync(input: Tensor, options?: { startDim?: Int; endDim?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function flattenAsync(input: Tensor, startDim: Int, options?: { endDim?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function flattenAsync(input: Tensor, startDim: Int, endDim: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/** flatten, off the event loop. */
+export function flattenAsync(input: Tensor, options: { startDim: Int | string; endDim: Int | string; outDim: string; signal?: Signal | null }): Promise<Tensor>;
+export function flattenAsync(input: Tensor, startDim: Int | string, endDim: Int | string, outDim: string, options?: { signal?: Signal | null }): Promise<Tensor>;
+/** flatten, off the event loop. */
+export function flattenAsync(input: Tensor, options: { dims: Ints | string | readonly (Int | string)[]; outDim: string; signal?: Signal | null }): Promise<Tensor>;
+export function flattenAsync(input: Tensor, dims: Ints | string | readonly (Int | string)[], outDim: string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Splits dimension `dim` into several of the given sizes, one of which may be -1.
  */
@@ -6824,73 +6861,73 @@ export function tAsync(input: Tensor, options?: { signal?: Signal | null }): Pro
 /**
  * Swaps two dimensions.
  */
-export function transpose(input: Tensor, options: { dim0: Int; dim1: Int }): Tensor;
-export function transpose(input: Tensor, dim0: Int, dim1: Int): Tensor;
+export function transpose(input: Tensor, options: { dim0: Int | string; dim1: Int | string }): Tensor;
+export function transpose(input: Tensor, dim0: Int | string, dim1: Int | string): Tensor;
 /** transpose, off the event loop. */
-export function transposeAsync(input: Tensor, options: { dim0: Int; dim1: Int; signal?: Signal | null }): Promise<Tensor>;
-export function transposeAsync(input: Tensor, dim0: Int, dim1: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function transposeAsync(input: Tensor, options: { dim0: Int | string; dim1: Int | string; signal?: Signal | null }): Promise<Tensor>;
+export function transposeAsync(input: Tensor, dim0: Int | string, dim1: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * `transpose` under NumPy's name.
  */
-export function swapaxes(input: Tensor, options: { axis0: Int; axis1: Int }): Tensor;
-export function swapaxes(input: Tensor, axis0: Int, axis1: Int): Tensor;
+export function swapaxes(input: Tensor, options: { axis0: Int | string; axis1: Int | string }): Tensor;
+export function swapaxes(input: Tensor, axis0: Int | string, axis1: Int | string): Tensor;
 /** swapaxes, off the event loop. */
-export function swapaxesAsync(input: Tensor, options: { axis0: Int; axis1: Int; signal?: Signal | null }): Promise<Tensor>;
-export function swapaxesAsync(input: Tensor, axis0: Int, axis1: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function swapaxesAsync(input: Tensor, options: { axis0: Int | string; axis1: Int | string; signal?: Signal | null }): Promise<Tensor>;
+export function swapaxesAsync(input: Tensor, axis0: Int | string, axis1: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `transpose`.
  * Swaps two dimensions.
  */
-export function swapdims(input: Tensor, options: { dim0: Int; dim1: Int }): Tensor;
-export function swapdims(input: Tensor, dim0: Int, dim1: Int): Tensor;
+export function swapdims(input: Tensor, options: { dim0: Int | string; dim1: Int | string }): Tensor;
+export function swapdims(input: Tensor, dim0: Int | string, dim1: Int | string): Tensor;
 /** swapdims, off the event loop. */
-export function swapdimsAsync(input: Tensor, options: { dim0: Int; dim1: Int; signal?: Signal | null }): Promise<Tensor>;
-export function swapdimsAsync(input: Tensor, dim0: Int, dim1: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function swapdimsAsync(input: Tensor, options: { dim0: Int | string; dim1: Int | string; signal?: Signal | null }): Promise<Tensor>;
+export function swapdimsAsync(input: Tensor, dim0: Int | string, dim1: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`.
  */
-export function permute(input: Tensor, ...dims: Int[]): Tensor;
-export function permute(input: Tensor, options: { dims: Ints }): Tensor;
-export function permute(input: Tensor, dims: Ints): Tensor;
+export function permute(input: Tensor, ...dims: (Int | string)[]): Tensor;
+export function permute(input: Tensor, options: { dims: Ints | string | readonly (Int | string)[] }): Tensor;
+export function permute(input: Tensor, dims: Ints | string | readonly (Int | string)[]): Tensor;
 /** permute, off the event loop. */
-export function permuteAsync(input: Tensor, ...dims: Int[]): Promise<Tensor>;
-export function permuteAsync(input: Tensor, ...dimsAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
-export function permuteAsync(input: Tensor, options: { dims: Ints; signal?: Signal | null }): Promise<Tensor>;
-export function permuteAsync(input: Tensor, dims: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function permuteAsync(input: Tensor, ...dims: (Int | string)[]): Promise<Tensor>;
+export function permuteAsync(input: Tensor, ...dimsAndOptions: [...(Int | string)[], { signal?: Signal | null }]): Promise<Tensor>;
+export function permuteAsync(input: Tensor, options: { dims: Ints | string | readonly (Int | string)[]; signal?: Signal | null }): Promise<Tensor>;
+export function permuteAsync(input: Tensor, dims: Ints | string | readonly (Int | string)[], options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Moves dimension `source` to `destination`; the others keep their order.
  */
-export function movedim(input: Tensor, options: { source: Int; destination: Int }): Tensor;
-export function movedim(input: Tensor, source: Int, destination: Int): Tensor;
+export function movedim(input: Tensor, options: { source: Int | string; destination: Int | string }): Tensor;
+export function movedim(input: Tensor, source: Int | string, destination: Int | string): Tensor;
 /**
  * Moves several dimensions; the others keep their order.
  */
-export function movedim(input: Tensor, options: { source: Ints; destination: Ints }): Tensor;
-export function movedim(input: Tensor, source: Ints, destination: Ints): Tensor;
+export function movedim(input: Tensor, options: { source: Ints | string | readonly (Int | string)[]; destination: Ints | string | readonly (Int | string)[] }): Tensor;
+export function movedim(input: Tensor, source: Ints | string | readonly (Int | string)[], destination: Ints | string | readonly (Int | string)[]): Tensor;
 /** movedim, off the event loop. */
-export function movedimAsync(input: Tensor, options: { source: Int; destination: Int; signal?: Signal | null }): Promise<Tensor>;
-export function movedimAsync(input: Tensor, source: Int, destination: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function movedimAsync(input: Tensor, options: { source: Int | string; destination: Int | string; signal?: Signal | null }): Promise<Tensor>;
+export function movedimAsync(input: Tensor, source: Int | string, destination: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** movedim, off the event loop. */
-export function movedimAsync(input: Tensor, options: { source: Ints; destination: Ints; signal?: Signal | null }): Promise<Tensor>;
-export function movedimAsync(input: Tensor, source: Ints, destination: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function movedimAsync(input: Tensor, options: { source: Ints | string | readonly (Int | string)[]; destination: Ints | string | readonly (Int | string)[]; signal?: Signal | null }): Promise<Tensor>;
+export function movedimAsync(input: Tensor, source: Ints | string | readonly (Int | string)[], destination: Ints | string | readonly (Int | string)[], options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `movedim`.
  * Moves dimension `source` to `destination`; the others keep their order.
  */
-export function moveaxis(input: Tensor, options: { source: Int; destination: Int }): Tensor;
-export function moveaxis(input: Tensor, source: Int, destination: Int): Tensor;
+export function moveaxis(input: Tensor, options: { source: Int | string; destination: Int | string }): Tensor;
+export function moveaxis(input: Tensor, source: Int | string, destination: Int | string): Tensor;
 /**
  * Another name of `movedim`.
  * Moves several dimensions; the others keep their order.
  */
-export function moveaxis(input: Tensor, options: { source: Ints; destination: Ints }): Tensor;
-export function moveaxis(input: Tensor, source: Ints, destination: Ints): Tensor;
+export function moveaxis(input: Tensor, options: { source: Ints | string | readonly (Int | string)[]; destination: Ints | string | readonly (Int | string)[] }): Tensor;
+export function moveaxis(input: Tensor, source: Ints | string | readonly (Int | string)[], destination: Ints | string | readonly (Int | string)[]): Tensor;
 /** moveaxis, off the event loop. */
-export function moveaxisAsync(input: Tensor, options: { source: Int; destination: Int; signal?: Signal | null }): Promise<Tensor>;
-export function moveaxisAsync(input: Tensor, source: Int, destination: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function moveaxisAsync(input: Tensor, options: { source: Int | string; destination: Int | string; signal?: Signal | null }): Promise<Tensor>;
+export function moveaxisAsync(input: Tensor, source: Int | string, destination: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** moveaxis, off the event loop. */
-export function moveaxisAsync(input: Tensor, options: { source: Ints; destination: Ints; signal?: Signal | null }): Promise<Tensor>;
-export function moveaxisAsync(input: Tensor, source: Ints, destination: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function moveaxisAsync(input: Tensor, options: { source: Ints | string | readonly (Int | string)[]; destination: Ints | string | readonly (Int | string)[]; signal?: Signal | null }): Promise<Tensor>;
+export function moveaxisAsync(input: Tensor, source: Ints | string | readonly (Int | string)[], destination: Ints | string | readonly (Int | string)[], options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Swaps the last two dimensions and conjugates; a copy for complex dtypes.
  */
@@ -6915,24 +6952,24 @@ export function squeeze(input: Tensor): Tensor;
 /**
  * Drops dimension `dim` if its size is 1.
  */
-export function squeeze(input: Tensor, options: { dim: Int }): Tensor;
-export function squeeze(input: Tensor, dim: Int): Tensor;
+export function squeeze(input: Tensor, options: { dim: Int | string }): Tensor;
+export function squeeze(input: Tensor, dim: Int | string): Tensor;
 /**
  * Drops those of the listed dimensions whose size is 1.
  */
-export function squeeze(input: Tensor, ...dim: Int[]): Tensor;
-export function squeeze(input: Tensor, options: { dim: Ints }): Tensor;
-export function squeeze(input: Tensor, dim: Ints): Tensor;
+export function squeeze(input: Tensor, ...dim: (Int | string)[]): Tensor;
+export function squeeze(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[] }): Tensor;
+export function squeeze(input: Tensor, dim: Ints | string | readonly (Int | string)[]): Tensor;
 /** squeeze, off the event loop. */
 export function squeezeAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** squeeze, off the event loop. */
-export function squeezeAsync(input: Tensor, options: { dim: Int; signal?: Signal | null }): Promise<Tensor>;
-export function squeezeAsync(input: Tensor, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function squeezeAsync(input: Tensor, options: { dim: Int | string; signal?: Signal | null }): Promise<Tensor>;
+export function squeezeAsync(input: Tensor, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** squeeze, off the event loop. */
-export function squeezeAsync(input: Tensor, ...dim: Int[]): Promise<Tensor>;
-export function squeezeAsync(input: Tensor, ...dimAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
-export function squeezeAsync(input: Tensor, options: { dim: Ints; signal?: Signal | null }): Promise<Tensor>;
-export function squeezeAsync(input: Tensor, dim: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function squeezeAsync(input: Tensor, ...dim: (Int | string)[]): Promise<Tensor>;
+export function squeezeAsync(input: Tensor, ...dimAndOptions: [...(Int | string)[], { signal?: Signal | null }]): Promise<Tensor>;
+export function squeezeAsync(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[]; signal?: Signal | null }): Promise<Tensor>;
+export function squeezeAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[], options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Inserts a dimension of size 1 at `dim`.
  */
@@ -6944,41 +6981,27 @@ export function unsqueezeAsync(input: Tensor, dim: Int, options?: { signal?: Sig
 /**
  * Positions `start` to `start + length` of dimension `dim`.
  */
-export function narrow(input: Tensor, options: { dim: Int; start: Int; length: Int }): Tensor;
-export function narrow(input: Tensor, dim: Int, start: Int, length: Int): Tensor;
+export function narrow(input: Tensor, options: { dim: Int | string; start: Int; length: Int }): Tensor;
+export function narrow(input: Tensor, dim: Int | string, start: Int, length: Int): Tensor;
 /**
  * `narrow` from a position that a zero-dim integral tensor holds.
  */
-export function narrow(input: Tensor, options: { dim: Int; start: Tensor; length: Int }): Tensor;
-export function narrow(input: Tensor, dim: Int, start: Tensor, length: Int): Tensor;
+export function narrow(input: Tensor, options: { dim: Int | string; start: Tensor; length: Int }): Tensor;
+export function narrow(input: Tensor, dim: Int | string, start: Tensor, length: Int): Tensor;
 /** narrow, off the event loop. */
-export function narrowAsync(input: Tensor, options: { dim: Int; start: Int; length: Int; signal?: Signal | null }): Promise<Tensor>;
-export function narrowAsync(input: Tensor, dim: Int, start: Int, length: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function narrowAsync(input: Tensor, options: { dim: Int | string; start: Int; length: Int; signal?: Signal | null }): Promise<Tensor>;
+export function narrowAsync(input: Tensor, dim: Int | string, start: Int, length: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** narrow, off the event loop. */
-export function narrowAsync(input: Tensor, options: { dim: Int; start: Tensor; length: Int; signal?: Signal | null }): Promise<Tensor>;
-export function narrowAsync(input: Tensor, dim: Int, start: Tensor, length: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function narrowAsync(input: Tensor, options: { dim: Int | string; start: Tensor; length: Int; signal?: Signal | null }): Promise<Tensor>;
+export function narrowAsync(input: Tensor, dim: Int | string, start: Tensor, length: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Position `index` of dimension `dim`, which goes away.
  */
-export function select(input: Tensor, options: { dim: Int; index: Int }): Tensor;
-export function select(input: Tensor, dim: Int, index: Int): Tensor;
+export function select(input: Tensor, options: { dim: Int | string; index: Int }): Tensor;
+export function select(input: Tensor, dim: Int | string, index: Int): Tensor;
 /** select, off the event loop. */
-export function selectAsync(input: Tensor, options: { dim: Int; index: Int; signal?: Signal | null }): Promise<Tensor>;
-export function selectAsync(input: Tensor, dim: Int, index: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
-/**
- * Positions start:end:step of a dimension, by Python's rules; `step` must be positive.
- */
-export function slice(input: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
-export function slice(input: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int }): Tensor;
-export function slice(input: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int }): Tensor;
-export function slice(input: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int }): Tensor;
-export function slice(input: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int): Tensor;
-/** slice, off the event loop. */
-export function sliceAsync(input: Tensor, options?: { dim?: Int; start?: Int | null; end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function sliceAsync(input: Tensor, dim: Int, options?: { start?: Int | null; end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function sliceAsync(input: Tensor, dim: Int, start: Int | null, options?: { end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function sliceAsync(input: Tensor, dim: Int, start: Int | null, end: Int | null, options?: { step?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function sliceAsync(input: Tensor, dim: Int, start: Int | null, end: Int | null, step: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function selectAsync(input: Tensor, options: { dim: Int | string; index: Int; signal?: Signal | null }): Promise<Tensor>;
+export function selectAsync(input: Tensor, dim: Int | string, index: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Views the storage of `self` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `self` is used.
  */
@@ -6992,15 +7015,21 @@ export function asStridedAsync(input: Tensor, size: Ints, stride: Ints, storageO
 /**
  * Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
  */
-export function diagonal(input: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
-export function diagonal(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
-export function diagonal(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
-export function diagonal(input: Tensor, offset: Int, dim1: Int, dim2: Int): Tensor;
+export function diagonal(input: Tensor, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string }): Tensor;
+export function diagonal(input: Tensor, offset: Int, options?: { dim1?: Int | string; dim2?: Int | string }): Tensor;
+export function diagonal(input: Tensor, offset: Int, dim1: Int | string, options?: { dim2?: Int | string }): Tensor;
+export function diagonal(input: Tensor, offset: Int, dim1: Int | string, dim2: Int | string): Tensor;
+/**
+ * The diagonal of dimensions `dim1` and `dim2`, as a last dimension of the name `outdim`.
+ */
+export function diagonal(input: Tensor, options: { outdim: string; dim1: Int | string; dim2: Int | string; offset?: Int }): Tensor;
 /** diagonal, off the event loop. */
-export function diagonalAsync(input: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function diagonalAsync(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function diagonalAsync(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function diagonalAsync(input: Tensor, offset: Int, dim1: Int, dim2: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function diagonalAsync(input: Tensor, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
+export function diagonalAsync(input: Tensor, offset: Int, options?: { dim1?: Int | string; dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
+export function diagonalAsync(input: Tensor, offset: Int, dim1: Int | string, options?: { dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
+export function diagonalAsync(input: Tensor, offset: Int, dim1: Int | string, dim2: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
+/** diagonal, off the event loop. */
+export function diagonalAsync(input: Tensor, options: { outdim: string; dim1: Int | string; dim2: Int | string; offset?: Int; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another tensor over the same memory.
  */
@@ -7010,115 +7039,115 @@ export function detachAsync(input: Tensor, options?: { signal?: Signal | null })
 /**
  * Every position of dimension `dim`, which goes away.
  */
-export function unbind(input: Tensor, options?: { dim?: Int }): Tensor[];
-export function unbind(input: Tensor, dim: Int): Tensor[];
+export function unbind(input: Tensor, options?: { dim?: Int | string }): Tensor[];
+export function unbind(input: Tensor, dim: Int | string): Tensor[];
 /** unbind, off the event loop. */
-export function unbindAsync(input: Tensor, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function unbindAsync(input: Tensor, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function unbindAsync(input: Tensor, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function unbindAsync(input: Tensor, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
  */
-export function split(input: Tensor, options: { splitSize: Int; dim?: Int }): Tensor[];
-export function split(input: Tensor, splitSize: Int, options?: { dim?: Int }): Tensor[];
-export function split(input: Tensor, splitSize: Int, dim: Int): Tensor[];
+export function split(input: Tensor, options: { splitSize: Int; dim?: Int | string }): Tensor[];
+export function split(input: Tensor, splitSize: Int, options?: { dim?: Int | string }): Tensor[];
+export function split(input: Tensor, splitSize: Int, dim: Int | string): Tensor[];
 /**
  * Another name of `split_with_sizes`.
  * Cuts a dimension into pieces of the listed sizes, which must add up to its size.
  */
-export function split(input: Tensor, options: { splitSize: Ints; dim?: Int }): Tensor[];
-export function split(input: Tensor, splitSize: Ints, options?: { dim?: Int }): Tensor[];
-export function split(input: Tensor, splitSize: Ints, dim: Int): Tensor[];
+export function split(input: Tensor, options: { splitSize: Ints; dim?: Int | string }): Tensor[];
+export function split(input: Tensor, splitSize: Ints, options?: { dim?: Int | string }): Tensor[];
+export function split(input: Tensor, splitSize: Ints, dim: Int | string): Tensor[];
 /** split, off the event loop. */
-export function splitAsync(input: Tensor, options: { splitSize: Int; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function splitAsync(input: Tensor, splitSize: Int, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function splitAsync(input: Tensor, splitSize: Int, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function splitAsync(input: Tensor, options: { splitSize: Int; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function splitAsync(input: Tensor, splitSize: Int, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function splitAsync(input: Tensor, splitSize: Int, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /** split, off the event loop. */
-export function splitAsync(input: Tensor, options: { splitSize: Ints; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function splitAsync(input: Tensor, splitSize: Ints, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function splitAsync(input: Tensor, splitSize: Ints, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function splitAsync(input: Tensor, options: { splitSize: Ints; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function splitAsync(input: Tensor, splitSize: Ints, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function splitAsync(input: Tensor, splitSize: Ints, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Cuts a dimension into pieces of the listed sizes, which must add up to its size.
  */
-export function splitWithSizes(input: Tensor, options: { splitSizes: Ints; dim?: Int }): Tensor[];
-export function splitWithSizes(input: Tensor, splitSizes: Ints, options?: { dim?: Int }): Tensor[];
-export function splitWithSizes(input: Tensor, splitSizes: Ints, dim: Int): Tensor[];
+export function splitWithSizes(input: Tensor, options: { splitSizes: Ints; dim?: Int | string }): Tensor[];
+export function splitWithSizes(input: Tensor, splitSizes: Ints, options?: { dim?: Int | string }): Tensor[];
+export function splitWithSizes(input: Tensor, splitSizes: Ints, dim: Int | string): Tensor[];
 /** splitWithSizes, off the event loop. */
-export function splitWithSizesAsync(input: Tensor, options: { splitSizes: Ints; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function splitWithSizesAsync(input: Tensor, splitSizes: Ints, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function splitWithSizesAsync(input: Tensor, splitSizes: Ints, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function splitWithSizesAsync(input: Tensor, options: { splitSizes: Ints; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function splitWithSizesAsync(input: Tensor, splitSizes: Ints, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function splitWithSizesAsync(input: Tensor, splitSizes: Ints, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
  */
-export function chunk(input: Tensor, options: { chunks: Int; dim?: Int }): Tensor[];
-export function chunk(input: Tensor, chunks: Int, options?: { dim?: Int }): Tensor[];
-export function chunk(input: Tensor, chunks: Int, dim: Int): Tensor[];
+export function chunk(input: Tensor, options: { chunks: Int; dim?: Int | string }): Tensor[];
+export function chunk(input: Tensor, chunks: Int, options?: { dim?: Int | string }): Tensor[];
+export function chunk(input: Tensor, chunks: Int, dim: Int | string): Tensor[];
 /** chunk, off the event loop. */
-export function chunkAsync(input: Tensor, options: { chunks: Int; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function chunkAsync(input: Tensor, chunks: Int, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function chunkAsync(input: Tensor, chunks: Int, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function chunkAsync(input: Tensor, options: { chunks: Int; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function chunkAsync(input: Tensor, chunks: Int, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function chunkAsync(input: Tensor, chunks: Int, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Another name of `chunk`.
  * Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
  */
-export function unsafeChunk(input: Tensor, options: { chunks: Int; dim?: Int }): Tensor[];
-export function unsafeChunk(input: Tensor, chunks: Int, options?: { dim?: Int }): Tensor[];
-export function unsafeChunk(input: Tensor, chunks: Int, dim: Int): Tensor[];
+export function unsafeChunk(input: Tensor, options: { chunks: Int; dim?: Int | string }): Tensor[];
+export function unsafeChunk(input: Tensor, chunks: Int, options?: { dim?: Int | string }): Tensor[];
+export function unsafeChunk(input: Tensor, chunks: Int, dim: Int | string): Tensor[];
 /** unsafeChunk, off the event loop. */
-export function unsafeChunkAsync(input: Tensor, options: { chunks: Int; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function unsafeChunkAsync(input: Tensor, chunks: Int, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function unsafeChunkAsync(input: Tensor, chunks: Int, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function unsafeChunkAsync(input: Tensor, options: { chunks: Int; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function unsafeChunkAsync(input: Tensor, chunks: Int, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function unsafeChunkAsync(input: Tensor, chunks: Int, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Another name of `split`.
  * Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
  */
-export function unsafeSplit(input: Tensor, options: { splitSize: Int; dim?: Int }): Tensor[];
-export function unsafeSplit(input: Tensor, splitSize: Int, options?: { dim?: Int }): Tensor[];
-export function unsafeSplit(input: Tensor, splitSize: Int, dim: Int): Tensor[];
+export function unsafeSplit(input: Tensor, options: { splitSize: Int; dim?: Int | string }): Tensor[];
+export function unsafeSplit(input: Tensor, splitSize: Int, options?: { dim?: Int | string }): Tensor[];
+export function unsafeSplit(input: Tensor, splitSize: Int, dim: Int | string): Tensor[];
 /** unsafeSplit, off the event loop. */
-export function unsafeSplitAsync(input: Tensor, options: { splitSize: Int; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function unsafeSplitAsync(input: Tensor, splitSize: Int, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function unsafeSplitAsync(input: Tensor, splitSize: Int, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function unsafeSplitAsync(input: Tensor, options: { splitSize: Int; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function unsafeSplitAsync(input: Tensor, splitSize: Int, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function unsafeSplitAsync(input: Tensor, splitSize: Int, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Another name of `split_with_sizes`.
  * Cuts a dimension into pieces of the listed sizes, which must add up to its size.
  */
-export function unsafeSplitWithSizes(input: Tensor, options: { splitSizes: Ints; dim?: Int }): Tensor[];
-export function unsafeSplitWithSizes(input: Tensor, splitSizes: Ints, options?: { dim?: Int }): Tensor[];
-export function unsafeSplitWithSizes(input: Tensor, splitSizes: Ints, dim: Int): Tensor[];
+export function unsafeSplitWithSizes(input: Tensor, options: { splitSizes: Ints; dim?: Int | string }): Tensor[];
+export function unsafeSplitWithSizes(input: Tensor, splitSizes: Ints, options?: { dim?: Int | string }): Tensor[];
+export function unsafeSplitWithSizes(input: Tensor, splitSizes: Ints, dim: Int | string): Tensor[];
 /** unsafeSplitWithSizes, off the event loop. */
-export function unsafeSplitWithSizesAsync(input: Tensor, options: { splitSizes: Ints; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function unsafeSplitWithSizesAsync(input: Tensor, splitSizes: Ints, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function unsafeSplitWithSizesAsync(input: Tensor, splitSizes: Ints, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function unsafeSplitWithSizesAsync(input: Tensor, options: { splitSizes: Ints; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function unsafeSplitWithSizesAsync(input: Tensor, splitSizes: Ints, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function unsafeSplitWithSizesAsync(input: Tensor, splitSizes: Ints, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
  */
-export function tensorSplit(input: Tensor, options: { sections: Int; dim?: Int }): Tensor[];
-export function tensorSplit(input: Tensor, sections: Int, options?: { dim?: Int }): Tensor[];
-export function tensorSplit(input: Tensor, sections: Int, dim: Int): Tensor[];
+export function tensorSplit(input: Tensor, options: { sections: Int; dim?: Int | string }): Tensor[];
+export function tensorSplit(input: Tensor, sections: Int, options?: { dim?: Int | string }): Tensor[];
+export function tensorSplit(input: Tensor, sections: Int, dim: Int | string): Tensor[];
 /**
  * Cuts a dimension before each of the listed positions.
  */
-export function tensorSplit(input: Tensor, options: { indices: Ints; dim?: Int }): Tensor[];
-export function tensorSplit(input: Tensor, indices: Ints, options?: { dim?: Int }): Tensor[];
-export function tensorSplit(input: Tensor, indices: Ints, dim: Int): Tensor[];
+export function tensorSplit(input: Tensor, options: { indices: Ints; dim?: Int | string }): Tensor[];
+export function tensorSplit(input: Tensor, indices: Ints, options?: { dim?: Int | string }): Tensor[];
+export function tensorSplit(input: Tensor, indices: Ints, dim: Int | string): Tensor[];
 /**
  * `tensor_split` by a CPU int64 tensor: a zero-dim one counts sections, a one-dim one lists positions.
  */
-export function tensorSplit(input: Tensor, options: { tensorIndicesOrSections: Tensor; dim?: Int }): Tensor[];
-export function tensorSplit(input: Tensor, tensorIndicesOrSections: Tensor, options?: { dim?: Int }): Tensor[];
-export function tensorSplit(input: Tensor, tensorIndicesOrSections: Tensor, dim: Int): Tensor[];
+export function tensorSplit(input: Tensor, options: { tensorIndicesOrSections: Tensor; dim?: Int | string }): Tensor[];
+export function tensorSplit(input: Tensor, tensorIndicesOrSections: Tensor, options?: { dim?: Int | string }): Tensor[];
+export function tensorSplit(input: Tensor, tensorIndicesOrSections: Tensor, dim: Int | string): Tensor[];
 /** tensorSplit, off the event loop. */
-export function tensorSplitAsync(input: Tensor, options: { sections: Int; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function tensorSplitAsync(input: Tensor, sections: Int, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function tensorSplitAsync(input: Tensor, sections: Int, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, options: { sections: Int; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, sections: Int, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, sections: Int, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /** tensorSplit, off the event loop. */
-export function tensorSplitAsync(input: Tensor, options: { indices: Ints; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function tensorSplitAsync(input: Tensor, indices: Ints, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function tensorSplitAsync(input: Tensor, indices: Ints, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, options: { indices: Ints; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, indices: Ints, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, indices: Ints, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /** tensorSplit, off the event loop. */
-export function tensorSplitAsync(input: Tensor, options: { tensorIndicesOrSections: Tensor; dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function tensorSplitAsync(input: Tensor, tensorIndicesOrSections: Tensor, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-export function tensorSplitAsync(input: Tensor, tensorIndicesOrSections: Tensor, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, options: { tensorIndicesOrSections: Tensor; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, tensorIndicesOrSections: Tensor, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function tensorSplitAsync(input: Tensor, tensorIndicesOrSections: Tensor, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Cuts columns (the only dimension of a vector) into equal sections; the size must divide.
  */
@@ -7173,161 +7202,161 @@ export namespace fft {
    * `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
    * Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
    */
-  export function fft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function fft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function fft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function fft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function fft(input: Tensor, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft(input: Tensor, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft(input: Tensor, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft(input: Tensor, n: Int | null, dim: Int | string, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fft.fft, off the event loop. */
-  export function fftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftAsync(input: Tensor, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftAsync(input: Tensor, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftAsync(input: Tensor, n: Int | null, dim: Int | string, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The inverse of `fft`: X[j] = 1 / n * sum over k of Y[k] * exp(2 * pi * i * j * k / n). `self` is cut off or filled up with zeros to `n` elements along `dim`.
    * `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
    * Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
    */
-  export function ifft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ifft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ifft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ifft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function ifft(input: Tensor, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft(input: Tensor, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft(input: Tensor, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft(input: Tensor, n: Int | null, dim: Int | string, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fft.ifft, off the event loop. */
-  export function ifftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ifftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ifftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ifftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftAsync(input: Tensor, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftAsync(input: Tensor, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftAsync(input: Tensor, n: Int | null, dim: Int | string, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these: complex tensors are refused. `self` is
    * cut off or filled up with zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the
    * inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded
    * once.
    */
-  export function rfft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function rfft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function rfft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function rfft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function rfft(input: Tensor, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft(input: Tensor, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft(input: Tensor, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft(input: Tensor, n: Int | null, dim: Int | string, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fft.rfft, off the event loop. */
-  export function rfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function rfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function rfftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function rfftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftAsync(input: Tensor, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftAsync(input: Tensor, n: Int | null, dim: Int | string, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The inverse of `rfft`: the real tensor whose transform begins with `self`: the imaginary parts of the first element and, where n is even, of the last one count
    * as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `self` is cut off or filled up with zeros to n // 2 + 1 elements. `norm` tells
    * which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
    * count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
    */
-  export function irfft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function irfft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function irfft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function irfft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function irfft(input: Tensor, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft(input: Tensor, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft(input: Tensor, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft(input: Tensor, n: Int | null, dim: Int | string, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fft.irfft, off the event loop. */
-  export function irfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function irfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function irfftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function irfftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftAsync(input: Tensor, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftAsync(input: Tensor, n: Int | null, dim: Int | string, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real: the imaginary parts of the first element and, where n is
    * even, of the last one count as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `self` is cut off or filled up with zeros to n //
    * 2 + 1 elements. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
    * by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
    */
-  export function hfft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function hfft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function hfft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function hfft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function hfft(input: Tensor, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft(input: Tensor, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft(input: Tensor, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft(input: Tensor, n: Int | null, dim: Int | string, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fft.hfft, off the event loop. */
-  export function hfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function hfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function hfftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function hfftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftAsync(input: Tensor, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftAsync(input: Tensor, n: Int | null, dim: Int | string, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor: complex tensors are refused. `self` is cut off or filled up with
    * zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
    * others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
    */
-  export function ihfft(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ihfft(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ihfft(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ihfft(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function ihfft(input: Tensor, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft(input: Tensor, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft(input: Tensor, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft(input: Tensor, n: Int | null, dim: Int | string, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fft.ihfft, off the event loop. */
-  export function ihfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ihfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ihfftAsync(input: Tensor, n: Int | null, dim: Int, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ihfftAsync(input: Tensor, n: Int | null, dim: Int, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftAsync(input: Tensor, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftAsync(input: Tensor, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftAsync(input: Tensor, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftAsync(input: Tensor, n: Int | null, dim: Int | string, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The discrete Fourier transform, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for
    * that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
    * by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
    */
-  export function fft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function fft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function fft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function fft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function fft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft2(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft2(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft2(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fft.fft2, off the event loop. */
-  export function fft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fft2Async(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fft2Async(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The discrete Fourier transform, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to
    * which `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
    * default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32
    * and rounded once.
    */
-  export function fftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function fftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function fftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function fftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function fftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fftn(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fftn(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fft.fftn, off the event loop. */
-  export function fftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftnAsync(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftnAsync(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The inverse of `fft`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
    * `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its
    * root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
    */
-  export function ifft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ifft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ifft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ifft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function ifft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft2(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft2(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft2(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fft.ifft2, off the event loop. */
-  export function ifft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ifft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ifft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ifft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifft2Async(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifft2Async(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The inverse of `fft`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which
    * `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
    * default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32
    * and rounded once.
    */
-  export function ifftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ifftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ifftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ifftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function ifftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifftn(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifftn(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fft.ifftn, off the event loop. */
-  export function ifftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ifftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ifftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ifftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftnAsync(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftnAsync(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`. `s` has the
    * sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm`
    * tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers
    * and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
    */
-  export function rfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function rfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function rfft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function rfft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function rfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft2(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft2(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fft.rfft2, off the event loop. */
-  export function rfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function rfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function rfft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function rfft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfft2Async(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfft2Async(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`, all of them
    * or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
@@ -7335,121 +7364,121 @@ export namespace fft {
    * inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded
    * once.
    */
-  export function rfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function rfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function rfftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function rfftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function rfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfftn(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfftn(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fft.rfftn, off the event loop. */
-  export function rfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function rfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function rfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function rfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftnAsync(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftnAsync(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off
    * or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided
    * by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default
    * dtype; 16-bit dtypes are computed in float32 and rounded once.
    */
-  export function irfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function irfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function irfft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function irfft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function irfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft2(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft2(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fft.irfft2, off the event loop. */
-  export function irfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function irfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function irfft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function irfft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfft2Async(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfft2Async(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for
    * unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the
    * result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
    * others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
    */
-  export function irfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function irfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function irfftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function irfftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function irfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfftn(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfftn(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fft.irfftn, off the event loop. */
-  export function irfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function irfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function irfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function irfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftnAsync(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftnAsync(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`. `s` has the sizes along `dim`,
    * to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells
    * which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
    * count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
    */
-  export function hfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function hfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function hfft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function hfft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function hfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft2(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft2(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fft.hfft2, off the event loop. */
-  export function hfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function hfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function hfft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function hfft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfft2Async(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfft2Async(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`, all of them or the last ones
    * that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last
    * one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse
    * ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
    */
-  export function hfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function hfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function hfftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function hfftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function hfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfftn(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfftn(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fft.hfftn, off the event loop. */
-  export function hfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function hfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function hfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function hfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftnAsync(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftnAsync(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`. `s` has the sizes along `dim`, to
    * which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm` tells which transform
    * is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the
    * default dtype; 16-bit dtypes are computed in float32 and rounded once.
    */
-  export function ihfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ihfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ihfft2(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ihfft2(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function ihfft2(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft2(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft2(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft2(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fft.ihfft2, off the event loop. */
-  export function ihfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ihfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ihfft2Async(input: Tensor, s: Ints | null, dim: Ints, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ihfft2Async(input: Tensor, s: Ints | null, dim: Ints, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfft2Async(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfft2Async(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfft2Async(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfft2Async(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`, all of them or the last ones that
    * `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that
    * is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
    * others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
    */
-  export function ihfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ihfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ihfftn(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ihfftn(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function ihfftn(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfftn(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfftn(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfftn(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fft.ihfftn, off the event loop. */
-  export function ihfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ihfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ihfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ihfftnAsync(input: Tensor, s: Ints | null, dim: Ints | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftnAsync(input: Tensor, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftnAsync(input: Tensor, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftnAsync(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftnAsync(input: Tensor, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * `self` rolled by half of its sizes along `dim`, all dimensions unless given: the frequencies of a transform from the lowest to the highest, with zero in the middle.
    */
-  export function fftshift(input: Tensor, options?: { dim?: Ints | null }): Tensor;
-  export function fftshift(input: Tensor, dim: Ints | null): Tensor;
+  export function fftshift(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null }): Tensor;
+  export function fftshift(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null): Tensor;
   /** fft.fftshift, off the event loop. */
-  export function fftshiftAsync(input: Tensor, options?: { dim?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fftshiftAsync(input: Tensor, dim: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  export function fftshiftAsync(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftshiftAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * The inverse of `fftshift`.
    */
-  export function ifftshift(input: Tensor, options?: { dim?: Ints | null }): Tensor;
-  export function ifftshift(input: Tensor, dim: Ints | null): Tensor;
+  export function ifftshift(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null }): Tensor;
+  export function ifftshift(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null): Tensor;
   /** fft.ifftshift, off the event loop. */
-  export function ifftshiftAsync(input: Tensor, options?: { dim?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ifftshiftAsync(input: Tensor, dim: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  export function ifftshiftAsync(input: Tensor, options?: { dim?: Ints | string | readonly (Int | string)[] | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftshiftAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[] | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * The frequencies of the elements of `fft` of `n` samples that are `d` apart: 0, 1, ..., (`n` - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
    */
@@ -7479,11 +7508,11 @@ export namespace linalg {
   /**
    * The cross product of vectors of three elements along `dim`; the other dimensions broadcast. Both have as many dimensions.
    */
-  export function cross(input: Tensor, options: { other: Tensor; dim?: Int; out?: Tensor | null }): Tensor;
-  export function cross(input: Tensor, other: Tensor, options?: { dim?: Int; out?: Tensor | null }): Tensor;
+  export function cross(input: Tensor, options: { other: Tensor; dim?: Int | string; out?: Tensor | null }): Tensor;
+  export function cross(input: Tensor, other: Tensor, options?: { dim?: Int | string; out?: Tensor | null }): Tensor;
   /** linalg.cross, off the event loop. */
-  export function crossAsync(input: Tensor, options: { other: Tensor; dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function crossAsync(input: Tensor, other: Tensor, options?: { dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function crossAsync(input: Tensor, options: { other: Tensor; dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function crossAsync(input: Tensor, other: Tensor, options?: { dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Diagonal `offset` of dimensions `dim1` and `dim2`, the last two unless given; a view, in which it is the last dimension.
    */
@@ -7639,64 +7668,64 @@ export namespace linalg {
    * The vector norm over `dim`, or of all elements: the `ord`-th root of the sum of |x|^`ord`; inf is the largest |x|, -inf the smallest, 0 the number of elements that are not 0.
    * `dtype` converts elements first.
    */
-  export function vectorNorm(input: Tensor, options?: { ord?: Scalar; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function vectorNorm(input: Tensor, ord: Scalar, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function vectorNorm(input: Tensor, ord: Scalar, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function vectorNorm(input: Tensor, ord: Scalar, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function vectorNorm(input: Tensor, options?: { ord?: Scalar; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function vectorNorm(input: Tensor, ord: Scalar, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function vectorNorm(input: Tensor, ord: Scalar, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function vectorNorm(input: Tensor, ord: Scalar, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /** linalg.vectorNorm, off the event loop. */
-  export function vectorNormAsync(input: Tensor, options?: { ord?: Scalar; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function vectorNormAsync(input: Tensor, ord: Scalar, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function vectorNormAsync(input: Tensor, ord: Scalar, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function vectorNormAsync(input: Tensor, ord: Scalar, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function vectorNormAsync(input: Tensor, options?: { ord?: Scalar; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function vectorNormAsync(input: Tensor, ord: Scalar, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function vectorNormAsync(input: Tensor, ord: Scalar, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function vectorNormAsync(input: Tensor, ord: Scalar, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The norm of the matrices in two dimensions: for `ord` of 2 the largest singular value, 1 the largest sum of |x| in a column, inf in a row; with a minus the smallest instead. `dtype` converts elements first.
    */
-  export function matrixNorm(input: Tensor, options: { ord: Scalar; dim?: Ints; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function matrixNorm(input: Tensor, ord: Scalar, options?: { dim?: Ints; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function matrixNorm(input: Tensor, ord: Scalar, dim: Ints, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function matrixNorm(input: Tensor, ord: Scalar, dim: Ints, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: Tensor, options: { ord: Scalar; dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: Tensor, ord: Scalar, options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: Tensor, ord: Scalar, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: Tensor, ord: Scalar, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * As above for `ord` 'fro', the root of the sum of squares, and 'nuc', the sum of the singular values.
    */
-  export function matrixNorm(input: Tensor, options?: { ord?: 'fro' | 'nuc'; dim?: Ints; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function matrixNorm(input: Tensor, ord: 'fro' | 'nuc', options?: { dim?: Ints; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function matrixNorm(input: Tensor, ord: 'fro' | 'nuc', dim: Ints, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function matrixNorm(input: Tensor, ord: 'fro' | 'nuc', dim: Ints, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: Tensor, options?: { ord?: 'fro' | 'nuc'; dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: Tensor, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: Tensor, ord: 'fro' | 'nuc', dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: Tensor, ord: 'fro' | 'nuc', dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /** linalg.matrixNorm, off the event loop. */
-  export function matrixNormAsync(input: Tensor, options: { ord: Scalar; dim?: Ints; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function matrixNormAsync(input: Tensor, ord: Scalar, options?: { dim?: Ints; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function matrixNormAsync(input: Tensor, ord: Scalar, dim: Ints, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function matrixNormAsync(input: Tensor, ord: Scalar, dim: Ints, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: Tensor, options: { ord: Scalar; dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: Tensor, ord: Scalar, options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: Tensor, ord: Scalar, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: Tensor, ord: Scalar, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /** linalg.matrixNorm, off the event loop. */
-  export function matrixNormAsync(input: Tensor, options?: { ord?: 'fro' | 'nuc'; dim?: Ints; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function matrixNormAsync(input: Tensor, ord: 'fro' | 'nuc', options?: { dim?: Ints; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function matrixNormAsync(input: Tensor, ord: 'fro' | 'nuc', dim: Ints, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function matrixNormAsync(input: Tensor, ord: 'fro' | 'nuc', dim: Ints, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: Tensor, options?: { ord?: 'fro' | 'nuc'; dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: Tensor, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: Tensor, ord: 'fro' | 'nuc', dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: Tensor, ord: 'fro' | 'nuc', dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * A norm of vectors or matrices. With `ord`, and one number in `dim` or a tensor of one dimension, `linalg.vector_norm`; with two numbers in `dim` or a tensor of two dimensions `linalg.matrix_norm`. Without `ord` the
    * 2-norm over `dim`, or of all elements.
    */
-  export function norm(input: Tensor, options?: { ord?: Scalar | null; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function norm(input: Tensor, ord: Scalar | null, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function norm(input: Tensor, ord: Scalar | null, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function norm(input: Tensor, ord: Scalar | null, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: Tensor, options?: { ord?: Scalar | null; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: Tensor, ord: Scalar | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: Tensor, ord: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: Tensor, ord: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * As `linalg.matrix_norm` with `ord` 'fro' or 'nuc', over the two dimensions in `dim` or those that the tensor has.
    */
-  export function norm(input: Tensor, options: { ord: 'fro' | 'nuc'; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function norm(input: Tensor, ord: 'fro' | 'nuc', options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function norm(input: Tensor, ord: 'fro' | 'nuc', dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function norm(input: Tensor, ord: 'fro' | 'nuc', dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: Tensor, options: { ord: 'fro' | 'nuc'; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: Tensor, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: Tensor, ord: 'fro' | 'nuc', dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: Tensor, ord: 'fro' | 'nuc', dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /** linalg.norm, off the event loop. */
-  export function normAsync(input: Tensor, options?: { ord?: Scalar | null; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function normAsync(input: Tensor, ord: Scalar | null, options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function normAsync(input: Tensor, ord: Scalar | null, dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function normAsync(input: Tensor, ord: Scalar | null, dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: Tensor, options?: { ord?: Scalar | null; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: Tensor, ord: Scalar | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: Tensor, ord: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: Tensor, ord: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /** linalg.norm, off the event loop. */
-  export function normAsync(input: Tensor, options: { ord: 'fro' | 'nuc'; dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function normAsync(input: Tensor, ord: 'fro' | 'nuc', options?: { dim?: Ints | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function normAsync(input: Tensor, ord: 'fro' | 'nuc', dim: Ints | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function normAsync(input: Tensor, ord: 'fro' | 'nuc', dim: Ints | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: Tensor, options: { ord: 'fro' | 'nuc'; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: Tensor, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: Tensor, ord: 'fro' | 'nuc', dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: Tensor, ord: 'fro' | 'nuc', dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The condition number of each matrix in a batch (..., m, n): by default, and for `p` of 2 or -2, the ratio of its largest and smallest singular values, or of the smallest and the largest; for 1, -1, inf and -inf the
    * product of that norm of a square matrix and of its inverse, inf where there is none.
@@ -7900,82 +7929,82 @@ export namespace signal {
      * Makes the triangular window 1 - abs(x), x going from -1 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
      * leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
      */
-    export function bartlett(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    export function bartlett(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
     /** signal.windows.bartlett, off the event loop. */
-    export function bartlettAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    export function bartlettAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window 0.42 - 0.5 * cos(2 * pi * x) + 0.08 * cos(4 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is
      * False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
      */
-    export function blackman(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    export function blackman(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
     /** signal.windows.blackman, off the event loop. */
-    export function blackmanAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    export function blackmanAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window sin(pi * x), x going from 1 / (2 * `M`) to 1 - 1 / (2 * `M`). The window has `M` samples; one that is not symmetric (`sym` is False), for use
      * with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
      */
-    export function cosine(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    export function cosine(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
     /** signal.windows.cosine, off the event loop. */
-    export function cosineAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    export function cosineAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window exp(-abs(i - `center`) / `tau`), i going from 0 to `M` - 1. `center` is the middle; a window that is not symmetric may have another. The window
      * has `M` samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32
      * or float64, the default dtype unless given.
      */
-    export function exponential(M: Int, options?: { center?: number | null; tau?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    export function exponential(M: Int, options?: { center?: number | null; tau?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
     /** signal.windows.exponential, off the event loop. */
-    export function exponentialAsync(M: Int, options?: { center?: number | null; tau?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    export function exponentialAsync(M: Int, options?: { center?: number | null; tau?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window exp(-(x / `std`)**2 / 2), x being the distance of a sample from the middle. The window has `M` samples; one that is not symmetric (`sym` is
      * False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
      */
-    export function gaussian(M: Int, options?: { std?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    export function gaussian(M: Int, options?: { std?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
     /** signal.windows.gaussian, off the event loop. */
-    export function gaussianAsync(M: Int, options?: { std?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    export function gaussianAsync(M: Int, options?: { std?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window `coefficients`[0] - `coefficients`[1] * cos(2 * pi * x) + `coefficients`[2] * cos(4 * pi * x) - ..., x going from 0 to 1. The window has `M` samples; one that is not symmetric
      * (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
      */
-    export function generalCosine(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    export function generalCosine(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
     /** signal.windows.generalCosine, off the event loop. */
-    export function generalCosineAsync(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    export function generalCosineAsync(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window `alpha` - (1 - `alpha`) * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use
      * with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
      */
-    export function generalHamming(M: Int, options?: { alpha?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    export function generalHamming(M: Int, options?: { alpha?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
     /** signal.windows.generalHamming, off the event loop. */
-    export function generalHammingAsync(M: Int, options?: { alpha?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    export function generalHammingAsync(M: Int, options?: { alpha?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window 0.54 - 0.46 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with
      * periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
      */
-    export function hamming(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    export function hamming(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
     /** signal.windows.hamming, off the event loop. */
-    export function hammingAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    export function hammingAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window 0.5 - 0.5 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
      * leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
      */
-    export function hann(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    export function hann(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
     /** signal.windows.hann, off the event loop. */
-    export function hannAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    export function hannAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window I0(`beta` * sqrt(1 - x**2)) / I0(`beta`), with the modified Bessel function I0 and x going from -1 to 1. The window has `M` samples; one that
      * is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default
      * dtype unless given.
      */
-    export function kaiser(M: Int, options?: { beta?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    export function kaiser(M: Int, options?: { beta?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
     /** signal.windows.kaiser, off the event loop. */
-    export function kaiserAsync(M: Int, options?: { beta?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    export function kaiserAsync(M: Int, options?: { beta?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window 0.3635819 - 0.4891775 * cos(2 * pi * x) + 0.1365995 * cos(4 * pi * x) - 0.0106411 * cos(6 * pi * x), x going from 0 to 1. The window has `M`
      * samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or
      * float64, the default dtype unless given.
      */
-    export function nuttall(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+    export function nuttall(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
     /** signal.windows.nuttall, off the event loop. */
-    export function nuttallAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+    export function nuttallAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
   }
 }
 export namespace sparse {
@@ -8233,36 +8262,36 @@ export namespace special {
    * Another name of `softmax`.
    * e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
    */
-  export function softmax(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function softmax(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function softmax(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  export function softmax(input: Tensor, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function softmax(input: Tensor, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function softmax(input: Tensor, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
   /** special.softmax, off the event loop. */
-  export function softmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function softmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function softmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softmaxAsync(input: Tensor, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softmaxAsync(input: Tensor, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softmaxAsync(input: Tensor, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `log_softmax`.
    * Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
    */
-  export function logSoftmax(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function logSoftmax(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function logSoftmax(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  export function logSoftmax(input: Tensor, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function logSoftmax(input: Tensor, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function logSoftmax(input: Tensor, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
   /** special.logSoftmax, off the event loop. */
-  export function logSoftmaxAsync(input: Tensor, options: { dim: Int; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function logSoftmaxAsync(input: Tensor, dim: Int, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function logSoftmaxAsync(input: Tensor, dim: Int, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logSoftmaxAsync(input: Tensor, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logSoftmaxAsync(input: Tensor, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logSoftmaxAsync(input: Tensor, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `logsumexp`.
    * Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
    * `keepdim` keeps reduced dimensions with size 1.
    */
-  export function logsumexp(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  export function logsumexp(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-  export function logsumexp(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  export function logsumexp(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  export function logsumexp(input: Tensor, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  export function logsumexp(input: Tensor, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /** special.logsumexp, off the event loop. */
-  export function logsumexpAsync(input: Tensor, options: { dim: Ints; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function logsumexpAsync(input: Tensor, dim: Ints, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function logsumexpAsync(input: Tensor, dim: Ints, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logsumexpAsync(input: Tensor, options: { dim: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logsumexpAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logsumexpAsync(input: Tensor, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * -`self` log(`self`): 0 at 0, -inf of negative numbers. Integers and bool count as the default dtype.
    */

@@ -28,6 +28,8 @@ const lt_addr = lt.addr;
 const lt_addrAsync = lt.addrAsync;
 const lt_adjoint = lt.adjoint;
 const lt_adjointAsync = lt.adjointAsync;
+const lt_alignTensors = lt.alignTensors;
+const lt_alignTensorsAsync = lt.alignTensorsAsync;
 const lt_all = lt.all;
 const lt_allAsync = lt.allAsync;
 const lt_allclose = lt.allclose;
@@ -735,7 +737,6 @@ const lt_sincAsync = lt.sincAsync;
 const lt_sinh = lt.sinh;
 const lt_sinhAsync = lt.sinhAsync;
 const lt_slice = lt.slice;
-const lt_sliceAsync = lt.sliceAsync;
 const lt_sliceScatter = lt.sliceScatter;
 const lt_sliceScatterAsync = lt.sliceScatterAsync;
 const lt_slogdet = lt.slogdet;
@@ -907,6 +908,8 @@ export {
   lt_addrAsync as addrAsync,
   lt_adjoint as adjoint,
   lt_adjointAsync as adjointAsync,
+  lt_alignTensors as alignTensors,
+  lt_alignTensorsAsync as alignTensorsAsync,
   lt_all as all,
   lt_allAsync as allAsync,
   lt_allclose as allclose,
@@ -1614,7 +1617,6 @@ export {
   lt_sinh as sinh,
   lt_sinhAsync as sinhAsync,
   lt_slice as slice,
-  lt_sliceAsync as sliceAsync,
   lt_sliceScatter as sliceScatter,
   lt_sliceScatterAsync as sliceScatterAsync,
   lt_slogdet as slogdet,

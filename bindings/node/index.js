@@ -9,6 +9,7 @@ require('./lib/show.js');
 const files = require('./lib/files.js');
 const random = require('./lib/random.js');
 const { scope } = require('./lib/scope.js');
+require('./lib/names.js');
 const { internal, ...gradients } = require('./lib/grad.js');
 const { version } = require('./package.json');
 

@@ -85,8 +85,8 @@ func kindOf(key tensor.Keys) *Kind {
 
 func backend(key tensor.Keys) *Backend { return &kindOf(key).Backend }
 
-// refused is the error of an operator that a kind of tensors does not have.
-func refused(op string, key tensor.Keys) error {
+// Refused is the error of an operator that a kind of tensors does not have.
+func Refused(op string, key tensor.Keys) error {
 	k := kindOf(key)
 	if k.Instead == "" {
 		return status.NotImplementedf("%s is not implemented for %s tensors", op, k.Name)

@@ -43,7 +43,7 @@ func init() {
 			if out == nil && other.IsWrappedNumber() {
 				return scale(self, factorOf(self)*other.Item().Float()), nil
 			}
-			return nil, refused("mul", scaled)
+			return nil, Refused("mul", scaled)
 		},
 		Clone: func(c Ctx, self *tensor.Tensor, _ shape.MemoryFormat) (*tensor.Tensor, error) { return dense(c, self) },
 	}})

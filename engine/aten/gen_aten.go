@@ -20,7 +20,7 @@ func (c Ctx) Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tenso
 		if does := backend(key).Add; does != nil {
 			return does(c, out, self, other, alpha)
 		}
-		err = refused("add", key)
+		err = Refused("add", key)
 		return
 	}
 	r0, err = ops.Add(out, self, other, alpha)
@@ -36,7 +36,7 @@ func (c Ctx) Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tenso
 		if does := backend(key).Sub; does != nil {
 			return does(c, out, self, other, alpha)
 		}
-		err = refused("sub", key)
+		err = Refused("sub", key)
 		return
 	}
 	r0, err = ops.Sub(out, self, other, alpha)
@@ -52,7 +52,7 @@ func (c Ctx) Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Te
 		if does := backend(key).Rsub; does != nil {
 			return does(c, self, other, alpha)
 		}
-		err = refused("rsub", key)
+		err = Refused("rsub", key)
 		return
 	}
 	return ops.Rsub(self, other, alpha)
@@ -64,7 +64,7 @@ func (c Ctx) Mul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		if does := backend(key).Mul; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("mul", key)
+		err = Refused("mul", key)
 		return
 	}
 	r0, err = ops.Mul(out, self, other)
@@ -80,7 +80,7 @@ func (c Ctx) Div(out, self, other *tensor.Tensor, rounding string) (r0 *tensor.T
 		if does := backend(key).Div; does != nil {
 			return does(c, out, self, other, rounding)
 		}
-		err = refused("div", key)
+		err = Refused("div", key)
 		return
 	}
 	r0, err = ops.Div(out, self, other, rounding)
@@ -96,7 +96,7 @@ func (c Ctx) TrueDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 		if does := backend(key).TrueDivide; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("true_divide", key)
+		err = Refused("true_divide", key)
 		return
 	}
 	r0, err = ops.TrueDivide(out, self, other)
@@ -112,7 +112,7 @@ func (c Ctx) FloorDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 		if does := backend(key).FloorDivide; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("floor_divide", key)
+		err = Refused("floor_divide", key)
 		return
 	}
 	r0, err = ops.FloorDivide(out, self, other)
@@ -128,7 +128,7 @@ func (c Ctx) Remainder(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 		if does := backend(key).Remainder; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("remainder", key)
+		err = Refused("remainder", key)
 		return
 	}
 	r0, err = ops.Remainder(out, self, other)
@@ -144,7 +144,7 @@ func (c Ctx) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if does := backend(key).Fmod; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("fmod", key)
+		err = Refused("fmod", key)
 		return
 	}
 	r0, err = ops.Fmod(out, self, other)
@@ -160,7 +160,7 @@ func (c Ctx) Pow(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err err
 		if does := backend(key).Pow; does != nil {
 			return does(c, out, self, exponent)
 		}
-		err = refused("pow", key)
+		err = Refused("pow", key)
 		return
 	}
 	r0, err = ops.Pow(out, self, exponent)
@@ -176,7 +176,7 @@ func (c Ctx) FloatPower(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, 
 		if does := backend(key).FloatPower; does != nil {
 			return does(c, out, self, exponent)
 		}
-		err = refused("float_power", key)
+		err = Refused("float_power", key)
 		return
 	}
 	r0, err = ops.FloatPower(out, self, exponent)
@@ -192,7 +192,7 @@ func (c Ctx) Neg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Neg; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("neg", key)
+		err = Refused("neg", key)
 		return
 	}
 	r0, err = ops.Neg(out, self)
@@ -208,7 +208,7 @@ func (c Ctx) Positive(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Positive; does != nil {
 			return does(c, self)
 		}
-		err = refused("positive", key)
+		err = Refused("positive", key)
 		return
 	}
 	return ops.Positive(self)
@@ -220,7 +220,7 @@ func (c Ctx) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Square; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("square", key)
+		err = Refused("square", key)
 		return
 	}
 	r0, err = ops.Square(out, self)
@@ -236,7 +236,7 @@ func (c Ctx) Reciprocal(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		if does := backend(key).Reciprocal; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("reciprocal", key)
+		err = Refused("reciprocal", key)
 		return
 	}
 	r0, err = ops.Reciprocal(out, self)
@@ -252,7 +252,7 @@ func (c Ctx) Abs(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Abs; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("abs", key)
+		err = Refused("abs", key)
 		return
 	}
 	r0, err = ops.Abs(out, self)
@@ -268,7 +268,7 @@ func (c Ctx) Sign(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Sign; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("sign", key)
+		err = Refused("sign", key)
 		return
 	}
 	r0, err = ops.Sign(out, self)
@@ -284,7 +284,7 @@ func (c Ctx) Sgn(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Sgn; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("sgn", key)
+		err = Refused("sgn", key)
 		return
 	}
 	r0, err = ops.Sgn(out, self)
@@ -300,7 +300,7 @@ func (c Ctx) Copysign(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 		if does := backend(key).Copysign; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("copysign", key)
+		err = Refused("copysign", key)
 		return
 	}
 	r0, err = ops.Copysign(out, self, other)
@@ -316,7 +316,7 @@ func (c Ctx) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 		if does := backend(key).Addcmul; does != nil {
 			return does(c, out, self, tensor1, tensor2, value)
 		}
-		err = refused("addcmul", key)
+		err = Refused("addcmul", key)
 		return
 	}
 	r0, err = ops.Addcmul(out, self, tensor1, tensor2, value)
@@ -332,7 +332,7 @@ func (c Ctx) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 		if does := backend(key).Addcdiv; does != nil {
 			return does(c, out, self, tensor1, tensor2, value)
 		}
-		err = refused("addcdiv", key)
+		err = Refused("addcdiv", key)
 		return
 	}
 	r0, err = ops.Addcdiv(out, self, tensor1, tensor2, value)
@@ -348,7 +348,7 @@ func (c Ctx) Lerp(out, self, end, weight *tensor.Tensor) (r0 *tensor.Tensor, err
 		if does := backend(key).Lerp; does != nil {
 			return does(c, out, self, end, weight)
 		}
-		err = refused("lerp", key)
+		err = Refused("lerp", key)
 		return
 	}
 	r0, err = ops.Lerp(out, self, end, weight)
@@ -574,7 +574,7 @@ func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		if does := backend(key).Eq; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("eq", key)
+		err = Refused("eq", key)
 		return
 	}
 	r0, err = ops.Eq(out, self, other)
@@ -590,7 +590,7 @@ func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		if does := backend(key).Ne; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("ne", key)
+		err = Refused("ne", key)
 		return
 	}
 	r0, err = ops.Ne(out, self, other)
@@ -606,7 +606,7 @@ func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		if does := backend(key).Lt; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("lt", key)
+		err = Refused("lt", key)
 		return
 	}
 	r0, err = ops.Lt(out, self, other)
@@ -622,7 +622,7 @@ func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		if does := backend(key).Le; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("le", key)
+		err = Refused("le", key)
 		return
 	}
 	r0, err = ops.Le(out, self, other)
@@ -638,7 +638,7 @@ func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		if does := backend(key).Gt; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("gt", key)
+		err = Refused("gt", key)
 		return
 	}
 	r0, err = ops.Gt(out, self, other)
@@ -654,7 +654,7 @@ func (c Ctx) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		if does := backend(key).Ge; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("ge", key)
+		err = Refused("ge", key)
 		return
 	}
 	r0, err = ops.Ge(out, self, other)
@@ -670,7 +670,7 @@ func (c Ctx) Equal(self, other *tensor.Tensor) (r0 bool, err error) {
 		if does := backend(key).Equal; does != nil {
 			return does(c, self, other)
 		}
-		err = refused("equal", key)
+		err = Refused("equal", key)
 		return
 	}
 	return ops.Equal(self, other)
@@ -682,7 +682,7 @@ func (c Ctx) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bo
 		if does := backend(key).Isclose; does != nil {
 			return does(c, self, other, rtol, atol, equalNan)
 		}
-		err = refused("isclose", key)
+		err = Refused("isclose", key)
 		return
 	}
 	return ops.Isclose(self, other, rtol, atol, equalNan)
@@ -694,7 +694,7 @@ func (c Ctx) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan b
 		if does := backend(key).Allclose; does != nil {
 			return does(c, self, other, rtol, atol, equalNan)
 		}
-		err = refused("allclose", key)
+		err = Refused("allclose", key)
 		return
 	}
 	return ops.Allclose(self, other, rtol, atol, equalNan)
@@ -706,7 +706,7 @@ func (c Ctx) Isnan(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Isnan; does != nil {
 			return does(c, self)
 		}
-		err = refused("isnan", key)
+		err = Refused("isnan", key)
 		return
 	}
 	return ops.Isnan(self)
@@ -718,7 +718,7 @@ func (c Ctx) Isinf(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Isinf; does != nil {
 			return does(c, self)
 		}
-		err = refused("isinf", key)
+		err = Refused("isinf", key)
 		return
 	}
 	return ops.Isinf(self)
@@ -730,7 +730,7 @@ func (c Ctx) Isfinite(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Isfinite; does != nil {
 			return does(c, self)
 		}
-		err = refused("isfinite", key)
+		err = Refused("isfinite", key)
 		return
 	}
 	return ops.Isfinite(self)
@@ -742,7 +742,7 @@ func (c Ctx) Isreal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Isreal; does != nil {
 			return does(c, self)
 		}
-		err = refused("isreal", key)
+		err = Refused("isreal", key)
 		return
 	}
 	return ops.Isreal(self)
@@ -754,7 +754,7 @@ func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Isposinf; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("isposinf", key)
+		err = Refused("isposinf", key)
 		return
 	}
 	r0, err = ops.Isposinf(out, self)
@@ -770,7 +770,7 @@ func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Isneginf; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("isneginf", key)
+		err = Refused("isneginf", key)
 		return
 	}
 	r0, err = ops.Isneginf(out, self)
@@ -786,7 +786,7 @@ func (c Ctx) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Signbit; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("signbit", key)
+		err = Refused("signbit", key)
 		return
 	}
 	r0, err = ops.Signbit(out, self)
@@ -802,7 +802,7 @@ func (c Ctx) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, err er
 		if does := backend(key).ComplexParts; does != nil {
 			return does(c, out, re, im)
 		}
-		err = refused("complex", key)
+		err = Refused("complex", key)
 		return
 	}
 	r0, err = ops.ComplexParts(out, re, im)
@@ -818,7 +818,7 @@ func (c Ctx) Polar(out, abs, angle *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if does := backend(key).Polar; does != nil {
 			return does(c, out, abs, angle)
 		}
-		err = refused("polar", key)
+		err = Refused("polar", key)
 		return
 	}
 	r0, err = ops.Polar(out, abs, angle)
@@ -834,7 +834,7 @@ func (c Ctx) Real(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Real; does != nil {
 			return does(c, self)
 		}
-		err = refused("real", key)
+		err = Refused("real", key)
 		return
 	}
 	return ops.Real(self)
@@ -846,7 +846,7 @@ func (c Ctx) Imag(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Imag; does != nil {
 			return does(c, self)
 		}
-		err = refused("imag", key)
+		err = Refused("imag", key)
 		return
 	}
 	return ops.Imag(self)
@@ -858,7 +858,7 @@ func (c Ctx) ViewAsReal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).ViewAsReal; does != nil {
 			return does(c, self)
 		}
-		err = refused("view_as_real", key)
+		err = Refused("view_as_real", key)
 		return
 	}
 	return ops.ViewAsReal(self)
@@ -870,7 +870,7 @@ func (c Ctx) ViewAsComplex(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).ViewAsComplex; does != nil {
 			return does(c, self)
 		}
-		err = refused("view_as_complex", key)
+		err = Refused("view_as_complex", key)
 		return
 	}
 	return ops.ViewAsComplex(self)
@@ -882,7 +882,7 @@ func (c Ctx) Conj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Conj; does != nil {
 			return does(c, self)
 		}
-		err = refused("conj", key)
+		err = Refused("conj", key)
 		return
 	}
 	return ops.Conj(self)
@@ -894,7 +894,7 @@ func (c Ctx) ConjPhysical(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		if does := backend(key).ConjPhysical; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("conj_physical", key)
+		err = Refused("conj_physical", key)
 		return
 	}
 	r0, err = ops.ConjPhysical(out, self)
@@ -910,7 +910,7 @@ func (c Ctx) ResolveConj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).ResolveConj; does != nil {
 			return does(c, self)
 		}
-		err = refused("resolve_conj", key)
+		err = Refused("resolve_conj", key)
 		return
 	}
 	return ops.ResolveConj(self)
@@ -922,7 +922,7 @@ func (c Ctx) ResolveNeg(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).ResolveNeg; does != nil {
 			return does(c, self)
 		}
-		err = refused("resolve_neg", key)
+		err = Refused("resolve_neg", key)
 		return
 	}
 	return ops.ResolveNeg(self)
@@ -934,7 +934,7 @@ func (c Ctx) Angle(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Angle; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("angle", key)
+		err = Refused("angle", key)
 		return
 	}
 	r0, err = ops.Angle(out, self)
@@ -950,7 +950,7 @@ func (c Ctx) Clone(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor
 		if does := backend(key).Clone; does != nil {
 			return does(c, self, f)
 		}
-		err = refused("clone", key)
+		err = Refused("clone", key)
 		return
 	}
 	return ops.Clone(self, f)
@@ -962,7 +962,7 @@ func (c Ctx) Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.T
 		if does := backend(key).Contiguous; does != nil {
 			return does(c, self, f)
 		}
-		err = refused("contiguous", key)
+		err = Refused("contiguous", key)
 		return
 	}
 	return ops.Contiguous(self, f)
@@ -974,7 +974,7 @@ func (c Ctx) ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 		if does := backend(key).ToOptions; does != nil {
 			return does(c, self, d, layout, dev, x4, forced, f)
 		}
-		err = refused("to", key)
+		err = Refused("to", key)
 		return
 	}
 	return ops.ToOptions(self, d, layout, dev, x4, forced, f)
@@ -986,7 +986,7 @@ func (c Ctx) Copy(self, src *tensor.Tensor, x2 bool) (err error) {
 		if does := backend(key).Copy; does != nil {
 			return does(c, self, src, x2)
 		}
-		err = refused("copy_", key)
+		err = Refused("copy_", key)
 		return
 	}
 	err = ops.Copy(self, src, x2)
@@ -1002,7 +1002,7 @@ func (c Ctx) Fill(out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if does := backend(key).Fill; does != nil {
 			return does(c, out, self, value)
 		}
-		err = refused("fill", key)
+		err = Refused("fill", key)
 		return
 	}
 	r0, err = ops.Fill(out, self, value)
@@ -1018,7 +1018,7 @@ func (c Ctx) Zero(self *tensor.Tensor) (err error) {
 		if does := backend(key).Zero; does != nil {
 			return does(c, self)
 		}
-		err = refused("zero_", key)
+		err = Refused("zero_", key)
 		return
 	}
 	err = ops.Zero(self)
@@ -1034,7 +1034,7 @@ func (c Ctx) Item(self *tensor.Tensor) (r0 dtype.Scalar, err error) {
 		if does := backend(key).Item; does != nil {
 			return does(c, self)
 		}
-		err = refused("item", key)
+		err = Refused("item", key)
 		return
 	}
 	return ops.Item(self)
@@ -1046,7 +1046,7 @@ func (c Ctx) IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 bool, e
 		if does := backend(key).IsContiguous; does != nil {
 			return does(c, self, f)
 		}
-		err = refused("is_contiguous", key)
+		err = Refused("is_contiguous", key)
 		return
 	}
 	return ops.IsContiguous(self, f)
@@ -1058,7 +1058,7 @@ func (c Ctx) IsSetTo(self, other *tensor.Tensor) (r0 bool, err error) {
 		if does := backend(key).IsSetTo; does != nil {
 			return does(c, self, other)
 		}
-		err = refused("is_set_to", key)
+		err = Refused("is_set_to", key)
 		return
 	}
 	return ops.IsSetTo(self, other)
@@ -1070,7 +1070,7 @@ func (c Ctx) Resize(self *tensor.Tensor, size []int64, f shape.MemoryFormat) (er
 		if does := backend(key).Resize; does != nil {
 			return does(c, self, size, f)
 		}
-		err = refused("resize_", key)
+		err = Refused("resize_", key)
 		return
 	}
 	err = ops.Resize(self, size, f)
@@ -1086,7 +1086,7 @@ func (c Ctx) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (r0 
 		if does := backend(key).NarrowCopy; does != nil {
 			return does(c, out, self, dim, start, length)
 		}
-		err = refused("narrow_copy", key)
+		err = Refused("narrow_copy", key)
 		return
 	}
 	r0, err = ops.NarrowCopy(out, self, dim, start, length)
@@ -1102,7 +1102,7 @@ func (c Ctx) ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) (err 
 		if does := backend(key).ResizeAs; does != nil {
 			return does(c, self, template, f)
 		}
-		err = refused("resize_as_", key)
+		err = Refused("resize_as_", key)
 		return
 	}
 	err = ops.ResizeAs(self, template, f)
@@ -1118,7 +1118,7 @@ func (c Ctx) Set(self *tensor.Tensor) (err error) {
 		if does := backend(key).Set; does != nil {
 			return does(c, self)
 		}
-		err = refused("set_", key)
+		err = Refused("set_", key)
 		return
 	}
 	err = ops.Set(self)
@@ -1134,7 +1134,7 @@ func (c Ctx) SetTensor(self, source *tensor.Tensor) (err error) {
 		if does := backend(key).SetTensor; does != nil {
 			return does(c, self, source)
 		}
-		err = refused("set_", key)
+		err = Refused("set_", key)
 		return
 	}
 	err = ops.SetTensor(self, source)
@@ -1150,7 +1150,7 @@ func (c Ctx) SetTensorGeometry(self, source *tensor.Tensor, offset int64, size, 
 		if does := backend(key).SetTensorGeometry; does != nil {
 			return does(c, self, source, offset, size, stride)
 		}
-		err = refused("set_", key)
+		err = Refused("set_", key)
 		return
 	}
 	err = ops.SetTensorGeometry(self, source, offset, size, stride)
@@ -1166,7 +1166,7 @@ func (c Ctx) SetStorage(self *tensor.Tensor, source *storage.Storage) (err error
 		if does := backend(key).SetStorage; does != nil {
 			return does(c, self, source)
 		}
-		err = refused("set_", key)
+		err = Refused("set_", key)
 		return
 	}
 	err = ops.SetStorage(self, source)
@@ -1182,7 +1182,7 @@ func (c Ctx) SetStorageGeometry(self *tensor.Tensor, source *storage.Storage, of
 		if does := backend(key).SetStorageGeometry; does != nil {
 			return does(c, self, source, offset, size, stride)
 		}
-		err = refused("set_", key)
+		err = Refused("set_", key)
 		return
 	}
 	err = ops.SetStorageGeometry(self, source, offset, size, stride)
@@ -1198,7 +1198,7 @@ func (c Ctx) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (e
 		if does := backend(key).FillDiagonal; does != nil {
 			return does(c, self, value, wrap)
 		}
-		err = refused("fill_diagonal_", key)
+		err = Refused("fill_diagonal_", key)
 		return
 	}
 	err = ops.FillDiagonal(self, value, wrap)
@@ -1214,7 +1214,7 @@ func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 		if does := backend(key).Zeros; does != nil {
 			return does(c, out, size, d, layout, dev)
 		}
-		err = refused("zeros", key)
+		err = Refused("zeros", key)
 		return
 	}
 	dev = c.place(dev, out)
@@ -1231,7 +1231,7 @@ func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor
 		if does := backend(key).Ones; does != nil {
 			return does(c, out, size, d, layout, dev)
 		}
-		err = refused("ones", key)
+		err = Refused("ones", key)
 		return
 	}
 	dev = c.place(dev, out)
@@ -1248,7 +1248,7 @@ func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.
 		if does := backend(key).Full; does != nil {
 			return does(c, out, size, value, d, layout, dev)
 		}
-		err = refused("full", key)
+		err = Refused("full", key)
 		return
 	}
 	dev = c.place(dev, out)
@@ -1265,7 +1265,7 @@ func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 		if does := backend(key).Empty; does != nil {
 			return does(c, out, size, d, layout, dev, f)
 		}
-		err = refused("empty", key)
+		err = Refused("empty", key)
 		return
 	}
 	dev = c.place(dev, out)
@@ -1282,7 +1282,7 @@ func (c Ctx) EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Lay
 		if does := backend(key).EmptyStrided; does != nil {
 			return does(c, size, stride, d, layout, dev)
 		}
-		err = refused("empty_strided", key)
+		err = Refused("empty_strided", key)
 		return
 	}
 	dev = c.place(dev)
@@ -1295,7 +1295,7 @@ func (c Ctx) EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.
 		if does := backend(key).EmptyPermuted; does != nil {
 			return does(c, size, physical, d, layout, dev)
 		}
-		err = refused("empty_permuted", key)
+		err = Refused("empty_permuted", key)
 		return
 	}
 	dev = c.place(dev)
@@ -1308,7 +1308,7 @@ func (c Ctx) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layou
 		if does := backend(key).ScalarTensor; does != nil {
 			return does(c, value, d, layout, dev)
 		}
-		err = refused("scalar_tensor", key)
+		err = Refused("scalar_tensor", key)
 		return
 	}
 	dev = c.place(dev)
@@ -1321,7 +1321,7 @@ func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DT
 		if does := backend(key).ArangeStart; does != nil {
 			return does(c, out, start, end, d, layout, dev)
 		}
-		err = refused("arange", key)
+		err = Refused("arange", key)
 		return
 	}
 	dev = c.place(dev, out)
@@ -1338,7 +1338,7 @@ func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, 
 		if does := backend(key).ArangeStartStep; does != nil {
 			return does(c, out, start, end, step, d, layout, dev)
 		}
-		err = refused("arange", key)
+		err = Refused("arange", key)
 		return
 	}
 	dev = c.place(dev, out)
@@ -1355,7 +1355,7 @@ func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout 
 		if does := backend(key).Arange; does != nil {
 			return does(c, out, end, d, layout, dev)
 		}
-		err = refused("arange", key)
+		err = Refused("arange", key)
 		return
 	}
 	dev = c.place(dev, out)
@@ -1372,7 +1372,7 @@ func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DT
 		if does := backend(key).Range; does != nil {
 			return does(c, out, start, end, step, d, layout, dev)
 		}
-		err = refused("range", key)
+		err = Refused("range", key)
 		return
 	}
 	dev = c.place(dev, out)
@@ -1389,7 +1389,7 @@ func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 		if does := backend(key).Linspace; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
-		err = refused("linspace", key)
+		err = Refused("linspace", key)
 		return
 	}
 	dev = c.place(dev, out)
@@ -1436,7 +1436,7 @@ func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 		if does := backend(key).Logspace; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
-		err = refused("logspace", key)
+		err = Refused("logspace", key)
 		return
 	}
 	dev = c.place(dev, out)
@@ -1483,7 +1483,7 @@ func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layou
 		if does := backend(key).Eye; does != nil {
 			return does(c, out, n, d, layout, dev)
 		}
-		err = refused("eye", key)
+		err = Refused("eye", key)
 		return
 	}
 	dev = c.place(dev, out)
@@ -1500,7 +1500,7 @@ func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.L
 		if does := backend(key).EyeM; does != nil {
 			return does(c, out, n, m, d, layout, dev)
 		}
-		err = refused("eye", key)
+		err = Refused("eye", key)
 		return
 	}
 	dev = c.place(dev, out)
@@ -1517,7 +1517,7 @@ func (c Ctx) TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.La
 		if does := backend(key).TrilIndices; does != nil {
 			return does(c, row, col, offset, d, layout, dev)
 		}
-		err = refused("tril_indices", key)
+		err = Refused("tril_indices", key)
 		return
 	}
 	dev = c.place(dev)
@@ -1530,7 +1530,7 @@ func (c Ctx) TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.La
 		if does := backend(key).TriuIndices; does != nil {
 			return does(c, row, col, offset, d, layout, dev)
 		}
-		err = refused("triu_indices", key)
+		err = Refused("triu_indices", key)
 		return
 	}
 	dev = c.place(dev)
@@ -1543,7 +1543,7 @@ func (c Ctx) EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 		if does := backend(key).EmptyLike; does != nil {
 			return does(c, self, d, layout, dev, f)
 		}
-		err = refused("empty_like", key)
+		err = Refused("empty_like", key)
 		return
 	}
 	return ops.EmptyLike(self, d, layout, dev, f)
@@ -1555,7 +1555,7 @@ func (c Ctx) ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 		if does := backend(key).ZerosLike; does != nil {
 			return does(c, self, d, layout, dev, f)
 		}
-		err = refused("zeros_like", key)
+		err = Refused("zeros_like", key)
 		return
 	}
 	return ops.ZerosLike(self, d, layout, dev, f)
@@ -1567,7 +1567,7 @@ func (c Ctx) OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, 
 		if does := backend(key).OnesLike; does != nil {
 			return does(c, self, d, layout, dev, f)
 		}
-		err = refused("ones_like", key)
+		err = Refused("ones_like", key)
 		return
 	}
 	return ops.OnesLike(self, d, layout, dev, f)
@@ -1579,7 +1579,7 @@ func (c Ctx) FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, la
 		if does := backend(key).FullLike; does != nil {
 			return does(c, self, value, d, layout, dev, f)
 		}
-		err = refused("full_like", key)
+		err = Refused("full_like", key)
 		return
 	}
 	return ops.FullLike(self, value, d, layout, dev, f)
@@ -1591,7 +1591,7 @@ func (c Ctx) NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layout t
 		if does := backend(key).NewEmpty; does != nil {
 			return does(c, self, size, d, layout, dev)
 		}
-		err = refused("new_empty", key)
+		err = Refused("new_empty", key)
 		return
 	}
 	return ops.NewEmpty(self, size, d, layout, dev)
@@ -1603,7 +1603,7 @@ func (c Ctx) NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.
 		if does := backend(key).NewEmptyStrided; does != nil {
 			return does(c, self, size, stride, d, layout, dev)
 		}
-		err = refused("new_empty_strided", key)
+		err = Refused("new_empty_strided", key)
 		return
 	}
 	return ops.NewEmptyStrided(self, size, stride, d, layout, dev)
@@ -1615,7 +1615,7 @@ func (c Ctx) NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dt
 		if does := backend(key).NewFull; does != nil {
 			return does(c, self, size, value, d, layout, dev)
 		}
-		err = refused("new_full", key)
+		err = Refused("new_full", key)
 		return
 	}
 	return ops.NewFull(self, size, value, d, layout, dev)
@@ -1627,7 +1627,7 @@ func (c Ctx) NewZeros(self *tensor.Tensor, size []int64, d dtype.DType, layout t
 		if does := backend(key).NewZeros; does != nil {
 			return does(c, self, size, d, layout, dev)
 		}
-		err = refused("new_zeros", key)
+		err = Refused("new_zeros", key)
 		return
 	}
 	return ops.NewZeros(self, size, d, layout, dev)
@@ -1639,7 +1639,7 @@ func (c Ctx) NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layout te
 		if does := backend(key).NewOnes; does != nil {
 			return does(c, self, size, d, layout, dev)
 		}
-		err = refused("new_ones", key)
+		err = Refused("new_ones", key)
 		return
 	}
 	return ops.NewOnes(self, size, d, layout, dev)
@@ -1711,7 +1711,7 @@ func (c Ctx) FftC2c(self *tensor.Tensor, dim []int64, forward bool, scale float6
 		if does := backend(key).FftC2c; does != nil {
 			return does(c, self, dim, forward, scale)
 		}
-		err = refused("fft_c2c", key)
+		err = Refused("fft_c2c", key)
 		return
 	}
 	return ops.FftC2c(self, dim, forward, scale)
@@ -1723,7 +1723,7 @@ func (c Ctx) FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float
 		if does := backend(key).FftR2c; does != nil {
 			return does(c, self, dim, onesided, scale)
 		}
-		err = refused("fft_r2c", key)
+		err = Refused("fft_r2c", key)
 		return
 	}
 	return ops.FftR2c(self, dim, onesided, scale)
@@ -1735,7 +1735,7 @@ func (c Ctx) FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (r0 *te
 		if does := backend(key).FftC2r; does != nil {
 			return does(c, self, dim, size, scale)
 		}
-		err = refused("fft_c2r", key)
+		err = Refused("fft_c2r", key)
 		return
 	}
 	return ops.FftC2r(self, dim, size, scale)
@@ -1997,7 +1997,7 @@ func (c Ctx) Save(path, structure string, tensors []*tensor.Tensor, compact bool
 		if does := backend(key).Save; does != nil {
 			return does(c, path, structure, tensors, compact)
 		}
-		err = refused("save", key)
+		err = Refused("save", key)
 		return
 	}
 	return ops.Save(path, structure, tensors, compact)
@@ -2009,7 +2009,7 @@ func (c Ctx) SaveBytes(structure string, tensors []*tensor.Tensor, compact bool)
 		if does := backend(key).SaveBytes; does != nil {
 			return does(c, structure, tensors, compact)
 		}
-		err = refused("save_bytes", key)
+		err = Refused("save_bytes", key)
 		return
 	}
 	return ops.SaveBytes(structure, tensors, compact)
@@ -2021,7 +2021,7 @@ func (c Ctx) SaveDict(path string, names []string, tensors []*tensor.Tensor, com
 		if does := backend(key).SaveDict; does != nil {
 			return does(c, path, names, tensors, compact)
 		}
-		err = refused("save_dict", key)
+		err = Refused("save_dict", key)
 		return
 	}
 	return ops.SaveDict(path, names, tensors, compact)
@@ -2038,7 +2038,7 @@ func (c Ctx) LoadBytes(data *tensor.Tensor, mapLocation string) (r0 string, r1 [
 		if does := backend(key).LoadBytes; does != nil {
 			return does(c, data, mapLocation)
 		}
-		err = refused("load_bytes", key)
+		err = Refused("load_bytes", key)
 		return
 	}
 	return ops.LoadBytes(data, mapLocation)
@@ -2055,7 +2055,7 @@ func (c Ctx) SafetensorsSaveFile(path string, names []string, tensors []*tensor.
 		if does := backend(key).SafetensorsSaveFile; does != nil {
 			return does(c, path, names, tensors, metadata)
 		}
-		err = refused("safetensors_save_file", key)
+		err = Refused("safetensors_save_file", key)
 		return
 	}
 	return ops.SafetensorsSaveFile(path, names, tensors, metadata)
@@ -2067,7 +2067,7 @@ func (c Ctx) SafetensorsSave(names []string, tensors []*tensor.Tensor, metadata 
 		if does := backend(key).SafetensorsSave; does != nil {
 			return does(c, names, tensors, metadata)
 		}
-		err = refused("safetensors_save", key)
+		err = Refused("safetensors_save", key)
 		return
 	}
 	return ops.SafetensorsSave(names, tensors, metadata)
@@ -2084,7 +2084,7 @@ func (c Ctx) SafetensorsLoad(data *tensor.Tensor) (r0 []string, r1 []*tensor.Ten
 		if does := backend(key).SafetensorsLoad; does != nil {
 			return does(c, data)
 		}
-		err = refused("safetensors_load", key)
+		err = Refused("safetensors_load", key)
 		return
 	}
 	return ops.SafetensorsLoad(data)
@@ -2101,7 +2101,7 @@ func (c Ctx) NpySave(path string, self *tensor.Tensor) (err error) {
 		if does := backend(key).NpySave; does != nil {
 			return does(c, path, self)
 		}
-		err = refused("npy_save", key)
+		err = Refused("npy_save", key)
 		return
 	}
 	return ops.NpySave(path, self)
@@ -2113,7 +2113,7 @@ func (c Ctx) NpySaveBytes(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).NpySaveBytes; does != nil {
 			return does(c, self)
 		}
-		err = refused("npy_save_bytes", key)
+		err = Refused("npy_save_bytes", key)
 		return
 	}
 	return ops.NpySaveBytes(self)
@@ -2130,7 +2130,7 @@ func (c Ctx) NpyLoadBytes(data *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).NpyLoadBytes; does != nil {
 			return does(c, data)
 		}
-		err = refused("npy_load_bytes", key)
+		err = Refused("npy_load_bytes", key)
 		return
 	}
 	return ops.NpyLoadBytes(data)
@@ -2142,7 +2142,7 @@ func (c Ctx) NpyLength(head *tensor.Tensor) (r0 int64, err error) {
 		if does := backend(key).NpyLength; does != nil {
 			return does(c, head)
 		}
-		err = refused("npy_length", key)
+		err = Refused("npy_length", key)
 		return
 	}
 	return ops.NpyLength(head)
@@ -2154,7 +2154,7 @@ func (c Ctx) NpzSave(path string, names []string, tensors []*tensor.Tensor) (err
 		if does := backend(key).NpzSave; does != nil {
 			return does(c, path, names, tensors)
 		}
-		err = refused("npz_save", key)
+		err = Refused("npz_save", key)
 		return
 	}
 	return ops.NpzSave(path, names, tensors)
@@ -2166,7 +2166,7 @@ func (c Ctx) NpzSaveBytes(names []string, tensors []*tensor.Tensor) (r0 *tensor.
 		if does := backend(key).NpzSaveBytes; does != nil {
 			return does(c, names, tensors)
 		}
-		err = refused("npz_save_bytes", key)
+		err = Refused("npz_save_bytes", key)
 		return
 	}
 	return ops.NpzSaveBytes(names, tensors)
@@ -2183,7 +2183,7 @@ func (c Ctx) NpzLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor
 		if does := backend(key).NpzLoadBytes; does != nil {
 			return does(c, data)
 		}
-		err = refused("npz_load_bytes", key)
+		err = Refused("npz_load_bytes", key)
 		return
 	}
 	return ops.NpzLoadBytes(data)
@@ -2195,7 +2195,7 @@ func (c Ctx) FileWrite(path string, data *tensor.Tensor) (err error) {
 		if does := backend(key).FileWrite; does != nil {
 			return does(c, path, data)
 		}
-		err = refused("file_write", key)
+		err = Refused("file_write", key)
 		return
 	}
 	return ops.FileWrite(path, data)
@@ -2207,7 +2207,7 @@ func (c Ctx) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Sqrt; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("sqrt", key)
+		err = Refused("sqrt", key)
 		return
 	}
 	r0, err = ops.Sqrt(out, self)
@@ -2223,7 +2223,7 @@ func (c Ctx) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Rsqrt; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("rsqrt", key)
+		err = Refused("rsqrt", key)
 		return
 	}
 	r0, err = ops.Rsqrt(out, self)
@@ -2239,7 +2239,7 @@ func (c Ctx) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Exp; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("exp", key)
+		err = Refused("exp", key)
 		return
 	}
 	r0, err = ops.Exp(out, self)
@@ -2255,7 +2255,7 @@ func (c Ctx) Exp2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Exp2; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("exp2", key)
+		err = Refused("exp2", key)
 		return
 	}
 	r0, err = ops.Exp2(out, self)
@@ -2271,7 +2271,7 @@ func (c Ctx) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Expm1; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("expm1", key)
+		err = Refused("expm1", key)
 		return
 	}
 	r0, err = ops.Expm1(out, self)
@@ -2287,7 +2287,7 @@ func (c Ctx) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Log; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("log", key)
+		err = Refused("log", key)
 		return
 	}
 	r0, err = ops.Log(out, self)
@@ -2303,7 +2303,7 @@ func (c Ctx) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Log2; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("log2", key)
+		err = Refused("log2", key)
 		return
 	}
 	r0, err = ops.Log2(out, self)
@@ -2319,7 +2319,7 @@ func (c Ctx) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Log10; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("log10", key)
+		err = Refused("log10", key)
 		return
 	}
 	r0, err = ops.Log10(out, self)
@@ -2335,7 +2335,7 @@ func (c Ctx) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Log1p; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("log1p", key)
+		err = Refused("log1p", key)
 		return
 	}
 	r0, err = ops.Log1p(out, self)
@@ -2351,7 +2351,7 @@ func (c Ctx) Sin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Sin; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("sin", key)
+		err = Refused("sin", key)
 		return
 	}
 	r0, err = ops.Sin(out, self)
@@ -2367,7 +2367,7 @@ func (c Ctx) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Cos; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("cos", key)
+		err = Refused("cos", key)
 		return
 	}
 	r0, err = ops.Cos(out, self)
@@ -2383,7 +2383,7 @@ func (c Ctx) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Tan; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("tan", key)
+		err = Refused("tan", key)
 		return
 	}
 	r0, err = ops.Tan(out, self)
@@ -2399,7 +2399,7 @@ func (c Ctx) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Asin; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("asin", key)
+		err = Refused("asin", key)
 		return
 	}
 	r0, err = ops.Asin(out, self)
@@ -2415,7 +2415,7 @@ func (c Ctx) Acos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Acos; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("acos", key)
+		err = Refused("acos", key)
 		return
 	}
 	r0, err = ops.Acos(out, self)
@@ -2431,7 +2431,7 @@ func (c Ctx) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Atan; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("atan", key)
+		err = Refused("atan", key)
 		return
 	}
 	r0, err = ops.Atan(out, self)
@@ -2447,7 +2447,7 @@ func (c Ctx) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Sinh; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("sinh", key)
+		err = Refused("sinh", key)
 		return
 	}
 	r0, err = ops.Sinh(out, self)
@@ -2463,7 +2463,7 @@ func (c Ctx) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Cosh; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("cosh", key)
+		err = Refused("cosh", key)
 		return
 	}
 	r0, err = ops.Cosh(out, self)
@@ -2479,7 +2479,7 @@ func (c Ctx) Tanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Tanh; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("tanh", key)
+		err = Refused("tanh", key)
 		return
 	}
 	r0, err = ops.Tanh(out, self)
@@ -2495,7 +2495,7 @@ func (c Ctx) Asinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Asinh; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("asinh", key)
+		err = Refused("asinh", key)
 		return
 	}
 	r0, err = ops.Asinh(out, self)
@@ -2511,7 +2511,7 @@ func (c Ctx) Acosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Acosh; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("acosh", key)
+		err = Refused("acosh", key)
 		return
 	}
 	r0, err = ops.Acosh(out, self)
@@ -2527,7 +2527,7 @@ func (c Ctx) Atanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Atanh; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("atanh", key)
+		err = Refused("atanh", key)
 		return
 	}
 	r0, err = ops.Atanh(out, self)
@@ -2543,7 +2543,7 @@ func (c Ctx) Sigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Sigmoid; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("sigmoid", key)
+		err = Refused("sigmoid", key)
 		return
 	}
 	r0, err = ops.Sigmoid(out, self)
@@ -2559,7 +2559,7 @@ func (c Ctx) Atan2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		if does := backend(key).Atan2; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("atan2", key)
+		err = Refused("atan2", key)
 		return
 	}
 	r0, err = ops.Atan2(out, self, other)
@@ -2575,7 +2575,7 @@ func (c Ctx) Hypot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		if does := backend(key).Hypot; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("hypot", key)
+		err = Refused("hypot", key)
 		return
 	}
 	r0, err = ops.Hypot(out, self, other)
@@ -2591,7 +2591,7 @@ func (c Ctx) IndexGet(self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Te
 		if does := backend(key).IndexGet; does != nil {
 			return does(c, self, items)
 		}
-		err = refused("index_get", key)
+		err = Refused("index_get", key)
 		return
 	}
 	return ops.IndexGet(self, items)
@@ -2603,7 +2603,7 @@ func (c Ctx) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *tensor.
 		if does := backend(key).IndexSet; does != nil {
 			return does(c, self, items, value)
 		}
-		err = refused("index_set_", key)
+		err = Refused("index_set_", key)
 		return
 	}
 	err = ops.IndexSet(self, items, value)
@@ -2619,7 +2619,7 @@ func (c Ctx) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dt
 		if does := backend(key).IndexSetScalar; does != nil {
 			return does(c, self, items, value)
 		}
-		err = refused("index_set_scalar_", key)
+		err = Refused("index_set_scalar_", key)
 		return
 	}
 	err = ops.IndexSetScalar(self, items, value)
@@ -2635,7 +2635,7 @@ func (c Ctx) IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values
 		if does := backend(key).IndexPut; does != nil {
 			return does(c, out, self, indices, values, accumulate)
 		}
-		err = refused("index_put", key)
+		err = Refused("index_put", key)
 		return
 	}
 	r0, err = ops.IndexPut(out, self, indices, values, accumulate)
@@ -2651,7 +2651,7 @@ func (c Ctx) IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tens
 		if does := backend(key).IndexSelect; does != nil {
 			return does(c, out, self, dim, index)
 		}
-		err = refused("index_select", key)
+		err = Refused("index_select", key)
 		return
 	}
 	r0, err = ops.IndexSelect(out, self, dim, index)
@@ -2667,7 +2667,7 @@ func (c Ctx) MaskedSelect(out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, er
 		if does := backend(key).MaskedSelect; does != nil {
 			return does(c, out, self, mask)
 		}
-		err = refused("masked_select", key)
+		err = Refused("masked_select", key)
 		return
 	}
 	r0, err = ops.MaskedSelect(out, self, mask)
@@ -2683,7 +2683,7 @@ func (c Ctx) MaskedFill(out, self, mask, value *tensor.Tensor) (r0 *tensor.Tenso
 		if does := backend(key).MaskedFill; does != nil {
 			return does(c, out, self, mask, value)
 		}
-		err = refused("masked_fill", key)
+		err = Refused("masked_fill", key)
 		return
 	}
 	r0, err = ops.MaskedFill(out, self, mask, value)
@@ -2699,7 +2699,7 @@ func (c Ctx) MaskedScatter(out, self, mask, source *tensor.Tensor) (r0 *tensor.T
 		if does := backend(key).MaskedScatter; does != nil {
 			return does(c, out, self, mask, source)
 		}
-		err = refused("masked_scatter", key)
+		err = Refused("masked_scatter", key)
 		return
 	}
 	r0, err = ops.MaskedScatter(out, self, mask, source)
@@ -2715,7 +2715,7 @@ func (c Ctx) Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x
 		if does := backend(key).Gather; does != nil {
 			return does(c, out, self, dim, index, x4)
 		}
-		err = refused("gather", key)
+		err = Refused("gather", key)
 		return
 	}
 	r0, err = ops.Gather(out, self, dim, index, x4)
@@ -2731,7 +2731,7 @@ func (c Ctx) Take(out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if does := backend(key).Take; does != nil {
 			return does(c, out, self, index)
 		}
-		err = refused("take", key)
+		err = Refused("take", key)
 		return
 	}
 	r0, err = ops.Take(out, self, index)
@@ -2747,7 +2747,7 @@ func (c Ctx) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *t
 		if does := backend(key).TakeAlongDim; does != nil {
 			return does(c, out, self, indices, dim)
 		}
-		err = refused("take_along_dim", key)
+		err = Refused("take_along_dim", key)
 		return
 	}
 	r0, err = ops.TakeAlongDim(out, self, indices, dim)
@@ -2763,7 +2763,7 @@ func (c Ctx) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Nonzero; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("nonzero", key)
+		err = Refused("nonzero", key)
 		return
 	}
 	r0, err = ops.Nonzero(out, self)
@@ -2779,7 +2779,7 @@ func (c Ctx) NonzeroNumpy(self *tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 		if does := backend(key).NonzeroNumpy; does != nil {
 			return does(c, self)
 		}
-		err = refused("nonzero_numpy", key)
+		err = Refused("nonzero_numpy", key)
 		return
 	}
 	return ops.NonzeroNumpy(self)
@@ -2801,7 +2801,7 @@ func (c Ctx) Put(out, self, index, source *tensor.Tensor, accumulate bool) (r0 *
 		if does := backend(key).Put; does != nil {
 			return does(c, out, self, index, source, accumulate)
 		}
-		err = refused("put", key)
+		err = Refused("put", key)
 		return
 	}
 	r0, err = ops.Put(out, self, index, source, accumulate)
@@ -2817,7 +2817,7 @@ func (c Ctx) Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.
 		if does := backend(key).Scatter; does != nil {
 			return does(c, out, self, dim, index, source)
 		}
-		err = refused("scatter", key)
+		err = Refused("scatter", key)
 		return
 	}
 	r0, err = ops.Scatter(out, self, dim, index, source)
@@ -2833,7 +2833,7 @@ func (c Ctx) ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Ten
 		if does := backend(key).ScatterValue; does != nil {
 			return does(c, out, self, dim, index, value)
 		}
-		err = refused("scatter", key)
+		err = Refused("scatter", key)
 		return
 	}
 	r0, err = ops.ScatterValue(out, self, dim, index, value)
@@ -2849,7 +2849,7 @@ func (c Ctx) ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, sou
 		if does := backend(key).ScatterReduceSource; does != nil {
 			return does(c, out, self, dim, index, source, reduce)
 		}
-		err = refused("scatter", key)
+		err = Refused("scatter", key)
 		return
 	}
 	r0, err = ops.ScatterReduceSource(out, self, dim, index, source, reduce)
@@ -2865,7 +2865,7 @@ func (c Ctx) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tens
 		if does := backend(key).ScatterReduceValue; does != nil {
 			return does(c, out, self, dim, index, value, reduce)
 		}
-		err = refused("scatter", key)
+		err = Refused("scatter", key)
 		return
 	}
 	r0, err = ops.ScatterReduceValue(out, self, dim, index, value, reduce)
@@ -2881,7 +2881,7 @@ func (c Ctx) ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tens
 		if does := backend(key).ScatterAdd; does != nil {
 			return does(c, out, self, dim, index, source)
 		}
-		err = refused("scatter_add", key)
+		err = Refused("scatter_add", key)
 		return
 	}
 	r0, err = ops.ScatterAdd(out, self, dim, index, source)
@@ -2897,7 +2897,7 @@ func (c Ctx) ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *t
 		if does := backend(key).ScatterReduce; does != nil {
 			return does(c, out, self, dim, index, source, reduce, includeSelf)
 		}
-		err = refused("scatter_reduce", key)
+		err = Refused("scatter_reduce", key)
 		return
 	}
 	r0, err = ops.ScatterReduce(out, self, dim, index, source, reduce, includeSelf)
@@ -2913,7 +2913,7 @@ func (c Ctx) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor
 		if does := backend(key).IndexAdd; does != nil {
 			return does(c, out, self, dim, index, source, alpha)
 		}
-		err = refused("index_add", key)
+		err = Refused("index_add", key)
 		return
 	}
 	r0, err = ops.IndexAdd(out, self, dim, index, source, alpha)
@@ -2929,7 +2929,7 @@ func (c Ctx) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tenso
 		if does := backend(key).IndexCopy; does != nil {
 			return does(c, out, self, dim, index, source)
 		}
-		err = refused("index_copy", key)
+		err = Refused("index_copy", key)
 		return
 	}
 	r0, err = ops.IndexCopy(out, self, dim, index, source)
@@ -2945,7 +2945,7 @@ func (c Ctx) IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor
 		if does := backend(key).IndexFill; does != nil {
 			return does(c, out, self, dim, index, value)
 		}
-		err = refused("index_fill", key)
+		err = Refused("index_fill", key)
 		return
 	}
 	r0, err = ops.IndexFill(out, self, dim, index, value)
@@ -2961,7 +2961,7 @@ func (c Ctx) IndexReduce(out, self *tensor.Tensor, dim int64, index, source *ten
 		if does := backend(key).IndexReduce; does != nil {
 			return does(c, out, self, dim, index, source, reduce, includeSelf)
 		}
-		err = refused("index_reduce", key)
+		err = Refused("index_reduce", key)
 		return
 	}
 	r0, err = ops.IndexReduce(out, self, dim, index, source, reduce, includeSelf)
@@ -2977,7 +2977,7 @@ func (c Ctx) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *t
 		if does := backend(key).Cat; does != nil {
 			return does(c, out, tensors, dim)
 		}
-		err = refused("cat", key)
+		err = Refused("cat", key)
 		return
 	}
 	r0, err = ops.Cat(out, tensors, dim)
@@ -2993,7 +2993,7 @@ func (c Ctx) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 
 		if does := backend(key).Stack; does != nil {
 			return does(c, out, tensors, dim)
 		}
-		err = refused("stack", key)
+		err = Refused("stack", key)
 		return
 	}
 	r0, err = ops.Stack(out, tensors, dim)
@@ -3139,7 +3139,7 @@ func (c Ctx) Combinations(self *tensor.Tensor, r int64, withReplacement bool) (r
 		if does := backend(key).Combinations; does != nil {
 			return does(c, self, r, withReplacement)
 		}
-		err = refused("combinations", key)
+		err = Refused("combinations", key)
 		return
 	}
 	return ops.Combinations(self, r, withReplacement)
@@ -3161,7 +3161,7 @@ func (c Ctx) Repeat(self *tensor.Tensor, repeats []int64) (r0 *tensor.Tensor, er
 		if does := backend(key).Repeat; does != nil {
 			return does(c, self, repeats)
 		}
-		err = refused("repeat", key)
+		err = Refused("repeat", key)
 		return
 	}
 	return ops.Repeat(self, repeats)
@@ -3203,7 +3203,7 @@ func (c Ctx) RepeatInterleave(repeats *tensor.Tensor, outputSize ops.Int) (r0 *t
 		if does := backend(key).RepeatInterleave; does != nil {
 			return does(c, repeats, outputSize)
 		}
-		err = refused("repeat_interleave", key)
+		err = Refused("repeat_interleave", key)
 		return
 	}
 	return ops.RepeatInterleave(repeats, outputSize)
@@ -3225,7 +3225,7 @@ func (c Ctx) Flip(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err err
 		if does := backend(key).Flip; does != nil {
 			return does(c, self, dims)
 		}
-		err = refused("flip", key)
+		err = Refused("flip", key)
 		return
 	}
 	return ops.Flip(self, dims)
@@ -3267,7 +3267,7 @@ func (c Ctx) Tril(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, 
 		if does := backend(key).Tril; does != nil {
 			return does(c, out, self, diagonal)
 		}
-		err = refused("tril", key)
+		err = Refused("tril", key)
 		return
 	}
 	r0, err = ops.Tril(out, self, diagonal)
@@ -3283,7 +3283,7 @@ func (c Ctx) Triu(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, 
 		if does := backend(key).Triu; does != nil {
 			return does(c, out, self, diagonal)
 		}
-		err = refused("triu", key)
+		err = Refused("triu", key)
 		return
 	}
 	r0, err = ops.Triu(out, self, diagonal)
@@ -3299,7 +3299,7 @@ func (c Ctx) Diag(out, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, er
 		if does := backend(key).Diag; does != nil {
 			return does(c, out, self, offset)
 		}
-		err = refused("diag", key)
+		err = Refused("diag", key)
 		return
 	}
 	r0, err = ops.Diag(out, self, offset)
@@ -3315,7 +3315,7 @@ func (c Ctx) DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tenso
 		if does := backend(key).DiagEmbed; does != nil {
 			return does(c, self, offset, dim1, dim2)
 		}
-		err = refused("diag_embed", key)
+		err = Refused("diag_embed", key)
 		return
 	}
 	return ops.DiagEmbed(self, offset, dim1, dim2)
@@ -3327,7 +3327,7 @@ func (c Ctx) Diagflat(self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err
 		if does := backend(key).Diagflat; does != nil {
 			return does(c, self, offset)
 		}
-		err = refused("diagflat", key)
+		err = Refused("diagflat", key)
 		return
 	}
 	return ops.Diagflat(self, offset)
@@ -3339,7 +3339,7 @@ func (c Ctx) DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 int64)
 		if does := backend(key).DiagonalScatter; does != nil {
 			return does(c, self, src, offset, dim1, dim2)
 		}
-		err = refused("diagonal_scatter", key)
+		err = Refused("diagonal_scatter", key)
 		return
 	}
 	return ops.DiagonalScatter(self, src, offset, dim1, dim2)
@@ -3351,7 +3351,7 @@ func (c Ctx) SelectScatter(self, src *tensor.Tensor, dim, index int64) (r0 *tens
 		if does := backend(key).SelectScatter; does != nil {
 			return does(c, self, src, dim, index)
 		}
-		err = refused("select_scatter", key)
+		err = Refused("select_scatter", key)
 		return
 	}
 	return ops.SelectScatter(self, src, dim, index)
@@ -3363,7 +3363,7 @@ func (c Ctx) SliceScatter(self, src *tensor.Tensor, dim int64, start, end ops.In
 		if does := backend(key).SliceScatter; does != nil {
 			return does(c, self, src, dim, start, end, step)
 		}
-		err = refused("slice_scatter", key)
+		err = Refused("slice_scatter", key)
 		return
 	}
 	return ops.SliceScatter(self, src, dim, start, end, step)
@@ -3375,7 +3375,7 @@ func (c Ctx) AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, of
 		if does := backend(key).AsStridedScatter; does != nil {
 			return does(c, self, src, size, stride, offset)
 		}
-		err = refused("as_strided_scatter", key)
+		err = Refused("as_strided_scatter", key)
 		return
 	}
 	return ops.AsStridedScatter(self, src, size, stride, offset)
@@ -3387,7 +3387,7 @@ func (c Ctx) UnravelIndex(indices *tensor.Tensor, sizes []int64) (r0 []*tensor.T
 		if does := backend(key).UnravelIndex; does != nil {
 			return does(c, indices, sizes)
 		}
-		err = refused("unravel_index", key)
+		err = Refused("unravel_index", key)
 		return
 	}
 	return ops.UnravelIndex(indices, sizes)
@@ -3409,7 +3409,7 @@ func (c Ctx) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar)
 		if does := backend(key).ConstantPadNd; does != nil {
 			return does(c, self, pad, value)
 		}
-		err = refused("constant_pad_nd", key)
+		err = Refused("constant_pad_nd", key)
 		return
 	}
 	return ops.ConstantPadNd(self, pad, value)
@@ -3421,7 +3421,7 @@ func (c Ctx) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 		if does := backend(key).Matmul; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("linalg.matmul", key)
+		err = Refused("linalg.matmul", key)
 		return
 	}
 	r0, err = ops.Matmul(out, self, other)
@@ -3537,7 +3537,7 @@ func (c Ctx) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkEr
 		if does := backend(key).LinalgCholeskyEx; does != nil {
 			return does(c, outL, outInfo, self, upper, checkErrors)
 		}
-		err = refused("linalg.cholesky_ex", key)
+		err = Refused("linalg.cholesky_ex", key)
 		return
 	}
 	r0, r1, err = ops.LinalgCholeskyEx(outL, outInfo, self, upper, checkErrors)
@@ -3574,7 +3574,7 @@ func (c Ctx) LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot
 		if does := backend(key).LinalgLuFactorEx; does != nil {
 			return does(c, outLU, outPivots, outInfo, a, pivot, checkErrors)
 		}
-		err = refused("linalg.lu_factor_ex", key)
+		err = Refused("linalg.lu_factor_ex", key)
 		return
 	}
 	r0, r1, r2, err = ops.LinalgLuFactorEx(outLU, outPivots, outInfo, a, pivot, checkErrors)
@@ -3622,7 +3622,7 @@ func (c Ctx) PivotsPermutation(pivots *tensor.Tensor, n int64) (r0 *tensor.Tenso
 		if does := backend(key).PivotsPermutation; does != nil {
 			return does(c, pivots, n)
 		}
-		err = refused("pivots_permutation", key)
+		err = Refused("pivots_permutation", key)
 		return
 	}
 	return ops.PivotsPermutation(pivots, n)
@@ -3634,7 +3634,7 @@ func (c Ctx) LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, h
 		if does := backend(key).LinalgLdlFactorEx; does != nil {
 			return does(c, outLD, outPivots, outInfo, self, hermitian, checkErrors)
 		}
-		err = refused("linalg.ldl_factor_ex", key)
+		err = Refused("linalg.ldl_factor_ex", key)
 		return
 	}
 	r0, r1, r2, err = ops.LinalgLdlFactorEx(outLD, outPivots, outInfo, self, hermitian, checkErrors)
@@ -3662,7 +3662,7 @@ func (c Ctx) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *te
 		if does := backend(key).Geqrf; does != nil {
 			return does(c, outA, outTau, self)
 		}
-		err = refused("geqrf", key)
+		err = Refused("geqrf", key)
 		return
 	}
 	r0, r1, err = ops.Geqrf(outA, outTau, self)
@@ -3679,7 +3679,7 @@ func (c Ctx) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor.Ten
 		if does := backend(key).LinalgQr; does != nil {
 			return does(c, outQ, outR, a, mode)
 		}
-		err = refused("linalg.qr", key)
+		err = Refused("linalg.qr", key)
 		return
 	}
 	r0, r1, err = ops.LinalgQr(outQ, outR, a, mode)
@@ -3706,7 +3706,7 @@ func (c Ctx) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tenso
 		if does := backend(key).LinalgHouseholderProduct; does != nil {
 			return does(c, out, input, tau)
 		}
-		err = refused("linalg.householder_product", key)
+		err = Refused("linalg.householder_product", key)
 		return
 	}
 	r0, err = ops.LinalgHouseholderProduct(out, input, tau)
@@ -3722,7 +3722,7 @@ func (c Ctx) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (
 		if does := backend(key).Ormqr; does != nil {
 			return does(c, out, self, tau, other, left, transpose)
 		}
-		err = refused("ormqr", key)
+		err = Refused("ormqr", key)
 		return
 	}
 	r0, err = ops.Ormqr(out, self, tau, other, left, transpose)
@@ -3788,7 +3788,7 @@ func (c Ctx) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []
 		if does := backend(key).LinalgVectorNorm; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
 		}
-		err = refused("linalg.vector_norm", key)
+		err = Refused("linalg.vector_norm", key)
 		return
 	}
 	r0, err = ops.LinalgVectorNorm(out, self, ord, dim, keepdim, d)
@@ -3974,7 +3974,7 @@ func (c Ctx) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkE
 		if does := backend(key).LinalgSolveEx; does != nil {
 			return does(c, outResult, outInfo, a, b, left, checkErrors)
 		}
-		err = refused("linalg.solve_ex", key)
+		err = Refused("linalg.solve_ex", key)
 		return
 	}
 	r0, r1, err = ops.LinalgSolveEx(outResult, outInfo, a, b, left, checkErrors)
@@ -4001,7 +4001,7 @@ func (c Ctx) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool
 		if does := backend(key).LinalgInvEx; does != nil {
 			return does(c, outInverse, outInfo, a, checkErrors)
 		}
-		err = refused("linalg.inv_ex", key)
+		err = Refused("linalg.inv_ex", key)
 		return
 	}
 	r0, r1, err = ops.LinalgInvEx(outInverse, outInfo, a, checkErrors)
@@ -4028,7 +4028,7 @@ func (c Ctx) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, uni
 		if does := backend(key).LinalgSolveTriangular; does != nil {
 			return does(c, out, self, b, upper, left, unitriangular)
 		}
-		err = refused("linalg.solve_triangular", key)
+		err = Refused("linalg.solve_triangular", key)
 		return
 	}
 	r0, err = ops.LinalgSolveTriangular(out, self, b, upper, left, unitriangular)
@@ -4094,7 +4094,7 @@ func (c Ctx) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (
 		if does := backend(key).LinalgLdlSolve; does != nil {
 			return does(c, out, ld, pivots, b, hermitian)
 		}
-		err = refused("linalg.ldl_solve", key)
+		err = Refused("linalg.ldl_solve", key)
 		return
 	}
 	r0, err = ops.LinalgLdlSolve(out, ld, pivots, b, hermitian)
@@ -4110,7 +4110,7 @@ func (c Ctx) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, 
 		if does := backend(key).LinalgLstsq; does != nil {
 			return does(c, outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
 		}
-		err = refused("linalg.lstsq", key)
+		err = Refused("linalg.lstsq", key)
 		return
 	}
 	r0, r1, r2, r3, err = ops.LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
@@ -4129,7 +4129,7 @@ func (c Ctx) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string)
 		if does := backend(key).LinalgEigh; does != nil {
 			return does(c, outValues, outVectors, self, uplo)
 		}
-		err = refused("linalg.eigh", key)
+		err = Refused("linalg.eigh", key)
 		return
 	}
 	r0, r1, err = ops.LinalgEigh(outValues, outVectors, self, uplo)
@@ -4146,7 +4146,7 @@ func (c Ctx) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.T
 		if does := backend(key).LinalgEigvalsh; does != nil {
 			return does(c, out, self, uplo)
 		}
-		err = refused("linalg.eigvalsh", key)
+		err = Refused("linalg.eigvalsh", key)
 		return
 	}
 	r0, err = ops.LinalgEigvalsh(out, self, uplo)
@@ -4162,7 +4162,7 @@ func (c Ctx) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.T
 		if does := backend(key).LinalgEig; does != nil {
 			return does(c, outValues, outVectors, self)
 		}
-		err = refused("linalg.eig", key)
+		err = Refused("linalg.eig", key)
 		return
 	}
 	r0, r1, err = ops.LinalgEig(outValues, outVectors, self)
@@ -4179,7 +4179,7 @@ func (c Ctx) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 		if does := backend(key).LinalgEigvals; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("linalg.eigvals", key)
+		err = Refused("linalg.eigvals", key)
 		return
 	}
 	r0, err = ops.LinalgEigvals(out, self)
@@ -4195,7 +4195,7 @@ func (c Ctx) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, d
 		if does := backend(key).LinalgSvd; does != nil {
 			return does(c, outU, outS, outVh, a, fullMatrices, driver)
 		}
-		err = refused("linalg.svd", key)
+		err = Refused("linalg.svd", key)
 		return
 	}
 	r0, r1, r2, err = ops.LinalgSvd(outU, outS, outVh, a, fullMatrices, driver)
@@ -4223,7 +4223,7 @@ func (c Ctx) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Ten
 		if does := backend(key).LinalgSvdvals; does != nil {
 			return does(c, out, a, driver)
 		}
-		err = refused("linalg.svdvals", key)
+		err = Refused("linalg.svdvals", key)
 		return
 	}
 	r0, err = ops.LinalgSvdvals(out, a, driver)
@@ -4269,7 +4269,7 @@ func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 		if does := backend(key).LogicalAnd; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("logical_and", key)
+		err = Refused("logical_and", key)
 		return
 	}
 	r0, err = ops.LogicalAnd(out, self, other)
@@ -4285,7 +4285,7 @@ func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 		if does := backend(key).LogicalOr; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("logical_or", key)
+		err = Refused("logical_or", key)
 		return
 	}
 	r0, err = ops.LogicalOr(out, self, other)
@@ -4301,7 +4301,7 @@ func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 		if does := backend(key).LogicalXor; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("logical_xor", key)
+		err = Refused("logical_xor", key)
 		return
 	}
 	r0, err = ops.LogicalXor(out, self, other)
@@ -4317,7 +4317,7 @@ func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		if does := backend(key).LogicalNot; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("logical_not", key)
+		err = Refused("logical_not", key)
 		return
 	}
 	r0, err = ops.LogicalNot(out, self)
@@ -4333,7 +4333,7 @@ func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 		if does := backend(key).BitwiseAnd; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("bitwise_and", key)
+		err = Refused("bitwise_and", key)
 		return
 	}
 	r0, err = ops.BitwiseAnd(out, self, other)
@@ -4349,7 +4349,7 @@ func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 		if does := backend(key).BitwiseOr; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("bitwise_or", key)
+		err = Refused("bitwise_or", key)
 		return
 	}
 	r0, err = ops.BitwiseOr(out, self, other)
@@ -4365,7 +4365,7 @@ func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 		if does := backend(key).BitwiseXor; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("bitwise_xor", key)
+		err = Refused("bitwise_xor", key)
 		return
 	}
 	r0, err = ops.BitwiseXor(out, self, other)
@@ -4381,7 +4381,7 @@ func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		if does := backend(key).BitwiseNot; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("bitwise_not", key)
+		err = Refused("bitwise_not", key)
 		return
 	}
 	r0, err = ops.BitwiseNot(out, self)
@@ -4397,7 +4397,7 @@ func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tenso
 		if does := backend(key).BitwiseLeftShift; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("bitwise_left_shift", key)
+		err = Refused("bitwise_left_shift", key)
 		return
 	}
 	r0, err = ops.BitwiseLeftShift(out, self, other)
@@ -4413,7 +4413,7 @@ func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tens
 		if does := backend(key).BitwiseRightShift; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("bitwise_right_shift", key)
+		err = Refused("bitwise_right_shift", key)
 		return
 	}
 	r0, err = ops.BitwiseRightShift(out, self, other)
@@ -4429,7 +4429,7 @@ func (c Ctx) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Mm; does != nil {
 			return does(c, out, self, mat2)
 		}
-		err = refused("mm", key)
+		err = Refused("mm", key)
 		return
 	}
 	r0, err = ops.Mm(out, self, mat2)
@@ -4445,7 +4445,7 @@ func (c Ctx) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		if does := backend(key).Bmm; does != nil {
 			return does(c, out, self, mat2)
 		}
-		err = refused("bmm", key)
+		err = Refused("bmm", key)
 		return
 	}
 	r0, err = ops.Bmm(out, self, mat2)
@@ -4461,7 +4461,7 @@ func (c Ctx) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Mv; does != nil {
 			return does(c, out, self, vec)
 		}
-		err = refused("mv", key)
+		err = Refused("mv", key)
 		return
 	}
 	r0, err = ops.Mv(out, self, vec)
@@ -4477,7 +4477,7 @@ func (c Ctx) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		if does := backend(key).Dot; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("dot", key)
+		err = Refused("dot", key)
 		return
 	}
 	r0, err = ops.Dot(out, self, other)
@@ -4493,7 +4493,7 @@ func (c Ctx) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if does := backend(key).Vdot; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("vdot", key)
+		err = Refused("vdot", key)
 		return
 	}
 	r0, err = ops.Vdot(out, self, other)
@@ -4529,7 +4529,7 @@ func (c Ctx) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scala
 		if does := backend(key).Addmm; does != nil {
 			return does(c, out, self, mat1, mat2, beta, alpha)
 		}
-		err = refused("addmm", key)
+		err = Refused("addmm", key)
 		return
 	}
 	r0, err = ops.Addmm(out, self, mat1, mat2, beta, alpha)
@@ -4545,7 +4545,7 @@ func (c Ctx) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype
 		if does := backend(key).Baddbmm; does != nil {
 			return does(c, out, self, batch1, batch2, beta, alpha)
 		}
-		err = refused("baddbmm", key)
+		err = Refused("baddbmm", key)
 		return
 	}
 	r0, err = ops.Baddbmm(out, self, batch1, batch2, beta, alpha)
@@ -4561,7 +4561,7 @@ func (c Ctx) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.
 		if does := backend(key).Addbmm; does != nil {
 			return does(c, out, self, batch1, batch2, beta, alpha)
 		}
-		err = refused("addbmm", key)
+		err = Refused("addbmm", key)
 		return
 	}
 	r0, err = ops.Addbmm(out, self, batch1, batch2, beta, alpha)
@@ -4577,7 +4577,7 @@ func (c Ctx) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar)
 		if does := backend(key).Addmv; does != nil {
 			return does(c, out, self, mat, vec, beta, alpha)
 		}
-		err = refused("addmv", key)
+		err = Refused("addmv", key)
 		return
 	}
 	r0, err = ops.Addmv(out, self, mat, vec, beta, alpha)
@@ -4593,7 +4593,7 @@ func (c Ctx) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar
 		if does := backend(key).Addr; does != nil {
 			return does(c, out, self, vec1, vec2, beta, alpha)
 		}
-		err = refused("addr", key)
+		err = Refused("addr", key)
 		return
 	}
 	r0, err = ops.Addr(out, self, vec1, vec2, beta, alpha)
@@ -4649,10 +4649,80 @@ func (c Ctx) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (r0 *tensor.Te
 		if does := backend(key).Cdist; does != nil {
 			return does(c, x1, x2, p, mode)
 		}
-		err = refused("cdist", key)
+		err = Refused("cdist", key)
 		return
 	}
 	return ops.Cdist(x1, x2, p, mode)
+}
+
+// Names is the operator names.
+func (c Ctx) Names(self *tensor.Tensor) ([]string, error) {
+	return composed.Names(c, self)
+}
+
+// DimByName is the operator dim_by_name.
+func (c Ctx) DimByName(self *tensor.Tensor, name string) (int64, error) {
+	return composed.DimByName(c, self, name)
+}
+
+// Rename is the operator rename.
+func (c Ctx) Rename(self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).Rename; does != nil {
+			return does(c, self, names)
+		}
+	}
+	return composed.Rename(c, self, names)
+}
+
+// RenameInPlace is the operator rename_.
+func (c Ctx) RenameInPlace(self *tensor.Tensor, names []string) error {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).RenameInPlace; does != nil {
+			return does(c, self, names)
+		}
+	}
+	return composed.RenameInPlace(c, self, names)
+}
+
+// RefineNames is the operator refine_names.
+func (c Ctx) RefineNames(self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).RefineNames; does != nil {
+			return does(c, self, names)
+		}
+	}
+	return composed.RefineNames(c, self, names)
+}
+
+// AlignTo is the operator align_to.
+func (c Ctx) AlignTo(self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).AlignTo; does != nil {
+			return does(c, self, names)
+		}
+	}
+	return composed.AlignTo(c, self, names)
+}
+
+// AlignAs is the operator align_as.
+func (c Ctx) AlignAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+		if does := backend(key).AlignAs; does != nil {
+			return does(c, self, other)
+		}
+	}
+	return composed.AlignAs(c, self, other)
+}
+
+// AlignTensors is the operator align_tensors.
+func (c Ctx) AlignTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(tensors)); key != 0 {
+		if does := backend(key).AlignTensors; does != nil {
+			return does(c, tensors)
+		}
+	}
+	return composed.AlignTensors(c, tensors)
 }
 
 // ToString is the operator to_string.
@@ -4661,7 +4731,7 @@ func (c Ctx) ToString(self *tensor.Tensor, precision, threshold, edgeItems, line
 		if does := backend(key).ToString; does != nil {
 			return does(c, self, precision, threshold, edgeItems, lineWidth, sci)
 		}
-		err = refused("to_string", key)
+		err = Refused("to_string", key)
 		return
 	}
 	return ops.ToString(self, precision, threshold, edgeItems, lineWidth, sci)
@@ -4733,7 +4803,7 @@ func (c Ctx) IsConj(x0 *tensor.Tensor) (r0 bool, err error) {
 		if does := backend(key).IsConj; does != nil {
 			return does(c, x0)
 		}
-		err = refused("is_conj", key)
+		err = Refused("is_conj", key)
 		return
 	}
 	return ops.IsConj(x0)
@@ -4745,7 +4815,7 @@ func (c Ctx) IsNeg(x0 *tensor.Tensor) (r0 bool, err error) {
 		if does := backend(key).IsNeg; does != nil {
 			return does(c, x0)
 		}
-		err = refused("is_neg", key)
+		err = Refused("is_neg", key)
 		return
 	}
 	return ops.IsNeg(x0)
@@ -4762,7 +4832,7 @@ func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype
 		if does := backend(key).Rand; does != nil {
 			return does(c, out, size, g, d, layout, dev)
 		}
-		err = refused("rand", key)
+		err = Refused("rand", key)
 		return
 	}
 	dev = c.place(dev, out)
@@ -4779,7 +4849,7 @@ func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtyp
 		if does := backend(key).Randn; does != nil {
 			return does(c, out, size, g, d, layout, dev)
 		}
-		err = refused("randn", key)
+		err = Refused("randn", key)
 		return
 	}
 	dev = c.place(dev, out)
@@ -4796,7 +4866,7 @@ func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *rando
 		if does := backend(key).Randint; does != nil {
 			return does(c, out, low, high, size, g, d, layout, dev)
 		}
-		err = refused("randint", key)
+		err = Refused("randint", key)
 		return
 	}
 	dev = c.place(dev, out)
@@ -4813,7 +4883,7 @@ func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random
 		if does := backend(key).RandintHigh; does != nil {
 			return does(c, out, high, size, g, d, layout, dev)
 		}
-		err = refused("randint", key)
+		err = Refused("randint", key)
 		return
 	}
 	dev = c.place(dev, out)
@@ -4830,7 +4900,7 @@ func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.
 		if does := backend(key).Randperm; does != nil {
 			return does(c, out, n, g, d, layout, dev)
 		}
-		err = refused("randperm", key)
+		err = Refused("randperm", key)
 		return
 	}
 	dev = c.place(dev, out)
@@ -4847,7 +4917,7 @@ func (c Ctx) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, l
 		if does := backend(key).RandLike; does != nil {
 			return does(c, self, g, d, layout, dev, f)
 		}
-		err = refused("rand_like", key)
+		err = Refused("rand_like", key)
 		return
 	}
 	return ops.RandLike(self, g, d, layout, dev, f)
@@ -4859,7 +4929,7 @@ func (c Ctx) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, 
 		if does := backend(key).RandnLike; does != nil {
 			return does(c, self, g, d, layout, dev, f)
 		}
-		err = refused("randn_like", key)
+		err = Refused("randn_like", key)
 		return
 	}
 	return ops.RandnLike(self, g, d, layout, dev, f)
@@ -4871,7 +4941,7 @@ func (c Ctx) RandintLike(self *tensor.Tensor, low, high int64, g *random.Generat
 		if does := backend(key).RandintLike; does != nil {
 			return does(c, self, low, high, g, d, layout, dev, f)
 		}
-		err = refused("randint_like", key)
+		err = Refused("randint_like", key)
 		return
 	}
 	return ops.RandintLike(self, low, high, g, d, layout, dev, f)
@@ -4883,7 +4953,7 @@ func (c Ctx) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generato
 		if does := backend(key).RandintLikeHigh; does != nil {
 			return does(c, self, high, g, d, layout, dev, f)
 		}
-		err = refused("randint_like", key)
+		err = Refused("randint_like", key)
 		return
 	}
 	return ops.RandintLikeHigh(self, high, g, d, layout, dev, f)
@@ -4905,7 +4975,7 @@ func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *
 		if does := backend(key).NormalSize; does != nil {
 			return does(c, out, mean, std, size, g, d, layout, dev)
 		}
-		err = refused("normal", key)
+		err = Refused("normal", key)
 		return
 	}
 	dev = c.place(dev, out)
@@ -4922,7 +4992,7 @@ func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tenso
 		if does := backend(key).Bernoulli; does != nil {
 			return does(c, out, self, g)
 		}
-		err = refused("bernoulli", key)
+		err = Refused("bernoulli", key)
 		return
 	}
 	r0, err = ops.Bernoulli(out, self, g)
@@ -4938,7 +5008,7 @@ func (c Ctx) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0
 		if does := backend(key).BernoulliP; does != nil {
 			return does(c, self, p, g)
 		}
-		err = refused("bernoulli", key)
+		err = Refused("bernoulli", key)
 		return
 	}
 	return ops.BernoulliP(self, p, g)
@@ -4950,7 +5020,7 @@ func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bo
 		if does := backend(key).Multinomial; does != nil {
 			return does(c, out, self, samples, replacement, g)
 		}
-		err = refused("multinomial", key)
+		err = Refused("multinomial", key)
 		return
 	}
 	r0, err = ops.Multinomial(out, self, samples, replacement, g)
@@ -4966,7 +5036,7 @@ func (c Ctx) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tenso
 		if does := backend(key).Poisson; does != nil {
 			return does(c, self, g)
 		}
-		err = refused("poisson", key)
+		err = Refused("poisson", key)
 		return
 	}
 	return ops.Poisson(self, g)
@@ -4978,7 +5048,7 @@ func (c Ctx) FillUniform(self *tensor.Tensor, from, to float64, g *random.Genera
 		if does := backend(key).FillUniform; does != nil {
 			return does(c, self, from, to, g)
 		}
-		err = refused("uniform_", key)
+		err = Refused("uniform_", key)
 		return
 	}
 	err = ops.FillUniform(self, from, to, g)
@@ -4994,7 +5064,7 @@ func (c Ctx) FillNormal(self *tensor.Tensor, mean, std float64, g *random.Genera
 		if does := backend(key).FillNormal; does != nil {
 			return does(c, self, mean, std, g)
 		}
-		err = refused("normal_", key)
+		err = Refused("normal_", key)
 		return
 	}
 	err = ops.FillNormal(self, mean, std, g)
@@ -5010,7 +5080,7 @@ func (c Ctx) FillRandom(self *tensor.Tensor, g *random.Generator) (err error) {
 		if does := backend(key).FillRandom; does != nil {
 			return does(c, self, g)
 		}
-		err = refused("random_", key)
+		err = Refused("random_", key)
 		return
 	}
 	err = ops.FillRandom(self, g)
@@ -5026,7 +5096,7 @@ func (c Ctx) FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator) (e
 		if does := backend(key).FillRandomTo; does != nil {
 			return does(c, self, to, g)
 		}
-		err = refused("random_", key)
+		err = Refused("random_", key)
 		return
 	}
 	err = ops.FillRandomTo(self, to, g)
@@ -5042,7 +5112,7 @@ func (c Ctx) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int, g *rand
 		if does := backend(key).FillRandomFrom; does != nil {
 			return does(c, self, from, to, g)
 		}
-		err = refused("random_", key)
+		err = Refused("random_", key)
 		return
 	}
 	err = ops.FillRandomFrom(self, from, to, g)
@@ -5058,7 +5128,7 @@ func (c Ctx) FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) 
 		if does := backend(key).FillBernoulli; does != nil {
 			return does(c, self, p, g)
 		}
-		err = refused("bernoulli_", key)
+		err = Refused("bernoulli_", key)
 		return
 	}
 	err = ops.FillBernoulli(self, p, g)
@@ -5074,7 +5144,7 @@ func (c Ctx) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err
 		if does := backend(key).FillBernoulliEach; does != nil {
 			return does(c, self, p, g)
 		}
-		err = refused("bernoulli_", key)
+		err = Refused("bernoulli_", key)
 		return
 	}
 	err = ops.FillBernoulliEach(self, p, g)
@@ -5090,7 +5160,7 @@ func (c Ctx) FillExponential(self *tensor.Tensor, lambda float64, g *random.Gene
 		if does := backend(key).FillExponential; does != nil {
 			return does(c, self, lambda, g)
 		}
-		err = refused("exponential_", key)
+		err = Refused("exponential_", key)
 		return
 	}
 	err = ops.FillExponential(self, lambda, g)
@@ -5106,7 +5176,7 @@ func (c Ctx) FillCauchy(self *tensor.Tensor, median, sigma float64, g *random.Ge
 		if does := backend(key).FillCauchy; does != nil {
 			return does(c, self, median, sigma, g)
 		}
-		err = refused("cauchy_", key)
+		err = Refused("cauchy_", key)
 		return
 	}
 	err = ops.FillCauchy(self, median, sigma, g)
@@ -5122,7 +5192,7 @@ func (c Ctx) FillLogNormal(self *tensor.Tensor, mean, std float64, g *random.Gen
 		if does := backend(key).FillLogNormal; does != nil {
 			return does(c, self, mean, std, g)
 		}
-		err = refused("log_normal_", key)
+		err = Refused("log_normal_", key)
 		return
 	}
 	err = ops.FillLogNormal(self, mean, std, g)
@@ -5138,7 +5208,7 @@ func (c Ctx) FillGeometric(self *tensor.Tensor, p float64, g *random.Generator) 
 		if does := backend(key).FillGeometric; does != nil {
 			return does(c, self, p, g)
 		}
-		err = refused("geometric_", key)
+		err = Refused("geometric_", key)
 		return
 	}
 	err = ops.FillGeometric(self, p, g)
@@ -5209,7 +5279,7 @@ func (c Ctx) GeneratorSetState(self *random.Generator, state *tensor.Tensor) (er
 		if does := backend(key).GeneratorSetState; does != nil {
 			return does(c, self, state)
 		}
-		err = refused("generator_set_state", key)
+		err = Refused("generator_set_state", key)
 		return
 	}
 	return ops.GeneratorSetState(self, state)
@@ -5221,7 +5291,7 @@ func (c Ctx) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DT
 		if does := backend(key).Sum; does != nil {
 			return does(c, out, self, dim, keepdim, d)
 		}
-		err = refused("sum", key)
+		err = Refused("sum", key)
 		return
 	}
 	r0, err = ops.Sum(out, self, dim, keepdim, d)
@@ -5237,7 +5307,7 @@ func (c Ctx) Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype
 		if does := backend(key).Nansum; does != nil {
 			return does(c, out, self, dim, keepdim, d)
 		}
-		err = refused("nansum", key)
+		err = Refused("nansum", key)
 		return
 	}
 	r0, err = ops.Nansum(out, self, dim, keepdim, d)
@@ -5253,7 +5323,7 @@ func (c Ctx) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.D
 		if does := backend(key).Prod; does != nil {
 			return does(c, out, self, dim, keepdim, d)
 		}
-		err = refused("prod", key)
+		err = Refused("prod", key)
 		return
 	}
 	r0, err = ops.Prod(out, self, dim, keepdim, d)
@@ -5269,7 +5339,7 @@ func (c Ctx) Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.D
 		if does := backend(key).Mean; does != nil {
 			return does(c, out, self, dim, keepdim, d)
 		}
-		err = refused("mean", key)
+		err = Refused("mean", key)
 		return
 	}
 	r0, err = ops.Mean(out, self, dim, keepdim, d)
@@ -5285,7 +5355,7 @@ func (c Ctx) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtyp
 		if does := backend(key).Nanmean; does != nil {
 			return does(c, out, self, dim, keepdim, d)
 		}
-		err = refused("nanmean", key)
+		err = Refused("nanmean", key)
 		return
 	}
 	r0, err = ops.Nanmean(out, self, dim, keepdim, d)
@@ -5301,7 +5371,7 @@ func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 		if does := backend(key).Any; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
-		err = refused("any", key)
+		err = Refused("any", key)
 		return
 	}
 	r0, err = ops.Any(out, self, dim, keepdim)
@@ -5317,7 +5387,7 @@ func (c Ctx) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 		if does := backend(key).All; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
-		err = refused("all", key)
+		err = Refused("all", key)
 		return
 	}
 	r0, err = ops.All(out, self, dim, keepdim)
@@ -5333,7 +5403,7 @@ func (c Ctx) CountNonzero(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, 
 		if does := backend(key).CountNonzero; does != nil {
 			return does(c, self, dim)
 		}
-		err = refused("count_nonzero", key)
+		err = Refused("count_nonzero", key)
 		return
 	}
 	return ops.CountNonzero(self, dim)
@@ -5365,7 +5435,7 @@ func (c Ctx) StdCorrection(out, self *tensor.Tensor, dim []int64, correction dty
 		if does := backend(key).StdCorrection; does != nil {
 			return does(c, out, self, dim, correction, keepdim)
 		}
-		err = refused("std", key)
+		err = Refused("std", key)
 		return
 	}
 	r0, err = ops.StdCorrection(out, self, dim, correction, keepdim)
@@ -5401,7 +5471,7 @@ func (c Ctx) VarCorrection(out, self *tensor.Tensor, dim []int64, correction dty
 		if does := backend(key).VarCorrection; does != nil {
 			return does(c, out, self, dim, correction, keepdim)
 		}
-		err = refused("var", key)
+		err = Refused("var", key)
 		return
 	}
 	r0, err = ops.VarCorrection(out, self, dim, correction, keepdim)
@@ -5437,7 +5507,7 @@ func (c Ctx) StdMeanCorrection(self *tensor.Tensor, dim []int64, correction dtyp
 		if does := backend(key).StdMeanCorrection; does != nil {
 			return does(c, self, dim, correction, keepdim)
 		}
-		err = refused("std_mean", key)
+		err = Refused("std_mean", key)
 		return
 	}
 	return ops.StdMeanCorrection(self, dim, correction, keepdim)
@@ -5469,7 +5539,7 @@ func (c Ctx) VarMeanCorrection(self *tensor.Tensor, dim []int64, correction dtyp
 		if does := backend(key).VarMeanCorrection; does != nil {
 			return does(c, self, dim, correction, keepdim)
 		}
-		err = refused("var_mean", key)
+		err = Refused("var_mean", key)
 		return
 	}
 	return ops.VarMeanCorrection(self, dim, correction, keepdim)
@@ -5481,7 +5551,7 @@ func (c Ctx) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim
 		if does := backend(key).Norm; does != nil {
 			return does(c, out, self, p, dim, keepdim, d)
 		}
-		err = refused("norm", key)
+		err = Refused("norm", key)
 		return
 	}
 	r0, err = ops.Norm(out, self, p, dim, keepdim, d)
@@ -5507,7 +5577,7 @@ func (c Ctx) Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tens
 		if does := backend(key).Amax; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
-		err = refused("amax", key)
+		err = Refused("amax", key)
 		return
 	}
 	r0, err = ops.Amax(out, self, dim, keepdim)
@@ -5523,7 +5593,7 @@ func (c Ctx) Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tens
 		if does := backend(key).Amin; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
-		err = refused("amin", key)
+		err = Refused("amin", key)
 		return
 	}
 	r0, err = ops.Amin(out, self, dim, keepdim)
@@ -5539,7 +5609,7 @@ func (c Ctx) Max(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Max; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("max", key)
+		err = Refused("max", key)
 		return
 	}
 	r0, err = ops.Max(out, self)
@@ -5555,7 +5625,7 @@ func (c Ctx) MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepd
 		if does := backend(key).MaxDim; does != nil {
 			return does(c, outValues, outIndices, self, dim, keepdim)
 		}
-		err = refused("max", key)
+		err = Refused("max", key)
 		return
 	}
 	r0, r1, err = ops.MaxDim(outValues, outIndices, self, dim, keepdim)
@@ -5572,7 +5642,7 @@ func (c Ctx) Min(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Min; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("min", key)
+		err = Refused("min", key)
 		return
 	}
 	r0, err = ops.Min(out, self)
@@ -5588,7 +5658,7 @@ func (c Ctx) MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepd
 		if does := backend(key).MinDim; does != nil {
 			return does(c, outValues, outIndices, self, dim, keepdim)
 		}
-		err = refused("min", key)
+		err = Refused("min", key)
 		return
 	}
 	r0, r1, err = ops.MinDim(outValues, outIndices, self, dim, keepdim)
@@ -5605,7 +5675,7 @@ func (c Ctx) Maximum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 		if does := backend(key).Maximum; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("max", key)
+		err = Refused("max", key)
 		return
 	}
 	r0, err = ops.Maximum(out, self, other)
@@ -5621,7 +5691,7 @@ func (c Ctx) Minimum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 		if does := backend(key).Minimum; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("min", key)
+		err = Refused("min", key)
 		return
 	}
 	r0, err = ops.Minimum(out, self, other)
@@ -5637,7 +5707,7 @@ func (c Ctx) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim b
 		if does := backend(key).Aminmax; does != nil {
 			return does(c, outMin, outMax, self, dim, keepdim)
 		}
-		err = refused("aminmax", key)
+		err = Refused("aminmax", key)
 		return
 	}
 	r0, r1, err = ops.Aminmax(outMin, outMax, self, dim, keepdim)
@@ -5654,7 +5724,7 @@ func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 		if does := backend(key).Argmax; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
-		err = refused("argmax", key)
+		err = Refused("argmax", key)
 		return
 	}
 	r0, err = ops.Argmax(out, self, dim, keepdim)
@@ -5670,7 +5740,7 @@ func (c Ctx) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 		if does := backend(key).Argmin; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
-		err = refused("argmin", key)
+		err = Refused("argmin", key)
 		return
 	}
 	r0, err = ops.Argmin(out, self, dim, keepdim)
@@ -5686,7 +5756,7 @@ func (c Ctx) Floor(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Floor; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("floor", key)
+		err = Refused("floor", key)
 		return
 	}
 	r0, err = ops.Floor(out, self)
@@ -5702,7 +5772,7 @@ func (c Ctx) Ceil(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Ceil; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("ceil", key)
+		err = Refused("ceil", key)
 		return
 	}
 	r0, err = ops.Ceil(out, self)
@@ -5718,7 +5788,7 @@ func (c Ctx) Trunc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Trunc; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("trunc", key)
+		err = Refused("trunc", key)
 		return
 	}
 	r0, err = ops.Trunc(out, self)
@@ -5734,7 +5804,7 @@ func (c Ctx) Round(out, self *tensor.Tensor, decimals int64) (r0 *tensor.Tensor,
 		if does := backend(key).Round; does != nil {
 			return does(c, out, self, decimals)
 		}
-		err = refused("round", key)
+		err = Refused("round", key)
 		return
 	}
 	r0, err = ops.Round(out, self, decimals)
@@ -5750,7 +5820,7 @@ func (c Ctx) Frac(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Frac; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("frac", key)
+		err = Refused("frac", key)
 		return
 	}
 	r0, err = ops.Frac(out, self)
@@ -5766,7 +5836,7 @@ func (c Ctx) ClampTensor(out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor
 		if does := backend(key).ClampTensor; does != nil {
 			return does(c, out, self, low, high)
 		}
-		err = refused("clamp", key)
+		err = Refused("clamp", key)
 		return
 	}
 	r0, err = ops.ClampTensor(out, self, low, high)
@@ -5782,7 +5852,7 @@ func (c Ctx) Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor
 		if does := backend(key).Clamp; does != nil {
 			return does(c, out, self, low, high)
 		}
-		err = refused("clamp", key)
+		err = Refused("clamp", key)
 		return
 	}
 	r0, err = ops.Clamp(out, self, low, high)
@@ -5798,7 +5868,7 @@ func (c Ctx) ClampMin(out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err err
 		if does := backend(key).ClampMin; does != nil {
 			return does(c, out, self, low)
 		}
-		err = refused("clamp_min", key)
+		err = Refused("clamp_min", key)
 		return
 	}
 	r0, err = ops.ClampMin(out, self, low)
@@ -5814,7 +5884,7 @@ func (c Ctx) ClampMax(out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err er
 		if does := backend(key).ClampMax; does != nil {
 			return does(c, out, self, high)
 		}
-		err = refused("clamp_max", key)
+		err = Refused("clamp_max", key)
 		return
 	}
 	r0, err = ops.ClampMax(out, self, high)
@@ -5830,7 +5900,7 @@ func (c Ctx) Fmax(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if does := backend(key).Fmax; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("fmax", key)
+		err = Refused("fmax", key)
 		return
 	}
 	r0, err = ops.Fmax(out, self, other)
@@ -5846,7 +5916,7 @@ func (c Ctx) Fmin(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if does := backend(key).Fmin; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("fmin", key)
+		err = Refused("fmin", key)
 		return
 	}
 	r0, err = ops.Fmin(out, self, other)
@@ -5862,7 +5932,7 @@ func (c Ctx) Relu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Relu; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("relu", key)
+		err = Refused("relu", key)
 		return
 	}
 	r0, err = ops.Relu(out, self)
@@ -5878,7 +5948,7 @@ func (c Ctx) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.Tenso
 		if does := backend(key).Where; does != nil {
 			return does(c, out, condition, self, other)
 		}
-		err = refused("where", key)
+		err = Refused("where", key)
 		return
 	}
 	r0, err = ops.Where(out, condition, self, other)
@@ -5894,7 +5964,7 @@ func (c Ctx) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *ten
 		if does := backend(key).Cumsum; does != nil {
 			return does(c, out, self, dim, d)
 		}
-		err = refused("cumsum", key)
+		err = Refused("cumsum", key)
 		return
 	}
 	r0, err = ops.Cumsum(out, self, dim, d)
@@ -5910,7 +5980,7 @@ func (c Ctx) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 		if does := backend(key).Cumprod; does != nil {
 			return does(c, out, self, dim, d)
 		}
-		err = refused("cumprod", key)
+		err = Refused("cumprod", key)
 		return
 	}
 	r0, err = ops.Cumprod(out, self, dim, d)
@@ -5926,7 +5996,7 @@ func (c Ctx) Cummax(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *
 		if does := backend(key).Cummax; does != nil {
 			return does(c, outValues, outIndices, self, dim)
 		}
-		err = refused("cummax", key)
+		err = Refused("cummax", key)
 		return
 	}
 	r0, r1, err = ops.Cummax(outValues, outIndices, self, dim)
@@ -5943,7 +6013,7 @@ func (c Ctx) Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *
 		if does := backend(key).Cummin; does != nil {
 			return does(c, outValues, outIndices, self, dim)
 		}
-		err = refused("cummin", key)
+		err = Refused("cummin", key)
 		return
 	}
 	r0, r1, err = ops.Cummin(outValues, outIndices, self, dim)
@@ -5960,7 +6030,7 @@ func (c Ctx) Logcumsumexp(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tenso
 		if does := backend(key).Logcumsumexp; does != nil {
 			return does(c, out, self, dim)
 		}
-		err = refused("logcumsumexp", key)
+		err = Refused("logcumsumexp", key)
 		return
 	}
 	r0, err = ops.Logcumsumexp(out, self, dim)
@@ -5976,7 +6046,7 @@ func (c Ctx) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 
 		if does := backend(key).Logsumexp; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
-		err = refused("logsumexp", key)
+		err = Refused("logsumexp", key)
 		return
 	}
 	r0, err = ops.Logsumexp(out, self, dim, keepdim)
@@ -5992,7 +6062,7 @@ func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 		if does := backend(key).Softmax; does != nil {
 			return does(c, out, self, dim, d)
 		}
-		err = refused("softmax", key)
+		err = Refused("softmax", key)
 		return
 	}
 	r0, err = ops.Softmax(out, self, dim, d)
@@ -6008,7 +6078,7 @@ func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 
 		if does := backend(key).LogSoftmax; does != nil {
 			return does(c, out, self, dim, d)
 		}
-		err = refused("log_softmax", key)
+		err = Refused("log_softmax", key)
 		return
 	}
 	r0, err = ops.LogSoftmax(out, self, dim, d)
@@ -6134,7 +6204,7 @@ func (c Ctx) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descend
 		if does := backend(key).Sort; does != nil {
 			return does(c, outValues, outIndices, self, dim, descending)
 		}
-		err = refused("sort", key)
+		err = Refused("sort", key)
 		return
 	}
 	r0, r1, err = ops.Sort(outValues, outIndices, self, dim, descending)
@@ -6151,7 +6221,7 @@ func (c Ctx) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.Bool,
 		if does := backend(key).SortStable; does != nil {
 			return does(c, outValues, outIndices, self, x3, dim, descending)
 		}
-		err = refused("sort", key)
+		err = Refused("sort", key)
 		return
 	}
 	r0, r1, err = ops.SortStable(outValues, outIndices, self, x3, dim, descending)
@@ -6198,7 +6268,7 @@ func (c Ctx) Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, larg
 		if does := backend(key).Topk; does != nil {
 			return does(c, outValues, outIndices, self, k, dim, largest, sorted)
 		}
-		err = refused("topk", key)
+		err = Refused("topk", key)
 		return
 	}
 	r0, r1, err = ops.Topk(outValues, outIndices, self, k, dim, largest, sorted)
@@ -6215,7 +6285,7 @@ func (c Ctx) Median(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Median; does != nil {
 			return does(c, self)
 		}
-		err = refused("median", key)
+		err = Refused("median", key)
 		return
 	}
 	return ops.Median(self)
@@ -6227,7 +6297,7 @@ func (c Ctx) MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, ke
 		if does := backend(key).MedianDim; does != nil {
 			return does(c, outValues, outIndices, self, dim, keepdim)
 		}
-		err = refused("median", key)
+		err = Refused("median", key)
 		return
 	}
 	r0, r1, err = ops.MedianDim(outValues, outIndices, self, dim, keepdim)
@@ -6244,7 +6314,7 @@ func (c Ctx) Nanmedian(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Nanmedian; does != nil {
 			return does(c, self)
 		}
-		err = refused("nanmedian", key)
+		err = Refused("nanmedian", key)
 		return
 	}
 	return ops.Nanmedian(self)
@@ -6256,7 +6326,7 @@ func (c Ctx) NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64,
 		if does := backend(key).NanmedianDim; does != nil {
 			return does(c, outValues, outIndices, self, dim, keepdim)
 		}
-		err = refused("nanmedian", key)
+		err = Refused("nanmedian", key)
 		return
 	}
 	r0, r1, err = ops.NanmedianDim(outValues, outIndices, self, dim, keepdim)
@@ -6273,7 +6343,7 @@ func (c Ctx) Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, 
 		if does := backend(key).Kthvalue; does != nil {
 			return does(c, outValues, outIndices, self, k, dim, keepdim)
 		}
-		err = refused("kthvalue", key)
+		err = Refused("kthvalue", key)
 		return
 	}
 	r0, r1, err = ops.Kthvalue(outValues, outIndices, self, k, dim, keepdim)
@@ -6290,7 +6360,7 @@ func (c Ctx) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim
 		if does := backend(key).Mode; does != nil {
 			return does(c, outValues, outIndices, self, dim, keepdim)
 		}
-		err = refused("mode", key)
+		err = Refused("mode", key)
 		return
 	}
 	r0, r1, err = ops.Mode(outValues, outIndices, self, dim, keepdim)
@@ -6307,7 +6377,7 @@ func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool
 		if does := backend(key).Searchsorted; does != nil {
 			return does(c, out, sorted, self, outInt32, right, side, sorter)
 		}
-		err = refused("searchsorted", key)
+		err = Refused("searchsorted", key)
 		return
 	}
 	r0, err = ops.Searchsorted(out, sorted, self, outInt32, right, side, sorter)
@@ -6323,7 +6393,7 @@ func (c Ctx) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right boo
 		if does := backend(key).Bucketize; does != nil {
 			return does(c, out, self, boundaries, outInt32, right)
 		}
-		err = refused("bucketize", key)
+		err = Refused("bucketize", key)
 		return
 	}
 	r0, err = ops.Bucketize(out, self, boundaries, outInt32, right)
@@ -6339,7 +6409,7 @@ func (c Ctx) Unique(self *tensor.Tensor, x1, returnInverse, returnCounts bool, d
 		if does := backend(key).Unique; does != nil {
 			return does(c, self, x1, returnInverse, returnCounts, dim)
 		}
-		err = refused("unique", key)
+		err = Refused("unique", key)
 		return
 	}
 	return ops.Unique(self, x1, returnInverse, returnCounts, dim)
@@ -6351,7 +6421,7 @@ func (c Ctx) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts 
 		if does := backend(key).UniqueConsecutive; does != nil {
 			return does(c, self, returnInverse, returnCounts, dim)
 		}
-		err = refused("unique_consecutive", key)
+		err = Refused("unique_consecutive", key)
 		return
 	}
 	return ops.UniqueConsecutive(self, returnInverse, returnCounts, dim)
@@ -6363,7 +6433,7 @@ func (c Ctx) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (
 		if does := backend(key).Isin; does != nil {
 			return does(c, out, elements, testElements, x3, invert)
 		}
-		err = refused("isin", key)
+		err = Refused("isin", key)
 		return
 	}
 	r0, err = ops.Isin(out, elements, testElements, x3, invert)
@@ -6729,7 +6799,7 @@ func (c Ctx) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Erf; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("erf", key)
+		err = Refused("erf", key)
 		return
 	}
 	r0, err = ops.Erf(out, self)
@@ -6745,7 +6815,7 @@ func (c Ctx) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Erfc; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("erfc", key)
+		err = Refused("erfc", key)
 		return
 	}
 	r0, err = ops.Erfc(out, self)
@@ -6761,7 +6831,7 @@ func (c Ctx) Erfinv(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Erfinv; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("erfinv", key)
+		err = Refused("erfinv", key)
 		return
 	}
 	r0, err = ops.Erfinv(out, self)
@@ -6777,7 +6847,7 @@ func (c Ctx) Lgamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Lgamma; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("lgamma", key)
+		err = Refused("lgamma", key)
 		return
 	}
 	r0, err = ops.Lgamma(out, self)
@@ -6793,7 +6863,7 @@ func (c Ctx) Digamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Digamma; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("digamma", key)
+		err = Refused("digamma", key)
 		return
 	}
 	r0, err = ops.Digamma(out, self)
@@ -6809,7 +6879,7 @@ func (c Ctx) I0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).I0; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("i0", key)
+		err = Refused("i0", key)
 		return
 	}
 	r0, err = ops.I0(out, self)
@@ -6825,7 +6895,7 @@ func (c Ctx) Sinc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Sinc; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("sinc", key)
+		err = Refused("sinc", key)
 		return
 	}
 	r0, err = ops.Sinc(out, self)
@@ -6841,7 +6911,7 @@ func (c Ctx) Logit(out, self *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, e
 		if does := backend(key).Logit; does != nil {
 			return does(c, out, self, eps)
 		}
-		err = refused("logit", key)
+		err = Refused("logit", key)
 		return
 	}
 	r0, err = ops.Logit(out, self, eps)
@@ -6857,7 +6927,7 @@ func (c Ctx) Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (r0 *te
 		if does := backend(key).Polygamma; does != nil {
 			return does(c, out, n, self)
 		}
-		err = refused("polygamma", key)
+		err = Refused("polygamma", key)
 		return
 	}
 	r0, err = ops.Polygamma(out, n, self)
@@ -6873,7 +6943,7 @@ func (c Ctx) Mvlgamma(out, self *tensor.Tensor, p int64) (r0 *tensor.Tensor, err
 		if does := backend(key).Mvlgamma; does != nil {
 			return does(c, out, self, p)
 		}
-		err = refused("mvlgamma", key)
+		err = Refused("mvlgamma", key)
 		return
 	}
 	r0, err = ops.Mvlgamma(out, self, p)
@@ -6889,7 +6959,7 @@ func (c Ctx) Igamma(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 		if does := backend(key).Igamma; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("igamma", key)
+		err = Refused("igamma", key)
 		return
 	}
 	r0, err = ops.Igamma(out, self, other)
@@ -6905,7 +6975,7 @@ func (c Ctx) Igammac(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 		if does := backend(key).Igammac; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("igammac", key)
+		err = Refused("igammac", key)
 		return
 	}
 	r0, err = ops.Igammac(out, self, other)
@@ -6921,7 +6991,7 @@ func (c Ctx) Logaddexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 		if does := backend(key).Logaddexp; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("logaddexp", key)
+		err = Refused("logaddexp", key)
 		return
 	}
 	r0, err = ops.Logaddexp(out, self, other)
@@ -6937,7 +7007,7 @@ func (c Ctx) Logaddexp2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 		if does := backend(key).Logaddexp2; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("logaddexp2", key)
+		err = Refused("logaddexp2", key)
 		return
 	}
 	r0, err = ops.Logaddexp2(out, self, other)
@@ -6953,7 +7023,7 @@ func (c Ctx) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		if does := backend(key).Xlogy; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("xlogy", key)
+		err = Refused("xlogy", key)
 		return
 	}
 	r0, err = ops.Xlogy(out, self, other)
@@ -6969,7 +7039,7 @@ func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		if does := backend(key).Gcd; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("gcd", key)
+		err = Refused("gcd", key)
 		return
 	}
 	r0, err = ops.Gcd(out, self, other)
@@ -6985,7 +7055,7 @@ func (c Ctx) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		if does := backend(key).Lcm; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("lcm", key)
+		err = Refused("lcm", key)
 		return
 	}
 	r0, err = ops.Lcm(out, self, other)
@@ -7001,7 +7071,7 @@ func (c Ctx) Nextafter(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 		if does := backend(key).Nextafter; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("nextafter", key)
+		err = Refused("nextafter", key)
 		return
 	}
 	r0, err = ops.Nextafter(out, self, other)
@@ -7017,7 +7087,7 @@ func (c Ctx) Heaviside(out, self, values *tensor.Tensor) (r0 *tensor.Tensor, err
 		if does := backend(key).Heaviside; does != nil {
 			return does(c, out, self, values)
 		}
-		err = refused("heaviside", key)
+		err = Refused("heaviside", key)
 		return
 	}
 	r0, err = ops.Heaviside(out, self, values)
@@ -7033,7 +7103,7 @@ func (c Ctx) Ldexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		if does := backend(key).Ldexp; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("ldexp", key)
+		err = Refused("ldexp", key)
 		return
 	}
 	r0, err = ops.Ldexp(out, self, other)
@@ -7049,7 +7119,7 @@ func (c Ctx) Frexp(mantissa, exponent, self *tensor.Tensor) (r0 *tensor.Tensor, 
 		if does := backend(key).Frexp; does != nil {
 			return does(c, mantissa, exponent, self)
 		}
-		err = refused("frexp", key)
+		err = Refused("frexp", key)
 		return
 	}
 	r0, r1, err = ops.Frexp(mantissa, exponent, self)
@@ -7066,7 +7136,7 @@ func (c Ctx) NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (r
 		if does := backend(key).NanToNum; does != nil {
 			return does(c, out, self, nan, posinf, neginf)
 		}
-		err = refused("nan_to_num", key)
+		err = Refused("nan_to_num", key)
 		return
 	}
 	r0, err = ops.NanToNum(out, self, nan, posinf, neginf)
@@ -7082,7 +7152,7 @@ func (c Ctx) Deg2rad(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Deg2rad; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("deg2rad", key)
+		err = Refused("deg2rad", key)
 		return
 	}
 	r0, err = ops.Deg2rad(out, self)
@@ -7098,7 +7168,7 @@ func (c Ctx) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Rad2deg; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("rad2deg", key)
+		err = Refused("rad2deg", key)
 		return
 	}
 	r0, err = ops.Rad2deg(out, self)
@@ -7114,7 +7184,7 @@ func (c Ctx) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		if does := backend(key).SpecialI0e; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("special.i0e", key)
+		err = Refused("special.i0e", key)
 		return
 	}
 	r0, err = ops.SpecialI0e(out, self)
@@ -7130,7 +7200,7 @@ func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		if does := backend(key).SpecialI1; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("special.i1", key)
+		err = Refused("special.i1", key)
 		return
 	}
 	r0, err = ops.SpecialI1(out, self)
@@ -7146,7 +7216,7 @@ func (c Ctx) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		if does := backend(key).SpecialI1e; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("special.i1e", key)
+		err = Refused("special.i1e", key)
 		return
 	}
 	r0, err = ops.SpecialI1e(out, self)
@@ -7162,7 +7232,7 @@ func (c Ctx) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor,
 		if does := backend(key).SpecialXlog1py; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("special.xlog1py", key)
+		err = Refused("special.xlog1py", key)
 		return
 	}
 	r0, err = ops.SpecialXlog1py(out, self, other)
@@ -7178,7 +7248,7 @@ func (c Ctx) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 		if does := backend(key).SpecialZeta; does != nil {
 			return does(c, out, self, other)
 		}
-		err = refused("special.zeta", key)
+		err = Refused("special.zeta", key)
 		return
 	}
 	r0, err = ops.SpecialZeta(out, self, other)
@@ -7194,7 +7264,7 @@ func (c Ctx) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if does := backend(key).SpecialEntr; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("special.entr", key)
+		err = Refused("special.entr", key)
 		return
 	}
 	r0, err = ops.SpecialEntr(out, self)
@@ -7210,7 +7280,7 @@ func (c Ctx) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		if does := backend(key).SpecialErfcx; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("special.erfcx", key)
+		err = Refused("special.erfcx", key)
 		return
 	}
 	r0, err = ops.SpecialErfcx(out, self)
@@ -7226,7 +7296,7 @@ func (c Ctx) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if does := backend(key).SpecialNdtr; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("special.ndtr", key)
+		err = Refused("special.ndtr", key)
 		return
 	}
 	r0, err = ops.SpecialNdtr(out, self)
@@ -7242,7 +7312,7 @@ func (c Ctx) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err er
 		if does := backend(key).SpecialLogNdtr; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("special.log_ndtr", key)
+		err = Refused("special.log_ndtr", key)
 		return
 	}
 	r0, err = ops.SpecialLogNdtr(out, self)
@@ -7258,7 +7328,7 @@ func (c Ctx) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		if does := backend(key).SpecialNdtri; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("special.ndtri", key)
+		err = Refused("special.ndtri", key)
 		return
 	}
 	r0, err = ops.SpecialNdtri(out, self)
@@ -7274,7 +7344,7 @@ func (c Ctx) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		if does := backend(key).SpecialBesselJ0; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("special.bessel_j0", key)
+		err = Refused("special.bessel_j0", key)
 		return
 	}
 	r0, err = ops.SpecialBesselJ0(out, self)
@@ -7290,7 +7360,7 @@ func (c Ctx) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		if does := backend(key).SpecialBesselJ1; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("special.bessel_j1", key)
+		err = Refused("special.bessel_j1", key)
 		return
 	}
 	r0, err = ops.SpecialBesselJ1(out, self)
@@ -7306,7 +7376,7 @@ func (c Ctx) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		if does := backend(key).SpecialBesselY0; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("special.bessel_y0", key)
+		err = Refused("special.bessel_y0", key)
 		return
 	}
 	r0, err = ops.SpecialBesselY0(out, self)
@@ -7322,7 +7392,7 @@ func (c Ctx) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		if does := backend(key).SpecialBesselY1; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("special.bessel_y1", key)
+		err = Refused("special.bessel_y1", key)
 		return
 	}
 	r0, err = ops.SpecialBesselY1(out, self)
@@ -7338,7 +7408,7 @@ func (c Ctx) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tenso
 		if does := backend(key).SpecialModifiedBesselK0; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("special.modified_bessel_k0", key)
+		err = Refused("special.modified_bessel_k0", key)
 		return
 	}
 	r0, err = ops.SpecialModifiedBesselK0(out, self)
@@ -7354,7 +7424,7 @@ func (c Ctx) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tenso
 		if does := backend(key).SpecialModifiedBesselK1; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("special.modified_bessel_k1", key)
+		err = Refused("special.modified_bessel_k1", key)
 		return
 	}
 	r0, err = ops.SpecialModifiedBesselK1(out, self)
@@ -7370,7 +7440,7 @@ func (c Ctx) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor
 		if does := backend(key).SpecialScaledModifiedBesselK0; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("special.scaled_modified_bessel_k0", key)
+		err = Refused("special.scaled_modified_bessel_k0", key)
 		return
 	}
 	r0, err = ops.SpecialScaledModifiedBesselK0(out, self)
@@ -7386,7 +7456,7 @@ func (c Ctx) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor
 		if does := backend(key).SpecialScaledModifiedBesselK1; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("special.scaled_modified_bessel_k1", key)
+		err = Refused("special.scaled_modified_bessel_k1", key)
 		return
 	}
 	r0, err = ops.SpecialScaledModifiedBesselK1(out, self)
@@ -7402,7 +7472,7 @@ func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tens
 		if does := backend(key).SpecialSphericalBesselJ0; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("special.spherical_bessel_j0", key)
+		err = Refused("special.spherical_bessel_j0", key)
 		return
 	}
 	r0, err = ops.SpecialSphericalBesselJ0(out, self)
@@ -7418,7 +7488,7 @@ func (c Ctx) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 		if does := backend(key).SpecialAiryAi; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("special.airy_ai", key)
+		err = Refused("special.airy_ai", key)
 		return
 	}
 	r0, err = ops.SpecialAiryAi(out, self)
@@ -7434,7 +7504,7 @@ func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.T
 		if does := backend(key).SpecialChebyshevPolynomialT; does != nil {
 			return does(c, out, x, n)
 		}
-		err = refused("special.chebyshev_polynomial_t", key)
+		err = Refused("special.chebyshev_polynomial_t", key)
 		return
 	}
 	r0, err = ops.SpecialChebyshevPolynomialT(out, x, n)
@@ -7450,7 +7520,7 @@ func (c Ctx) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.T
 		if does := backend(key).SpecialChebyshevPolynomialU; does != nil {
 			return does(c, out, x, n)
 		}
-		err = refused("special.chebyshev_polynomial_u", key)
+		err = Refused("special.chebyshev_polynomial_u", key)
 		return
 	}
 	r0, err = ops.SpecialChebyshevPolynomialU(out, x, n)
@@ -7466,7 +7536,7 @@ func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.T
 		if does := backend(key).SpecialChebyshevPolynomialV; does != nil {
 			return does(c, out, x, n)
 		}
-		err = refused("special.chebyshev_polynomial_v", key)
+		err = Refused("special.chebyshev_polynomial_v", key)
 		return
 	}
 	r0, err = ops.SpecialChebyshevPolynomialV(out, x, n)
@@ -7482,7 +7552,7 @@ func (c Ctx) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.T
 		if does := backend(key).SpecialChebyshevPolynomialW; does != nil {
 			return does(c, out, x, n)
 		}
-		err = refused("special.chebyshev_polynomial_w", key)
+		err = Refused("special.chebyshev_polynomial_w", key)
 		return
 	}
 	r0, err = ops.SpecialChebyshevPolynomialW(out, x, n)
@@ -7498,7 +7568,7 @@ func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Ten
 		if does := backend(key).SpecialHermitePolynomialH; does != nil {
 			return does(c, out, x, n)
 		}
-		err = refused("special.hermite_polynomial_h", key)
+		err = Refused("special.hermite_polynomial_h", key)
 		return
 	}
 	r0, err = ops.SpecialHermitePolynomialH(out, x, n)
@@ -7514,7 +7584,7 @@ func (c Ctx) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Te
 		if does := backend(key).SpecialHermitePolynomialHe; does != nil {
 			return does(c, out, x, n)
 		}
-		err = refused("special.hermite_polynomial_he", key)
+		err = Refused("special.hermite_polynomial_he", key)
 		return
 	}
 	r0, err = ops.SpecialHermitePolynomialHe(out, x, n)
@@ -7530,7 +7600,7 @@ func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Te
 		if does := backend(key).SpecialLaguerrePolynomialL; does != nil {
 			return does(c, out, x, n)
 		}
-		err = refused("special.laguerre_polynomial_l", key)
+		err = Refused("special.laguerre_polynomial_l", key)
 		return
 	}
 	r0, err = ops.SpecialLaguerrePolynomialL(out, x, n)
@@ -7546,7 +7616,7 @@ func (c Ctx) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Te
 		if does := backend(key).SpecialLegendrePolynomialP; does != nil {
 			return does(c, out, x, n)
 		}
-		err = refused("special.legendre_polynomial_p", key)
+		err = Refused("special.legendre_polynomial_p", key)
 		return
 	}
 	r0, err = ops.SpecialLegendrePolynomialP(out, x, n)
@@ -7562,7 +7632,7 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *t
 		if does := backend(key).SpecialShiftedChebyshevPolynomialT; does != nil {
 			return does(c, out, x, n)
 		}
-		err = refused("special.shifted_chebyshev_polynomial_t", key)
+		err = Refused("special.shifted_chebyshev_polynomial_t", key)
 		return
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialT(out, x, n)
@@ -7578,7 +7648,7 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *t
 		if does := backend(key).SpecialShiftedChebyshevPolynomialU; does != nil {
 			return does(c, out, x, n)
 		}
-		err = refused("special.shifted_chebyshev_polynomial_u", key)
+		err = Refused("special.shifted_chebyshev_polynomial_u", key)
 		return
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialU(out, x, n)
@@ -7594,7 +7664,7 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *t
 		if does := backend(key).SpecialShiftedChebyshevPolynomialV; does != nil {
 			return does(c, out, x, n)
 		}
-		err = refused("special.shifted_chebyshev_polynomial_v", key)
+		err = Refused("special.shifted_chebyshev_polynomial_v", key)
 		return
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialV(out, x, n)
@@ -7610,7 +7680,7 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *t
 		if does := backend(key).SpecialShiftedChebyshevPolynomialW; does != nil {
 			return does(c, out, x, n)
 		}
-		err = refused("special.shifted_chebyshev_polynomial_w", key)
+		err = Refused("special.shifted_chebyshev_polynomial_w", key)
 		return
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialW(out, x, n)
@@ -7726,7 +7796,7 @@ func (c Ctx) Bincount(self, weights *tensor.Tensor, minlength int64) (r0 *tensor
 		if does := backend(key).Bincount; does != nil {
 			return does(c, self, weights, minlength)
 		}
-		err = refused("bincount", key)
+		err = Refused("bincount", key)
 		return
 	}
 	return ops.Bincount(self, weights, minlength)
@@ -7738,7 +7808,7 @@ func (c Ctx) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar)
 		if does := backend(key).Histc; does != nil {
 			return does(c, out, self, bins, low, high)
 		}
-		err = refused("histc", key)
+		err = Refused("histc", key)
 		return
 	}
 	r0, err = ops.Histc(out, self, bins, low, high)
@@ -7754,7 +7824,7 @@ func (c Ctx) Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, range
 		if does := backend(key).Histogram; does != nil {
 			return does(c, outHist, outEdges, self, bins, ranges, weight, density)
 		}
-		err = refused("histogram", key)
+		err = Refused("histogram", key)
 		return
 	}
 	r0, r1, err = ops.Histogram(outHist, outEdges, self, bins, ranges, weight, density)
@@ -7771,7 +7841,7 @@ func (c Ctx) HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor
 		if does := backend(key).HistogramEdges; does != nil {
 			return does(c, outHist, outEdges, self, bins, weight, density)
 		}
-		err = refused("histogram", key)
+		err = Refused("histogram", key)
 		return
 	}
 	r0, r1, err = ops.HistogramEdges(outHist, outEdges, self, bins, weight, density)
@@ -7788,7 +7858,7 @@ func (c Ctx) Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, we
 		if does := backend(key).Histogramdd; does != nil {
 			return does(c, self, bins, ranges, weight, density)
 		}
-		err = refused("histogramdd", key)
+		err = Refused("histogramdd", key)
 		return
 	}
 	return ops.Histogramdd(self, bins, ranges, weight, density)
@@ -7800,7 +7870,7 @@ func (c Ctx) HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, x2 []f
 		if does := backend(key).HistogramddEdges; does != nil {
 			return does(c, self, bins, x2, weight, density)
 		}
-		err = refused("histogramdd", key)
+		err = Refused("histogramdd", key)
 		return
 	}
 	return ops.HistogramddEdges(self, bins, x2, weight, density)
@@ -7882,7 +7952,7 @@ func (c Ctx) DataPtr(self *tensor.Tensor) (r0 unsafe.Pointer, err error) {
 		if does := backend(key).DataPtr; does != nil {
 			return does(c, self)
 		}
-		err = refused("data_ptr", key)
+		err = Refused("data_ptr", key)
 		return
 	}
 	return ops.DataPtr(self)
@@ -7894,7 +7964,7 @@ func (c Ctx) IsReadOnly(self *tensor.Tensor) (r0 bool, err error) {
 		if does := backend(key).IsReadOnly; does != nil {
 			return does(c, self)
 		}
-		err = refused("is_read_only", key)
+		err = Refused("is_read_only", key)
 		return
 	}
 	return ops.IsReadOnly(self)
@@ -7906,7 +7976,7 @@ func (c Ctx) UntypedStorage(self *tensor.Tensor) (r0 *storage.Storage, err error
 		if does := backend(key).UntypedStorage; does != nil {
 			return does(c, self)
 		}
-		err = refused("untyped_storage", key)
+		err = Refused("untyped_storage", key)
 		return
 	}
 	return ops.UntypedStorage(self)
@@ -7918,7 +7988,7 @@ func (c Ctx) Lend(self *tensor.Tensor) (r0 *tensor.Tensor, r1 unsafe.Pointer, r2
 		if does := backend(key).Lend; does != nil {
 			return does(c, self)
 		}
-		err = refused("lend", key)
+		err = Refused("lend", key)
 		return
 	}
 	return ops.Lend(self)
@@ -7930,7 +8000,7 @@ func (c Ctx) FromFile(filename string, share ops.Bool, size ops.Int, d dtype.DTy
 		if does := backend(key).FromFile; does != nil {
 			return does(c, filename, share, size, d, l, dev)
 		}
-		err = refused("from_file", key)
+		err = Refused("from_file", key)
 		return
 	}
 	dev = c.place(dev)
@@ -7943,7 +8013,7 @@ func (c Ctx) ShareMemory(self *tensor.Tensor) (err error) {
 		if does := backend(key).ShareMemory; does != nil {
 			return does(c, self)
 		}
-		err = refused("share_memory_", key)
+		err = Refused("share_memory_", key)
 		return
 	}
 	err = ops.ShareMemory(self)
@@ -7959,7 +8029,7 @@ func (c Ctx) IsShared(self *tensor.Tensor) (r0 bool, err error) {
 		if does := backend(key).IsShared; does != nil {
 			return does(c, self)
 		}
-		err = refused("is_shared", key)
+		err = Refused("is_shared", key)
 		return
 	}
 	return ops.IsShared(self)
@@ -7971,7 +8041,7 @@ func (c Ctx) PinMemory(x0 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).PinMemory; does != nil {
 			return does(c, x0)
 		}
-		err = refused("pin_memory", key)
+		err = Refused("pin_memory", key)
 		return
 	}
 	return ops.PinMemory(x0)
@@ -7983,7 +8053,7 @@ func (c Ctx) IsPinned(x0 *tensor.Tensor) (r0 bool, err error) {
 		if does := backend(key).IsPinned; does != nil {
 			return does(c, x0)
 		}
-		err = refused("is_pinned", key)
+		err = Refused("is_pinned", key)
 		return
 	}
 	return ops.IsPinned(x0)
@@ -8165,7 +8235,7 @@ func (c Ctx) View(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err err
 		if does := backend(key).View; does != nil {
 			return does(c, self, size)
 		}
-		err = refused("view", key)
+		err = Refused("view", key)
 		return
 	}
 	return ops.View(self, size)
@@ -8177,7 +8247,7 @@ func (c Ctx) ViewDtype(self *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, e
 		if does := backend(key).ViewDtype; does != nil {
 			return does(c, self, d)
 		}
-		err = refused("view", key)
+		err = Refused("view", key)
 		return
 	}
 	return ops.ViewDtype(self, d)
@@ -8199,7 +8269,7 @@ func (c Ctx) Reshape(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err 
 		if does := backend(key).Reshape; does != nil {
 			return does(c, self, size)
 		}
-		err = refused("reshape", key)
+		err = Refused("reshape", key)
 		return
 	}
 	return ops.Reshape(self, size)
@@ -8211,7 +8281,7 @@ func (c Ctx) ReshapeAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if does := backend(key).ReshapeAs; does != nil {
 			return does(c, self, other)
 		}
-		err = refused("reshape_as", key)
+		err = Refused("reshape_as", key)
 		return
 	}
 	return ops.ReshapeAs(self, other)
@@ -8223,10 +8293,30 @@ func (c Ctx) Flatten(self *tensor.Tensor, start, end int64) (r0 *tensor.Tensor, 
 		if does := backend(key).Flatten; does != nil {
 			return does(c, self, start, end)
 		}
-		err = refused("flatten", key)
+		err = Refused("flatten", key)
 		return
 	}
 	return ops.Flatten(self, start, end)
+}
+
+// FlattenOutDim is the operator flatten.
+func (c Ctx) FlattenOutDim(self *tensor.Tensor, start, end int64, outDim string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).FlattenOutDim; does != nil {
+			return does(c, self, start, end, outDim)
+		}
+	}
+	return composed.FlattenOutDim(c, self, start, end, outDim)
+}
+
+// FlattenDims is the operator flatten.
+func (c Ctx) FlattenDims(self *tensor.Tensor, dims []int64, outDim string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).FlattenDims; does != nil {
+			return does(c, self, dims, outDim)
+		}
+	}
+	return composed.FlattenDims(c, self, dims, outDim)
 }
 
 // Unflatten is the operator unflatten.
@@ -8235,10 +8325,20 @@ func (c Ctx) Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (r0 *tenso
 		if does := backend(key).Unflatten; does != nil {
 			return does(c, self, dim, sizes)
 		}
-		err = refused("unflatten", key)
+		err = Refused("unflatten", key)
 		return
 	}
 	return ops.Unflatten(self, dim, sizes)
+}
+
+// UnflattenNames is the operator unflatten_names.
+func (c Ctx) UnflattenNames(self *tensor.Tensor, dim int64, sizes []int64, names []string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).UnflattenNames; does != nil {
+			return does(c, self, dim, sizes, names)
+		}
+	}
+	return composed.UnflattenNames(c, self, dim, sizes, names)
 }
 
 // Ravel is the operator ravel.
@@ -8247,7 +8347,7 @@ func (c Ctx) Ravel(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Ravel; does != nil {
 			return does(c, self)
 		}
-		err = refused("ravel", key)
+		err = Refused("ravel", key)
 		return
 	}
 	return ops.Ravel(self)
@@ -8259,7 +8359,7 @@ func (c Ctx) TransposeMatrix(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		if does := backend(key).TransposeMatrix; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("t", key)
+		err = Refused("t", key)
 		return
 	}
 	r0, err = ops.TransposeMatrix(out, self)
@@ -8275,7 +8375,7 @@ func (c Ctx) Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.T
 		if does := backend(key).Transpose; does != nil {
 			return does(c, out, self, dim0, dim1)
 		}
-		err = refused("transpose", key)
+		err = Refused("transpose", key)
 		return
 	}
 	r0, err = ops.Transpose(out, self, dim0, dim1)
@@ -8291,7 +8391,7 @@ func (c Ctx) Permute(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err 
 		if does := backend(key).Permute; does != nil {
 			return does(c, self, dims)
 		}
-		err = refused("permute", key)
+		err = Refused("permute", key)
 		return
 	}
 	return ops.Permute(self, dims)
@@ -8303,7 +8403,7 @@ func (c Ctx) Movedim(self *tensor.Tensor, source, destination int64) (r0 *tensor
 		if does := backend(key).Movedim; does != nil {
 			return does(c, self, source, destination)
 		}
-		err = refused("movedim", key)
+		err = Refused("movedim", key)
 		return
 	}
 	return ops.Movedim(self, source, destination)
@@ -8315,7 +8415,7 @@ func (c Ctx) MovedimList(self *tensor.Tensor, source, destination []int64) (r0 *
 		if does := backend(key).MovedimList; does != nil {
 			return does(c, self, source, destination)
 		}
-		err = refused("movedim", key)
+		err = Refused("movedim", key)
 		return
 	}
 	return ops.MovedimList(self, source, destination)
@@ -8327,7 +8427,7 @@ func (c Ctx) TransposeAll(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).TransposeAll; does != nil {
 			return does(c, self)
 		}
-		err = refused("T", key)
+		err = Refused("T", key)
 		return
 	}
 	return ops.TransposeAll(self)
@@ -8339,7 +8439,7 @@ func (c Ctx) TransposeLast(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).TransposeLast; does != nil {
 			return does(c, self)
 		}
-		err = refused("mT", key)
+		err = Refused("mT", key)
 		return
 	}
 	return ops.TransposeLast(self)
@@ -8351,7 +8451,7 @@ func (c Ctx) Adjoint(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Adjoint; does != nil {
 			return does(c, self)
 		}
-		err = refused("mH", key)
+		err = Refused("mH", key)
 		return
 	}
 	return ops.Adjoint(self)
@@ -8363,7 +8463,7 @@ func (c Ctx) AdjointMatrix(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).AdjointMatrix; does != nil {
 			return does(c, self)
 		}
-		err = refused("H", key)
+		err = Refused("H", key)
 		return
 	}
 	return ops.AdjointMatrix(self)
@@ -8375,7 +8475,7 @@ func (c Ctx) Expand(self *tensor.Tensor, size []int64, x2 bool) (r0 *tensor.Tens
 		if does := backend(key).Expand; does != nil {
 			return does(c, self, size, x2)
 		}
-		err = refused("expand", key)
+		err = Refused("expand", key)
 		return
 	}
 	return ops.Expand(self, size, x2)
@@ -8397,7 +8497,7 @@ func (c Ctx) BroadcastTo(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, 
 		if does := backend(key).BroadcastTo; does != nil {
 			return does(c, self, size)
 		}
-		err = refused("broadcast_to", key)
+		err = Refused("broadcast_to", key)
 		return
 	}
 	return ops.BroadcastTo(self, size)
@@ -8409,7 +8509,7 @@ func (c Ctx) Squeeze(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Squeeze; does != nil {
 			return does(c, out, self)
 		}
-		err = refused("squeeze", key)
+		err = Refused("squeeze", key)
 		return
 	}
 	r0, err = ops.Squeeze(out, self)
@@ -8425,7 +8525,7 @@ func (c Ctx) SqueezeDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor,
 		if does := backend(key).SqueezeDim; does != nil {
 			return does(c, out, self, dim)
 		}
-		err = refused("squeeze", key)
+		err = Refused("squeeze", key)
 		return
 	}
 	r0, err = ops.SqueezeDim(out, self, dim)
@@ -8441,7 +8541,7 @@ func (c Ctx) SqueezeDims(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Ten
 		if does := backend(key).SqueezeDims; does != nil {
 			return does(c, out, self, dims)
 		}
-		err = refused("squeeze", key)
+		err = Refused("squeeze", key)
 		return
 	}
 	r0, err = ops.SqueezeDims(out, self, dims)
@@ -8457,7 +8557,7 @@ func (c Ctx) Unsqueeze(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, 
 		if does := backend(key).Unsqueeze; does != nil {
 			return does(c, out, self, dim)
 		}
-		err = refused("unsqueeze", key)
+		err = Refused("unsqueeze", key)
 		return
 	}
 	r0, err = ops.Unsqueeze(out, self, dim)
@@ -8473,7 +8573,7 @@ func (c Ctx) Narrow(self *tensor.Tensor, dim, start, length int64) (r0 *tensor.T
 		if does := backend(key).Narrow; does != nil {
 			return does(c, self, dim, start, length)
 		}
-		err = refused("narrow", key)
+		err = Refused("narrow", key)
 		return
 	}
 	return ops.Narrow(self, dim, start, length)
@@ -8495,7 +8595,7 @@ func (c Ctx) Select(self *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, e
 		if does := backend(key).Select; does != nil {
 			return does(c, self, dim, index)
 		}
-		err = refused("select", key)
+		err = Refused("select", key)
 		return
 	}
 	return ops.Select(self, dim, index)
@@ -8507,7 +8607,7 @@ func (c Ctx) Slice(self *tensor.Tensor, dim int64, start, end ops.Int, step int6
 		if does := backend(key).Slice; does != nil {
 			return does(c, self, dim, start, end, step)
 		}
-		err = refused("slice", key)
+		err = Refused("slice", key)
 		return
 	}
 	return ops.Slice(self, dim, start, end, step)
@@ -8519,7 +8619,7 @@ func (c Ctx) AsStrided(out, self *tensor.Tensor, size, stride []int64, offset op
 		if does := backend(key).AsStrided; does != nil {
 			return does(c, out, self, size, stride, offset)
 		}
-		err = refused("as_strided", key)
+		err = Refused("as_strided", key)
 		return
 	}
 	r0, err = ops.AsStrided(out, self, size, stride, offset)
@@ -8535,7 +8635,7 @@ func (c Ctx) Unfold(self *tensor.Tensor, dim, size, step int64) (r0 *tensor.Tens
 		if does := backend(key).Unfold; does != nil {
 			return does(c, self, dim, size, step)
 		}
-		err = refused("unfold", key)
+		err = Refused("unfold", key)
 		return
 	}
 	return ops.Unfold(self, dim, size, step)
@@ -8547,10 +8647,20 @@ func (c Ctx) Diagonal(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor
 		if does := backend(key).Diagonal; does != nil {
 			return does(c, self, offset, dim1, dim2)
 		}
-		err = refused("diagonal", key)
+		err = Refused("diagonal", key)
 		return
 	}
 	return ops.Diagonal(self, offset, dim1, dim2)
+}
+
+// DiagonalOutdim is the operator diagonal.
+func (c Ctx) DiagonalOutdim(self *tensor.Tensor, outdim string, dim1, dim2, offset int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).DiagonalOutdim; does != nil {
+			return does(c, self, outdim, dim1, dim2, offset)
+		}
+	}
+	return composed.DiagonalOutdim(c, self, outdim, dim1, dim2, offset)
 }
 
 // Detach is the operator detach.
@@ -8559,7 +8669,7 @@ func (c Ctx) Detach(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Detach; does != nil {
 			return does(c, self)
 		}
-		err = refused("detach", key)
+		err = Refused("detach", key)
 		return
 	}
 	return ops.Detach(self)
@@ -8571,7 +8681,7 @@ func (c Ctx) Unbind(self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err er
 		if does := backend(key).Unbind; does != nil {
 			return does(c, self, dim)
 		}
-		err = refused("unbind", key)
+		err = Refused("unbind", key)
 		return
 	}
 	return ops.Unbind(self, dim)
@@ -8583,7 +8693,7 @@ func (c Ctx) Split(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tens
 		if does := backend(key).Split; does != nil {
 			return does(c, self, splitSize, dim)
 		}
-		err = refused("split", key)
+		err = Refused("split", key)
 		return
 	}
 	return ops.Split(self, splitSize, dim)
@@ -8595,7 +8705,7 @@ func (c Ctx) SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 [
 		if does := backend(key).SplitWithSizes; does != nil {
 			return does(c, self, sizes, dim)
 		}
-		err = refused("split", key)
+		err = Refused("split", key)
 		return
 	}
 	return ops.SplitWithSizes(self, sizes, dim)
@@ -8607,7 +8717,7 @@ func (c Ctx) Chunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor,
 		if does := backend(key).Chunk; does != nil {
 			return does(c, self, chunks, dim)
 		}
-		err = refused("chunk", key)
+		err = Refused("chunk", key)
 		return
 	}
 	return ops.Chunk(self, chunks, dim)
@@ -8619,7 +8729,7 @@ func (c Ctx) TensorSplit(self *tensor.Tensor, sections, dim int64) (r0 []*tensor
 		if does := backend(key).TensorSplit; does != nil {
 			return does(c, self, sections, dim)
 		}
-		err = refused("tensor_split", key)
+		err = Refused("tensor_split", key)
 		return
 	}
 	return ops.TensorSplit(self, sections, dim)
@@ -8631,7 +8741,7 @@ func (c Ctx) TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64)
 		if does := backend(key).TensorSplitIndices; does != nil {
 			return does(c, self, indices, dim)
 		}
-		err = refused("tensor_split", key)
+		err = Refused("tensor_split", key)
 		return
 	}
 	return ops.TensorSplitIndices(self, indices, dim)
@@ -8653,7 +8763,7 @@ func (c Ctx) Hsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, e
 		if does := backend(key).Hsplit; does != nil {
 			return does(c, self, sections)
 		}
-		err = refused("hsplit", key)
+		err = Refused("hsplit", key)
 		return
 	}
 	return ops.Hsplit(self, sections)
@@ -8665,7 +8775,7 @@ func (c Ctx) HsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.T
 		if does := backend(key).HsplitIndices; does != nil {
 			return does(c, self, indices)
 		}
-		err = refused("hsplit", key)
+		err = Refused("hsplit", key)
 		return
 	}
 	return ops.HsplitIndices(self, indices)
@@ -8677,7 +8787,7 @@ func (c Ctx) Vsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, e
 		if does := backend(key).Vsplit; does != nil {
 			return does(c, self, sections)
 		}
-		err = refused("vsplit", key)
+		err = Refused("vsplit", key)
 		return
 	}
 	return ops.Vsplit(self, sections)
@@ -8689,7 +8799,7 @@ func (c Ctx) VsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.T
 		if does := backend(key).VsplitIndices; does != nil {
 			return does(c, self, indices)
 		}
-		err = refused("vsplit", key)
+		err = Refused("vsplit", key)
 		return
 	}
 	return ops.VsplitIndices(self, indices)
@@ -8701,7 +8811,7 @@ func (c Ctx) Dsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, e
 		if does := backend(key).Dsplit; does != nil {
 			return does(c, self, sections)
 		}
-		err = refused("dsplit", key)
+		err = Refused("dsplit", key)
 		return
 	}
 	return ops.Dsplit(self, sections)
@@ -8713,7 +8823,7 @@ func (c Ctx) DsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.T
 		if does := backend(key).DsplitIndices; does != nil {
 			return does(c, self, indices)
 		}
-		err = refused("dsplit", key)
+		err = Refused("dsplit", key)
 		return
 	}
 	return ops.DsplitIndices(self, indices)

@@ -377,5 +377,7 @@ func (r *run) seed(t, grad *tensor.Tensor, i int) (*tensor.Tensor, error) {
 	if !r.create {
 		return grad.Plain(), nil
 	}
-	return grad.Alias(), nil
+	given := grad.Alias()
+	given.SetNames(nil)
+	return given, nil
 }

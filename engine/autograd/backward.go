@@ -43,9 +43,9 @@ func (q *queue) Pop() any {
 	return x
 }
 
-// start makes a run; close ends it.
+// start makes a run; close ends it. Gradients have no names, and what was saved is computed with as if it had none.
 func start(c aten.Ctx, retain, create bool) *run {
-	return &run{c: c.Recorded(create), retain: retain, create: create, pending: map[*Node]*pending{}}
+	return &run{c: c.Recorded(create).Past(tensor.Named), retain: retain, create: create, pending: map[*Node]*pending{}}
 }
 
 func (r *run) close() {

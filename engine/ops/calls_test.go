@@ -104,6 +104,24 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"signal_windows_general_cosine": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"coefficients": []float64{0.5, 0.5}}
 	},
+	"rename":       func(p profile, _ *testing.T) map[string]any { return map[string]any{"names": dimNames(p)} },
+	"refine_names": func(p profile, _ *testing.T) map[string]any { return map[string]any{"names": dimNames(p)} },
+	"align_to": func(p profile, t *testing.T) map[string]any {
+		self := p.tensor(t, "self")
+		self.SetNames(dimNames(p))
+		return map[string]any{"self": self, "names": append([]string{"other"}, dimNames(p)...)}
+	},
+	"unflatten_names": func(profile, *testing.T) map[string]any {
+		return map[string]any{"dim": int64(0), "sizes": []int64{-1, 1}, "names": []string{"a", "b"}}
+	},
+	"flatten_out_dim": func(profile, *testing.T) map[string]any { return map[string]any{"end_dim": int64(-1)} },
+	"flatten_dims": func(p profile, _ *testing.T) map[string]any {
+		var dims []int64
+		for i := range p.sizes {
+			dims = append(dims, int64(i))
+		}
+		return map[string]any{"dims": dims}
+	},
 	"geometric_": func(p profile, t *testing.T) map[string]any { return map[string]any{"p": 0.5} },
 	"bernoulli__tensor": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"p": given(t, dtype.Float32, nil, 1)}
@@ -320,6 +338,14 @@ func (p profile) argument(t *testing.T, a schema.Arg, want reflect.Type) (v refl
 	return v, true
 }
 
+// dimNames are a name for each of the operand's dimensions.
+func dimNames(p profile) (names []string) {
+	for i := range p.sizes {
+		names = append(names, string(rune('a'+i)))
+	}
+	return names
+}
+
 // integers fits the operand's shape, so that views, reshapes and permutations are valid.
 func (p profile) integers(name string) []int64 {
 	var all []int64
@@ -376,11 +402,11 @@ func (p profile) call(t *testing.T, o *schema.Operator) (c call, ok bool) {
 	for i, a := range o.Args {
 		want := c.f.Type().In(c.outs + i)
 		v, ok := p.argument(t, a, want)
+		if x, is := own[a.Name]; is && reflect.TypeOf(x) == want {
+			v, ok = reflect.ValueOf(x), true
+		}
 		if !ok {
 			return c, false
-		}
-		if x, ok := own[a.Name]; ok && reflect.TypeOf(x) == want {
-			v = reflect.ValueOf(x)
 		}
 		if a.Name == "dtype" && (!takesTensors(o) || strings.HasPrefix(o.Name, "linspace") || strings.HasPrefix(o.Name, "logspace")) {
 			v = reflect.ValueOf(p.d)

@@ -70,6 +70,7 @@ func onMeta(t *testing.T, x *tensor.Tensor) *tensor.Tensor {
 	m, err := tensor.EmptyStrided("test", x.Sizes(), x.Strides(), x.DType(), device.Device{Type: device.Meta, Index: -1})
 	require.NoError(t, err)
 	t.Cleanup(m.Release)
+	m.SetNames(x.Names())
 	return m
 }
 

@@ -38,6 +38,7 @@ func ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth in
 	if h := self.History(); h != nil {
 		a.GradFn, a.RequiresGrad = h.Describe()
 	}
+	a.Names = self.Names()
 	return format.Tensor(self, a, o), nil
 }
 

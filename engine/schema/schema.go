@@ -20,6 +20,7 @@ type Operator struct {
 	Kernel      string      `yaml:"kernel"`    // what an elementwise operator runs
 	Runs        []string    `yaml:"runs"`      // of Runs
 	Tags        []string    `yaml:"tags"`      // of Tags
+	Names       string      `yaml:"names"`     // of NameRules, where it does not follow from the category and the tags
 	Since       string      `yaml:"since"`
 	Go          string      `yaml:"go"` // name of the function in engine/ops, when it is not the operator's in camel case
 	Words       Words       `yaml:"words"`
@@ -54,7 +55,8 @@ type Python struct {
 
 // Node is what the Node package does otherwise than the signature says; see Python.
 type Node struct {
-	Wrapped []string `yaml:"wrapped"` // the forms that a hand-written one with its own types replaces
+	Internal bool     `yaml:"internal"` // called by the package's own modules; users do not see it
+	Wrapped  []string `yaml:"wrapped"`  // the forms that a hand-written one with its own types replaces
 }
 
 // Arg is an argument or a result.
@@ -66,6 +68,7 @@ type Arg struct {
 	Mutated  bool     // written in place: Tensor(a!)
 	AliasSet string   // "a" in Tensor(a): the result shares memory with the argument of the same mark
 	Words    []string // the texts that it can be, nil for any
+	Dim      bool     // a dimension of a tensor, or several, which may be given by name
 }
 
 // Type of an argument.

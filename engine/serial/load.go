@@ -422,7 +422,26 @@ func (l *loader) rebuild(c *pickle.Call) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	t, err := tensor.New(l.op, s.storage, d, size, stride, offset)
+	if err == nil {
+		t.SetNames(namesIn(rest))
+	}
 	return wanting(t, err, args, 4)
+}
+
+// namesIn are the names of dimensions among a tensor's metadata, nil where there are none that it could have.
+func namesIn(rest []any) []string {
+	for _, value := range rest {
+		dict, _ := value.(*pickle.Dict)
+		for i := 0; dict != nil && i < len(dict.Entries); i++ {
+			key, _ := dict.Entries[i].Key.(string)
+			if list, is := strings.CutPrefix(key, namesKey); is {
+				if names := strings.Split(list, ","); tensor.CheckNames("load", names) == nil {
+					return names
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // wanting is a tensor whose gradient is wanted where argument i says so.

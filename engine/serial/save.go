@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/libtensor/libtensor/engine/device"
@@ -238,10 +239,22 @@ func (s *saver) plain(t *tensor.Tensor) any {
 	case t.IsMeta():
 		return call(rebuildMeta, dtypeName(d), size, stride, t.GradientWanted())
 	case k.dtype == dtype.None:
-		return call(rebuildTensorV3, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict), dtypeName(d))
+		return named(t, call(rebuildTensorV3, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict), dtypeName(d)))
 	default:
-		return call(rebuildTensorV2, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict))
+		return named(t, call(rebuildTensorV2, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict)))
 	}
+}
+
+// namesKey begins the key of a tensor's metadata that holds the names of its dimensions, with commas between. Metadata are flags, and PyTorch
+// passes over those that it does not know.
+const namesKey = "names="
+
+// named adds the names of a tensor, if it has any, to the call that makes it.
+func named(t *tensor.Tensor, made *pickle.Call) *pickle.Call {
+	if names := t.Names(); names != nil {
+		made.Args.Items = append(made.Args.Items, &pickle.Dict{Entries: []pickle.Entry{{Key: namesKey + strings.Join(names, ","), Value: true}}})
+	}
+	return made
 }
 
 // offset of a tensor in what is saved of its storage.

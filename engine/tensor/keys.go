@@ -14,8 +14,8 @@ const (
 	SparseCSC
 	SparseBSR
 	SparseBSC
+	Named // before gradients, so that histories know nothing of names
 	Gradient
-	Named
 	Quantized
 	Extension1 // kinds that are not the library's own
 	Extension2
@@ -98,10 +98,11 @@ func (t *Tensor) Silence() { t.kind.silent = true }
 // Silent tells whether writes to the tensor are not counted.
 func (t *Tensor) Silent() bool { return t.kind.silent }
 
-// Plain is an alias without a history.
+// Plain is an alias without a history and without names.
 func (t *Tensor) Plain() *Tensor {
 	a := t.Alias()
 	a.SetHistory(nil)
+	a.SetNames(nil)
 	return a
 }
 
@@ -139,4 +140,5 @@ type kind struct {
 	keys    Keys
 	state   any
 	history History
+	names   *[]string // of the dimensions; nil where none has one
 }

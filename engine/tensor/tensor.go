@@ -303,6 +303,9 @@ func (t *Tensor) Set(op string, s *storage.Storage, d dtype.DType, sizes, stride
 	t.storage, t.dtype, t.offset, t.numel, t.reach = s, d, offset, numel, reach
 	t.kind.wrapped, t.kind.beyond = false, false // a number stays one as long as nobody gives it another shape or storage
 	t.setGeometry(sizes, strides)
+	if names := t.Names(); len(names) != len(sizes) {
+		t.SetNames(nil)
+	}
 	return nil
 }
 

@@ -121,11 +121,12 @@ function viewOf(data, dtype = 'uint8') {
 const isClone = (data) => typeof data === 'object' && data !== null && isDtype(data.elements?.dtype) && memory.isTyped(data.elements.values);
 
 function make(op, data, given, share) {
-  const { requiresGrad, ...options } = read(op, given, ['dtype', 'device', 'shape', 'requiresGrad']);
+  const { requiresGrad, names, ...options } = read(op, given, ['dtype', 'device', 'shape', 'requiresGrad', 'names']);
   const made = plain(op, data, options, share);
-  if (!requiresGrad) return made;
+  if (!requiresGrad && !names) return made;
   try {
-    native.setRequiresGrad(made, requiresGrad);
+    if (names) made.rename_(names);
+    if (requiresGrad) native.setRequiresGrad(made, requiresGrad);
   } catch (error) {
     made.dispose();
     throw error;

@@ -6,7 +6,7 @@ const { Function } = require('./function.js');
 const { Node, checkFunction, immediate, savedTensorsHooks } = require('./graph.js');
 const { read, typeError } = require('./options.js');
 
-// The addon's functions that have another form here, and are not exported as they are.
+// The addon's functions that have another form here, and in names.js, and are not exported as they are.
 const { internal } = require('./gen_internal.js');
 const { Tensor } = native;
 

@@ -80,10 +80,13 @@ typedef union lt_value {
 typedef struct lt_argument {
   const char *name;  // in camel case
   uint8_t type, flags;
+  int8_t dim_of;   // the argument whose dimension it is, which may be given by name; -1
   lt_value value;  // the default
 } lt_argument;
 
 typedef enum lt_mode { LT_FUNCTION, LT_INPLACE, LT_OUT, LT_MODES } lt_mode;
+
+enum { LT_MAKES = 1 };  // what the operator makes may be given names
 
 // Calls the C function of one form.
 typedef tensor_status (*lt_form)(const lt_value *a, lt_value *r);
@@ -92,7 +95,8 @@ typedef struct lt_operator {
   const char *name;
   const lt_argument *arguments, *results;
   uint8_t argument_count, positional_count, result_count;
-  int8_t operand;              // the operand that the number forms take as a number, -1 without
+  int8_t operand;  // the operand that the number forms take as a number, -1 without
+  uint8_t flags;
   lt_form forms[LT_MODES][2];  // [mode][the operand is a number]
 } lt_operator;
 
@@ -346,6 +350,8 @@ struct lt_call {
   int32_t held_count, held_room;
   tensor_t *temporaries[LT_MAX_ARGUMENTS];  // numbers made into operands
   int32_t temporary_count;
+  const char *const *names;  // the option names, for what a factory makes; NULL without
+  int64_t name_count;
   lt_kept *callback;        // that the library takes over with success
   struct lt_block *blocks;  // of lists and strings
   size_t used;
@@ -359,6 +365,8 @@ bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js);
 // Puts a value that fits into its C form; false with an exception pending.
 bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js,
                 lt_value *to);
+// The texts of an array of names, "" for null.
+bool lt_convert_names(napi_env env, lt_call *call, const lt_js *js);
 napi_value lt_from_scalar(napi_env env, tensor_scalar scalar);
 napi_value lt_from_int(napi_env env, int64_t value);
 napi_value lt_from_device(napi_env env, tensor_device device);

@@ -19,6 +19,7 @@ typedef struct inputs {
   option options[MAX_INPUTS];
   int option_count;
   napi_value out, signal;  // the options of those names, NULL without
+  lt_js names;
   lt_js rest;
 } inputs;
 
@@ -88,6 +89,7 @@ static void start_call(lt_call *call, const lt_operator *op, lt_mode mode) {
   call->temporary_count = 0;
   call->callback = NULL;
   call->blocks = NULL, call->used = 0;
+  call->names = NULL, call->name_count = 0;
 }
 
 void lt_end_call(lt_call *call) {
@@ -135,6 +137,7 @@ static bool read_options(napi_env env, const char *op, napi_value object, bool a
       if (o->js.kind != LT_JS_NULL) in->out = value;
       continue;
     }
+    if (strcmp(o->name, "names") == 0 && o->js.kind != LT_JS_NULL) in->names = o->js;
     if (async && strcmp(o->name, "signal") == 0) {
       if (o->js.kind != LT_JS_NULL) in->signal = value;
       continue;
@@ -154,6 +157,7 @@ static bool read_inputs(napi_env env, napi_callback_info info, const lt_binding 
   const char *op = b->entry->overloads->name;
   in->count = in->option_count = 0;
   in->out = in->signal = NULL;
+  in->names.kind = LT_JS_ABSENT;
   if (b->method && !lt_look(env, self, &in->positional[in->count++])) return false;
   if (in->count + count > MAX_INPUTS)
     return lt_throw_type(env, "%s: %zu arguments are too many", op, count);
@@ -179,8 +183,10 @@ static int gather(const lt_operator *op, inputs *in) {
   int at = op->positional_count - 1;
   if (at < 0 || in->count <= op->positional_count || !(op->arguments[at].flags & LT_IS_VARIADIC))
     return in->count;
+  bool names = op->arguments[at].dim_of >= 0;
   for (int i = at; i < in->count; i++)
-    if (in->positional[i].kind != LT_JS_INT) return in->count;
+    if (in->positional[i].kind != LT_JS_INT && !(names && in->positional[i].kind == LT_JS_STRING))
+      return in->count;
   in->rest = (lt_js){.kind = LT_JS_REST, .rest = &in->positional[at], .rest_count = in->count - at};
   return op->positional_count;
 }
@@ -203,6 +209,7 @@ static bool fit(napi_env env, const lt_operator *op, lt_mode mode, inputs *in, c
   if (count < in->count) given[count - 1] = &in->rest;
   for (int i = 0; i < in->option_count; i++) {
     int at = find_argument(op, in->options[i].name);
+    if (at < 0 && op->flags & LT_MAKES && strcmp(in->options[i].name, "names") == 0) continue;
     if (at < 0) {
       snprintf(why, room, "it has no argument '%s'", in->options[i].name);
       return false;
@@ -341,6 +348,9 @@ static bool bind(napi_env env, lt_call *call, const inputs *in, const lt_js **gi
                                                    op->arguments[0].flags & LT_IS_MUTATED);
   call->outs[0] = returns_self ? given[0]->value : NULL;
   call->form = op->forms[call->mode][number];
+  if (op->flags & LT_MAKES && in->names.kind != LT_JS_ABSENT &&
+      !lt_convert_names(env, call, &in->names))
+    return false;
   if (call->mode == LT_OUT && !bind_outs(env, call, in->out)) return false;
   return lt_check_held(env, call);
 }
@@ -376,6 +386,15 @@ static napi_value strings_result(napi_env env, lt_value *r) {
   return made ? array : NULL;
 }
 
+// What a factory made, with the names that were asked for.
+static napi_value named_result(napi_env env, lt_call *call, tensor_t *made) {
+  tensor_status status = tensor_rename_(made, call->names, call->name_count);
+  if (!status) return lt_wrap(env, LT_TENSOR, made, call);
+  lt_throw_status(env, status, tensor_last_error());
+  tensor_free(made);
+  return NULL;
+}
+
 static napi_value one_result(napi_env env, lt_call *call, int i) {
   const lt_argument *what = &call->op->results[i];
   lt_value *r = &call->results[i];
@@ -384,6 +403,7 @@ static napi_value one_result(napi_env env, lt_call *call, int i) {
     return what->type == LT_STR ? strings_result(env, r) : list_result(env, call, r);
   switch (what->type) {
     case LT_TENSOR:
+      if (call->names) return named_result(env, call, r->tensor);
       return lt_wrap(env, LT_TENSOR, r->tensor, call);
     case LT_STORAGE:
       return lt_wrap(env, LT_STORAGE, r->storage, call);

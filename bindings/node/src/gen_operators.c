@@ -10,15 +10,15 @@ static tensor_status call_add_scalar_(const lt_value *a, lt_value *r) { (void)r;
 static tensor_status call_add_out(const lt_value *a, lt_value *r) { return tensor_add_out(a[0].tensor, a[1].tensor, a[2].scalar, r[0].tensor); }
 static tensor_status call_add_scalar_out(const lt_value *a, lt_value *r) { return tensor_add_scalar_out(a[0].tensor, a[1].scalar, a[2].scalar, r[0].tensor); }
 static const lt_argument arguments_add[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
-    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
 };
 static const lt_argument results_add[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_add[] = {
-    {"add", arguments_add, results_add, 3, 2, 1, 1, {{call_add, call_add_scalar}, {call_add_, call_add_scalar_}, {call_add_out, call_add_scalar_out}}},
+    {"add", arguments_add, results_add, 3, 2, 1, 1, 0, {{call_add, call_add_scalar}, {call_add_, call_add_scalar_}, {call_add_out, call_add_scalar_out}}},
 };
 
 static tensor_status call_sub(const lt_value *a, lt_value *r) { return tensor_sub(a[0].tensor, a[1].tensor, a[2].scalar, &r[0].tensor); }
@@ -28,15 +28,15 @@ static tensor_status call_sub_scalar_(const lt_value *a, lt_value *r) { (void)r;
 static tensor_status call_sub_out(const lt_value *a, lt_value *r) { return tensor_sub_out(a[0].tensor, a[1].tensor, a[2].scalar, r[0].tensor); }
 static tensor_status call_sub_scalar_out(const lt_value *a, lt_value *r) { return tensor_sub_scalar_out(a[0].tensor, a[1].scalar, a[2].scalar, r[0].tensor); }
 static const lt_argument arguments_sub[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
-    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
 };
 static const lt_argument results_sub[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sub[] = {
-    {"sub", arguments_sub, results_sub, 3, 2, 1, 1, {{call_sub, call_sub_scalar}, {call_sub_, call_sub_scalar_}, {call_sub_out, call_sub_scalar_out}}},
+    {"sub", arguments_sub, results_sub, 3, 2, 1, 1, 0, {{call_sub, call_sub_scalar}, {call_sub_, call_sub_scalar_}, {call_sub_out, call_sub_scalar_out}}},
 };
 
 static tensor_status call_subtract(const lt_value *a, lt_value *r) { return tensor_subtract(a[0].tensor, a[1].tensor, a[2].scalar, &r[0].tensor); }
@@ -46,29 +46,29 @@ static tensor_status call_subtract_scalar_(const lt_value *a, lt_value *r) { (vo
 static tensor_status call_subtract_out(const lt_value *a, lt_value *r) { return tensor_subtract_out(a[0].tensor, a[1].tensor, a[2].scalar, r[0].tensor); }
 static tensor_status call_subtract_scalar_out(const lt_value *a, lt_value *r) { return tensor_subtract_scalar_out(a[0].tensor, a[1].scalar, a[2].scalar, r[0].tensor); }
 static const lt_argument arguments_subtract[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
-    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
 };
 static const lt_argument results_subtract[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_subtract[] = {
-    {"subtract", arguments_subtract, results_subtract, 3, 2, 1, 1, {{call_subtract, call_subtract_scalar}, {call_subtract_, call_subtract_scalar_}, {call_subtract_out, call_subtract_scalar_out}}},
+    {"subtract", arguments_subtract, results_subtract, 3, 2, 1, 1, 0, {{call_subtract, call_subtract_scalar}, {call_subtract_, call_subtract_scalar_}, {call_subtract_out, call_subtract_scalar_out}}},
 };
 
 static tensor_status call_rsub(const lt_value *a, lt_value *r) { return tensor_rsub(a[0].tensor, a[1].tensor, a[2].scalar, &r[0].tensor); }
 static tensor_status call_rsub_scalar(const lt_value *a, lt_value *r) { return tensor_rsub_scalar(a[0].tensor, a[1].scalar, a[2].scalar, &r[0].tensor); }
 static const lt_argument arguments_rsub[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
-    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
 };
 static const lt_argument results_rsub[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_rsub[] = {
-    {"rsub", arguments_rsub, results_rsub, 3, 2, 1, 1, {{call_rsub, call_rsub_scalar}, {NULL, NULL}, {NULL, NULL}}},
+    {"rsub", arguments_rsub, results_rsub, 3, 2, 1, 1, 0, {{call_rsub, call_rsub_scalar}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_mul(const lt_value *a, lt_value *r) { return tensor_mul(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -78,14 +78,14 @@ static tensor_status call_mul_scalar_(const lt_value *a, lt_value *r) { (void)r;
 static tensor_status call_mul_out(const lt_value *a, lt_value *r) { return tensor_mul_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_mul_scalar_out(const lt_value *a, lt_value *r) { return tensor_mul_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_mul[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_mul[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_mul[] = {
-    {"mul", arguments_mul, results_mul, 2, 2, 1, 1, {{call_mul, call_mul_scalar}, {call_mul_, call_mul_scalar_}, {call_mul_out, call_mul_scalar_out}}},
+    {"mul", arguments_mul, results_mul, 2, 2, 1, 1, 0, {{call_mul, call_mul_scalar}, {call_mul_, call_mul_scalar_}, {call_mul_out, call_mul_scalar_out}}},
 };
 
 static tensor_status call_multiply(const lt_value *a, lt_value *r) { return tensor_multiply(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -95,14 +95,14 @@ static tensor_status call_multiply_scalar_(const lt_value *a, lt_value *r) { (vo
 static tensor_status call_multiply_out(const lt_value *a, lt_value *r) { return tensor_multiply_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_multiply_scalar_out(const lt_value *a, lt_value *r) { return tensor_multiply_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_multiply[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_multiply[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_multiply[] = {
-    {"multiply", arguments_multiply, results_multiply, 2, 2, 1, 1, {{call_multiply, call_multiply_scalar}, {call_multiply_, call_multiply_scalar_}, {call_multiply_out, call_multiply_scalar_out}}},
+    {"multiply", arguments_multiply, results_multiply, 2, 2, 1, 1, 0, {{call_multiply, call_multiply_scalar}, {call_multiply_, call_multiply_scalar_}, {call_multiply_out, call_multiply_scalar_out}}},
 };
 
 static tensor_status call_div(const lt_value *a, lt_value *r) { return tensor_div(a[0].tensor, a[1].tensor, a[2].text, &r[0].tensor); }
@@ -112,15 +112,15 @@ static tensor_status call_div_scalar_(const lt_value *a, lt_value *r) { (void)r;
 static tensor_status call_div_out(const lt_value *a, lt_value *r) { return tensor_div_out(a[0].tensor, a[1].tensor, a[2].text, r[0].tensor); }
 static tensor_status call_div_scalar_out(const lt_value *a, lt_value *r) { return tensor_div_scalar_out(a[0].tensor, a[1].scalar, a[2].text, r[0].tensor); }
 static const lt_argument arguments_div[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
-    {"roundingMode", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
+    {"roundingMode", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_div[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_div[] = {
-    {"div", arguments_div, results_div, 3, 2, 1, 1, {{call_div, call_div_scalar}, {call_div_, call_div_scalar_}, {call_div_out, call_div_scalar_out}}},
+    {"div", arguments_div, results_div, 3, 2, 1, 1, 0, {{call_div, call_div_scalar}, {call_div_, call_div_scalar_}, {call_div_out, call_div_scalar_out}}},
 };
 
 static tensor_status call_divide(const lt_value *a, lt_value *r) { return tensor_divide(a[0].tensor, a[1].tensor, a[2].text, &r[0].tensor); }
@@ -130,15 +130,15 @@ static tensor_status call_divide_scalar_(const lt_value *a, lt_value *r) { (void
 static tensor_status call_divide_out(const lt_value *a, lt_value *r) { return tensor_divide_out(a[0].tensor, a[1].tensor, a[2].text, r[0].tensor); }
 static tensor_status call_divide_scalar_out(const lt_value *a, lt_value *r) { return tensor_divide_scalar_out(a[0].tensor, a[1].scalar, a[2].text, r[0].tensor); }
 static const lt_argument arguments_divide[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
-    {"roundingMode", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
+    {"roundingMode", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_divide[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_divide[] = {
-    {"divide", arguments_divide, results_divide, 3, 2, 1, 1, {{call_divide, call_divide_scalar}, {call_divide_, call_divide_scalar_}, {call_divide_out, call_divide_scalar_out}}},
+    {"divide", arguments_divide, results_divide, 3, 2, 1, 1, 0, {{call_divide, call_divide_scalar}, {call_divide_, call_divide_scalar_}, {call_divide_out, call_divide_scalar_out}}},
 };
 
 static tensor_status call_true_divide(const lt_value *a, lt_value *r) { return tensor_true_divide(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -148,14 +148,14 @@ static tensor_status call_true_divide_scalar_(const lt_value *a, lt_value *r) { 
 static tensor_status call_true_divide_out(const lt_value *a, lt_value *r) { return tensor_true_divide_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_true_divide_scalar_out(const lt_value *a, lt_value *r) { return tensor_true_divide_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_true_divide[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_true_divide[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_true_divide[] = {
-    {"trueDivide", arguments_true_divide, results_true_divide, 2, 2, 1, 1, {{call_true_divide, call_true_divide_scalar}, {call_true_divide_, call_true_divide_scalar_}, {call_true_divide_out, call_true_divide_scalar_out}}},
+    {"trueDivide", arguments_true_divide, results_true_divide, 2, 2, 1, 1, 0, {{call_true_divide, call_true_divide_scalar}, {call_true_divide_, call_true_divide_scalar_}, {call_true_divide_out, call_true_divide_scalar_out}}},
 };
 
 static tensor_status call_floor_divide(const lt_value *a, lt_value *r) { return tensor_floor_divide(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -165,14 +165,14 @@ static tensor_status call_floor_divide_scalar_(const lt_value *a, lt_value *r) {
 static tensor_status call_floor_divide_out(const lt_value *a, lt_value *r) { return tensor_floor_divide_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_floor_divide_scalar_out(const lt_value *a, lt_value *r) { return tensor_floor_divide_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_floor_divide[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_floor_divide[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_floor_divide[] = {
-    {"floorDivide", arguments_floor_divide, results_floor_divide, 2, 2, 1, 1, {{call_floor_divide, call_floor_divide_scalar}, {call_floor_divide_, call_floor_divide_scalar_}, {call_floor_divide_out, call_floor_divide_scalar_out}}},
+    {"floorDivide", arguments_floor_divide, results_floor_divide, 2, 2, 1, 1, 0, {{call_floor_divide, call_floor_divide_scalar}, {call_floor_divide_, call_floor_divide_scalar_}, {call_floor_divide_out, call_floor_divide_scalar_out}}},
 };
 
 static tensor_status call_remainder(const lt_value *a, lt_value *r) { return tensor_remainder(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -182,14 +182,14 @@ static tensor_status call_remainder_scalar_(const lt_value *a, lt_value *r) { (v
 static tensor_status call_remainder_out(const lt_value *a, lt_value *r) { return tensor_remainder_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_remainder_scalar_out(const lt_value *a, lt_value *r) { return tensor_remainder_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_remainder[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_remainder[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_remainder[] = {
-    {"remainder", arguments_remainder, results_remainder, 2, 2, 1, 1, {{call_remainder, call_remainder_scalar}, {call_remainder_, call_remainder_scalar_}, {call_remainder_out, call_remainder_scalar_out}}},
+    {"remainder", arguments_remainder, results_remainder, 2, 2, 1, 1, 0, {{call_remainder, call_remainder_scalar}, {call_remainder_, call_remainder_scalar_}, {call_remainder_out, call_remainder_scalar_out}}},
 };
 
 static tensor_status call_fmod(const lt_value *a, lt_value *r) { return tensor_fmod(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -199,14 +199,14 @@ static tensor_status call_fmod_scalar_(const lt_value *a, lt_value *r) { (void)r
 static tensor_status call_fmod_out(const lt_value *a, lt_value *r) { return tensor_fmod_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_fmod_scalar_out(const lt_value *a, lt_value *r) { return tensor_fmod_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_fmod[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_fmod[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fmod[] = {
-    {"fmod", arguments_fmod, results_fmod, 2, 2, 1, 1, {{call_fmod, call_fmod_scalar}, {call_fmod_, call_fmod_scalar_}, {call_fmod_out, call_fmod_scalar_out}}},
+    {"fmod", arguments_fmod, results_fmod, 2, 2, 1, 1, 0, {{call_fmod, call_fmod_scalar}, {call_fmod_, call_fmod_scalar_}, {call_fmod_out, call_fmod_scalar_out}}},
 };
 
 static tensor_status call_pow(const lt_value *a, lt_value *r) { return tensor_pow(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -216,14 +216,14 @@ static tensor_status call_pow_scalar_(const lt_value *a, lt_value *r) { (void)r;
 static tensor_status call_pow_out(const lt_value *a, lt_value *r) { return tensor_pow_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_pow_scalar_out(const lt_value *a, lt_value *r) { return tensor_pow_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_pow[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"exponent", LT_OPERAND, 0, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"exponent", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_pow[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_pow[] = {
-    {"pow", arguments_pow, results_pow, 2, 2, 1, 1, {{call_pow, call_pow_scalar}, {call_pow_, call_pow_scalar_}, {call_pow_out, call_pow_scalar_out}}},
+    {"pow", arguments_pow, results_pow, 2, 2, 1, 1, 0, {{call_pow, call_pow_scalar}, {call_pow_, call_pow_scalar_}, {call_pow_out, call_pow_scalar_out}}},
 };
 
 static tensor_status call_float_power(const lt_value *a, lt_value *r) { return tensor_float_power(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -233,129 +233,129 @@ static tensor_status call_float_power_scalar_(const lt_value *a, lt_value *r) { 
 static tensor_status call_float_power_out(const lt_value *a, lt_value *r) { return tensor_float_power_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_float_power_scalar_out(const lt_value *a, lt_value *r) { return tensor_float_power_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_float_power[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"exponent", LT_OPERAND, 0, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"exponent", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_float_power[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_float_power[] = {
-    {"floatPower", arguments_float_power, results_float_power, 2, 2, 1, 1, {{call_float_power, call_float_power_scalar}, {call_float_power_, call_float_power_scalar_}, {call_float_power_out, call_float_power_scalar_out}}},
+    {"floatPower", arguments_float_power, results_float_power, 2, 2, 1, 1, 0, {{call_float_power, call_float_power_scalar}, {call_float_power_, call_float_power_scalar_}, {call_float_power_out, call_float_power_scalar_out}}},
 };
 
 static tensor_status call_neg(const lt_value *a, lt_value *r) { return tensor_neg(a[0].tensor, &r[0].tensor); }
 static tensor_status call_neg_(const lt_value *a, lt_value *r) { (void)r; return tensor_neg_(a[0].tensor); }
 static tensor_status call_neg_out(const lt_value *a, lt_value *r) { return tensor_neg_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_neg[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_neg[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_neg[] = {
-    {"neg", arguments_neg, results_neg, 1, 1, 1, -1, {{call_neg, NULL}, {call_neg_, NULL}, {call_neg_out, NULL}}},
+    {"neg", arguments_neg, results_neg, 1, 1, 1, -1, 0, {{call_neg, NULL}, {call_neg_, NULL}, {call_neg_out, NULL}}},
 };
 
 static tensor_status call_negative(const lt_value *a, lt_value *r) { return tensor_negative(a[0].tensor, &r[0].tensor); }
 static tensor_status call_negative_(const lt_value *a, lt_value *r) { (void)r; return tensor_negative_(a[0].tensor); }
 static tensor_status call_negative_out(const lt_value *a, lt_value *r) { return tensor_negative_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_negative[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_negative[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_negative[] = {
-    {"negative", arguments_negative, results_negative, 1, 1, 1, -1, {{call_negative, NULL}, {call_negative_, NULL}, {call_negative_out, NULL}}},
+    {"negative", arguments_negative, results_negative, 1, 1, 1, -1, 0, {{call_negative, NULL}, {call_negative_, NULL}, {call_negative_out, NULL}}},
 };
 
 static tensor_status call_positive(const lt_value *a, lt_value *r) { return tensor_positive(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_positive[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_positive[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_positive[] = {
-    {"positive", arguments_positive, results_positive, 1, 1, 1, -1, {{call_positive, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"positive", arguments_positive, results_positive, 1, 1, 1, -1, 0, {{call_positive, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_square(const lt_value *a, lt_value *r) { return tensor_square(a[0].tensor, &r[0].tensor); }
 static tensor_status call_square_(const lt_value *a, lt_value *r) { (void)r; return tensor_square_(a[0].tensor); }
 static tensor_status call_square_out(const lt_value *a, lt_value *r) { return tensor_square_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_square[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_square[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_square[] = {
-    {"square", arguments_square, results_square, 1, 1, 1, -1, {{call_square, NULL}, {call_square_, NULL}, {call_square_out, NULL}}},
+    {"square", arguments_square, results_square, 1, 1, 1, -1, 0, {{call_square, NULL}, {call_square_, NULL}, {call_square_out, NULL}}},
 };
 
 static tensor_status call_reciprocal(const lt_value *a, lt_value *r) { return tensor_reciprocal(a[0].tensor, &r[0].tensor); }
 static tensor_status call_reciprocal_(const lt_value *a, lt_value *r) { (void)r; return tensor_reciprocal_(a[0].tensor); }
 static tensor_status call_reciprocal_out(const lt_value *a, lt_value *r) { return tensor_reciprocal_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_reciprocal[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_reciprocal[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_reciprocal[] = {
-    {"reciprocal", arguments_reciprocal, results_reciprocal, 1, 1, 1, -1, {{call_reciprocal, NULL}, {call_reciprocal_, NULL}, {call_reciprocal_out, NULL}}},
+    {"reciprocal", arguments_reciprocal, results_reciprocal, 1, 1, 1, -1, 0, {{call_reciprocal, NULL}, {call_reciprocal_, NULL}, {call_reciprocal_out, NULL}}},
 };
 
 static tensor_status call_abs(const lt_value *a, lt_value *r) { return tensor_abs(a[0].tensor, &r[0].tensor); }
 static tensor_status call_abs_(const lt_value *a, lt_value *r) { (void)r; return tensor_abs_(a[0].tensor); }
 static tensor_status call_abs_out(const lt_value *a, lt_value *r) { return tensor_abs_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_abs[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_abs[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_abs[] = {
-    {"abs", arguments_abs, results_abs, 1, 1, 1, -1, {{call_abs, NULL}, {call_abs_, NULL}, {call_abs_out, NULL}}},
+    {"abs", arguments_abs, results_abs, 1, 1, 1, -1, 0, {{call_abs, NULL}, {call_abs_, NULL}, {call_abs_out, NULL}}},
 };
 
 static tensor_status call_absolute(const lt_value *a, lt_value *r) { return tensor_absolute(a[0].tensor, &r[0].tensor); }
 static tensor_status call_absolute_(const lt_value *a, lt_value *r) { (void)r; return tensor_absolute_(a[0].tensor); }
 static tensor_status call_absolute_out(const lt_value *a, lt_value *r) { return tensor_absolute_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_absolute[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_absolute[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_absolute[] = {
-    {"absolute", arguments_absolute, results_absolute, 1, 1, 1, -1, {{call_absolute, NULL}, {call_absolute_, NULL}, {call_absolute_out, NULL}}},
+    {"absolute", arguments_absolute, results_absolute, 1, 1, 1, -1, 0, {{call_absolute, NULL}, {call_absolute_, NULL}, {call_absolute_out, NULL}}},
 };
 
 static tensor_status call_sign(const lt_value *a, lt_value *r) { return tensor_sign(a[0].tensor, &r[0].tensor); }
 static tensor_status call_sign_(const lt_value *a, lt_value *r) { (void)r; return tensor_sign_(a[0].tensor); }
 static tensor_status call_sign_out(const lt_value *a, lt_value *r) { return tensor_sign_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_sign[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_sign[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sign[] = {
-    {"sign", arguments_sign, results_sign, 1, 1, 1, -1, {{call_sign, NULL}, {call_sign_, NULL}, {call_sign_out, NULL}}},
+    {"sign", arguments_sign, results_sign, 1, 1, 1, -1, 0, {{call_sign, NULL}, {call_sign_, NULL}, {call_sign_out, NULL}}},
 };
 
 static tensor_status call_sgn(const lt_value *a, lt_value *r) { return tensor_sgn(a[0].tensor, &r[0].tensor); }
 static tensor_status call_sgn_(const lt_value *a, lt_value *r) { (void)r; return tensor_sgn_(a[0].tensor); }
 static tensor_status call_sgn_out(const lt_value *a, lt_value *r) { return tensor_sgn_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_sgn[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_sgn[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sgn[] = {
-    {"sgn", arguments_sgn, results_sgn, 1, 1, 1, -1, {{call_sgn, NULL}, {call_sgn_, NULL}, {call_sgn_out, NULL}}},
+    {"sgn", arguments_sgn, results_sgn, 1, 1, 1, -1, 0, {{call_sgn, NULL}, {call_sgn_, NULL}, {call_sgn_out, NULL}}},
 };
 
 static tensor_status call_copysign(const lt_value *a, lt_value *r) { return tensor_copysign(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -365,46 +365,46 @@ static tensor_status call_copysign_scalar_(const lt_value *a, lt_value *r) { (vo
 static tensor_status call_copysign_out(const lt_value *a, lt_value *r) { return tensor_copysign_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_copysign_scalar_out(const lt_value *a, lt_value *r) { return tensor_copysign_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_copysign[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_copysign[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_copysign[] = {
-    {"copysign", arguments_copysign, results_copysign, 2, 2, 1, 1, {{call_copysign, call_copysign_scalar}, {call_copysign_, call_copysign_scalar_}, {call_copysign_out, call_copysign_scalar_out}}},
+    {"copysign", arguments_copysign, results_copysign, 2, 2, 1, 1, 0, {{call_copysign, call_copysign_scalar}, {call_copysign_, call_copysign_scalar_}, {call_copysign_out, call_copysign_scalar_out}}},
 };
 
 static tensor_status call_addcmul(const lt_value *a, lt_value *r) { return tensor_addcmul(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, &r[0].tensor); }
 static tensor_status call_addcmul_(const lt_value *a, lt_value *r) { (void)r; return tensor_addcmul_(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar); }
 static tensor_status call_addcmul_out(const lt_value *a, lt_value *r) { return tensor_addcmul_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, r[0].tensor); }
 static const lt_argument arguments_addcmul[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"tensor1", LT_TENSOR, 0, {0}},
-    {"tensor2", LT_TENSOR, 0, {0}},
-    {"value", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"tensor1", LT_TENSOR, 0, -1, {0}},
+    {"tensor2", LT_TENSOR, 0, -1, {0}},
+    {"value", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
 };
 static const lt_argument results_addcmul[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_addcmul[] = {
-    {"addcmul", arguments_addcmul, results_addcmul, 4, 3, 1, -1, {{call_addcmul, NULL}, {call_addcmul_, NULL}, {call_addcmul_out, NULL}}},
+    {"addcmul", arguments_addcmul, results_addcmul, 4, 3, 1, -1, 0, {{call_addcmul, NULL}, {call_addcmul_, NULL}, {call_addcmul_out, NULL}}},
 };
 
 static tensor_status call_addcdiv(const lt_value *a, lt_value *r) { return tensor_addcdiv(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, &r[0].tensor); }
 static tensor_status call_addcdiv_(const lt_value *a, lt_value *r) { (void)r; return tensor_addcdiv_(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar); }
 static tensor_status call_addcdiv_out(const lt_value *a, lt_value *r) { return tensor_addcdiv_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, r[0].tensor); }
 static const lt_argument arguments_addcdiv[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"tensor1", LT_TENSOR, 0, {0}},
-    {"tensor2", LT_TENSOR, 0, {0}},
-    {"value", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"tensor1", LT_TENSOR, 0, -1, {0}},
+    {"tensor2", LT_TENSOR, 0, -1, {0}},
+    {"value", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
 };
 static const lt_argument results_addcdiv[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_addcdiv[] = {
-    {"addcdiv", arguments_addcdiv, results_addcdiv, 4, 3, 1, -1, {{call_addcdiv, NULL}, {call_addcdiv_, NULL}, {call_addcdiv_out, NULL}}},
+    {"addcdiv", arguments_addcdiv, results_addcdiv, 4, 3, 1, -1, 0, {{call_addcdiv, NULL}, {call_addcdiv_, NULL}, {call_addcdiv_out, NULL}}},
 };
 
 static tensor_status call_lerp(const lt_value *a, lt_value *r) { return tensor_lerp(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
@@ -414,417 +414,417 @@ static tensor_status call_lerp_scalar_(const lt_value *a, lt_value *r) { (void)r
 static tensor_status call_lerp_out(const lt_value *a, lt_value *r) { return tensor_lerp_out(a[0].tensor, a[1].tensor, a[2].tensor, r[0].tensor); }
 static tensor_status call_lerp_scalar_out(const lt_value *a, lt_value *r) { return tensor_lerp_scalar_out(a[0].tensor, a[1].tensor, a[2].scalar, r[0].tensor); }
 static const lt_argument arguments_lerp[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"end", LT_TENSOR, 0, {0}},
-    {"weight", LT_OPERAND, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"end", LT_TENSOR, 0, -1, {0}},
+    {"weight", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_lerp[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_lerp[] = {
-    {"lerp", arguments_lerp, results_lerp, 3, 3, 1, 2, {{call_lerp, call_lerp_scalar}, {call_lerp_, call_lerp_scalar_}, {call_lerp_out, call_lerp_scalar_out}}},
+    {"lerp", arguments_lerp, results_lerp, 3, 3, 1, 2, 0, {{call_lerp, call_lerp_scalar}, {call_lerp_, call_lerp_scalar_}, {call_lerp_out, call_lerp_scalar_out}}},
 };
 
 static tensor_status call_set_requires_grad(const lt_value *a, lt_value *r) { (void)r; return tensor_set_requires_grad(a[0].tensor, a[1].i); }
 static const lt_argument arguments_set_requires_grad[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"requiresGrad", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"requiresGrad", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_operator overloads_set_requires_grad[] = {
-    {"setRequiresGrad", arguments_set_requires_grad, NULL, 2, 2, 0, -1, {{call_set_requires_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"setRequiresGrad", arguments_set_requires_grad, NULL, 2, 2, 0, -1, 0, {{call_set_requires_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_requires_grad(const lt_value *a, lt_value *r) { return tensor_requires_grad(a[0].tensor, &r[0].b); }
 static const lt_argument arguments_requires_grad[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_requires_grad[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_requires_grad[] = {
-    {"requiresGrad", arguments_requires_grad, results_requires_grad, 1, 1, 1, -1, {{call_requires_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"requiresGrad", arguments_requires_grad, results_requires_grad, 1, 1, 1, -1, 0, {{call_requires_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_leaf(const lt_value *a, lt_value *r) { return tensor_is_leaf(a[0].tensor, &r[0].b); }
 static const lt_argument arguments_is_leaf[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_is_leaf[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_is_leaf[] = {
-    {"isLeaf", arguments_is_leaf, results_is_leaf, 1, 1, 1, -1, {{call_is_leaf, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isLeaf", arguments_is_leaf, results_is_leaf, 1, 1, 1, -1, 0, {{call_is_leaf, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_output_nr(const lt_value *a, lt_value *r) { return tensor_output_nr(a[0].tensor, &r[0].i); }
 static const lt_argument arguments_output_nr[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_output_nr[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_output_nr[] = {
-    {"outputNr", arguments_output_nr, results_output_nr, 1, 1, 1, -1, {{call_output_nr, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"outputNr", arguments_output_nr, results_output_nr, 1, 1, 1, -1, 0, {{call_output_nr, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_grad_fn_name(const lt_value *a, lt_value *r) { return tensor_grad_fn_name(a[0].tensor, &r[0].string); }
 static const lt_argument arguments_grad_fn_name[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_grad_fn_name[] = {
-    {"out", LT_STR, 0, {0}},
+    {"out", LT_STR, 0, -1, {0}},
 };
 static const lt_operator overloads_grad_fn_name[] = {
-    {"gradFnName", arguments_grad_fn_name, results_grad_fn_name, 1, 1, 1, -1, {{call_grad_fn_name, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"gradFnName", arguments_grad_fn_name, results_grad_fn_name, 1, 1, 1, -1, 0, {{call_grad_fn_name, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_grad(const lt_value *a, lt_value *r) { return tensor_grad(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_grad[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_grad[] = {
-    {"out", LT_TENSOR, LT_IS_OPTIONAL, {0}},
+    {"out", LT_TENSOR, LT_IS_OPTIONAL, -1, {0}},
 };
 static const lt_operator overloads_grad[] = {
-    {"grad", arguments_grad, results_grad, 1, 1, 1, -1, {{call_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"grad", arguments_grad, results_grad, 1, 1, 1, -1, 0, {{call_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_set_grad(const lt_value *a, lt_value *r) { (void)r; return tensor_set_grad(a[0].tensor, a[1].tensor); }
 static const lt_argument arguments_set_grad[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"grad", LT_TENSOR, LT_IS_OPTIONAL, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"grad", LT_TENSOR, LT_IS_OPTIONAL, -1, {0}},
 };
 static const lt_operator overloads_set_grad[] = {
-    {"setGrad", arguments_set_grad, NULL, 2, 2, 0, -1, {{call_set_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"setGrad", arguments_set_grad, NULL, 2, 2, 0, -1, 0, {{call_set_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_set_data_(const lt_value *a, lt_value *r) { (void)r; return tensor_set_data_(a[0].tensor, a[1].tensor); }
 static const lt_argument arguments_set_data_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"data", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"data", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_set_data_[] = {
-    {"setData_", arguments_set_data_, NULL, 2, 2, 0, -1, {{call_set_data_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"setData_", arguments_set_data_, NULL, 2, 2, 0, -1, 0, {{call_set_data_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_retain_grad(const lt_value *a, lt_value *r) { (void)r; return tensor_retain_grad(a[0].tensor); }
 static const lt_argument arguments_retain_grad[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_retain_grad[] = {
-    {"retainGrad", arguments_retain_grad, NULL, 1, 1, 0, -1, {{call_retain_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"retainGrad", arguments_retain_grad, NULL, 1, 1, 0, -1, 0, {{call_retain_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_retains_grad(const lt_value *a, lt_value *r) { return tensor_retains_grad(a[0].tensor, &r[0].b); }
 static const lt_argument arguments_retains_grad[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_retains_grad[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_retains_grad[] = {
-    {"retainsGrad", arguments_retains_grad, results_retains_grad, 1, 1, 1, -1, {{call_retains_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"retainsGrad", arguments_retains_grad, results_retains_grad, 1, 1, 1, -1, 0, {{call_retains_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_detach_(const lt_value *a, lt_value *r) { (void)r; return tensor_detach_(a[0].tensor); }
 static const lt_argument arguments_detach_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
 };
 static const lt_operator overloads_detach_[] = {
-    {"detach_", arguments_detach_, NULL, 1, 1, 0, -1, {{call_detach_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"detach_", arguments_detach_, NULL, 1, 1, 0, -1, 0, {{call_detach_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_backward(const lt_value *a, lt_value *r) { (void)r; return tensor_backward(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, (int32_t)a[2].i, a[3].i, a[4].list.data, a[4].list.length); }
 static const lt_argument arguments_backward[] = {
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
-    {"gradients", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, {0}},
-    {"retainGraph", LT_BOOL, LT_IS_OPTIONAL, {0}},
-    {"createGraph", LT_BOOL, 0, {0}},
-    {"inputs", LT_TENSOR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"gradients", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, -1, {0}},
+    {"retainGraph", LT_BOOL, LT_IS_OPTIONAL, -1, {0}},
+    {"createGraph", LT_BOOL, 0, -1, {0}},
+    {"inputs", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_operator overloads_backward[] = {
-    {"backward", arguments_backward, NULL, 5, 5, 0, -1, {{call_backward, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"backward", arguments_backward, NULL, 5, 5, 0, -1, 0, {{call_backward, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_autograd_grad(const lt_value *a, lt_value *r) { return tensor_autograd_grad(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, (int32_t)a[3].i, a[4].i, a[5].i, a[6].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_autograd_grad[] = {
-    {"outputs", LT_TENSOR, LT_IS_LIST, {0}},
-    {"inputs", LT_TENSOR, LT_IS_LIST, {0}},
-    {"gradOutputs", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, {0}},
-    {"retainGraph", LT_BOOL, LT_IS_OPTIONAL, {0}},
-    {"createGraph", LT_BOOL, 0, {0}},
-    {"allowUnused", LT_BOOL, 0, {0}},
-    {"materializeGrads", LT_BOOL, 0, {0}},
+    {"outputs", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"inputs", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"gradOutputs", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, -1, {0}},
+    {"retainGraph", LT_BOOL, LT_IS_OPTIONAL, -1, {0}},
+    {"createGraph", LT_BOOL, 0, -1, {0}},
+    {"allowUnused", LT_BOOL, 0, -1, {0}},
+    {"materializeGrads", LT_BOOL, 0, -1, {0}},
 };
 static const lt_argument results_autograd_grad[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, -1, {0}},
 };
 static const lt_operator overloads_autograd_grad[] = {
-    {"autogradGrad", arguments_autograd_grad, results_autograd_grad, 7, 7, 1, -1, {{call_autograd_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"autogradGrad", arguments_autograd_grad, results_autograd_grad, 7, 7, 1, -1, 0, {{call_autograd_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_grad_fn(const lt_value *a, lt_value *r) { return tensor_grad_fn(a[0].tensor, &r[0].node); }
 static const lt_argument arguments_grad_fn[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_grad_fn[] = {
-    {"out", LT_NODE, 0, {0}},
+    {"out", LT_NODE, 0, -1, {0}},
 };
 static const lt_operator overloads_grad_fn[] = {
-    {"gradFn", arguments_grad_fn, results_grad_fn, 1, 1, 1, -1, {{call_grad_fn, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"gradFn", arguments_grad_fn, results_grad_fn, 1, 1, 1, -1, 0, {{call_grad_fn, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_gradient_edge(const lt_value *a, lt_value *r) { return tensor_gradient_edge(a[0].tensor, &r[0].node, &r[1].i); }
 static const lt_argument arguments_gradient_edge[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_gradient_edge[] = {
-    {"node", LT_NODE, 0, {0}},
-    {"output", LT_INT, 0, {0}},
+    {"node", LT_NODE, 0, -1, {0}},
+    {"output", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_gradient_edge[] = {
-    {"gradientEdge", arguments_gradient_edge, results_gradient_edge, 1, 1, 2, -1, {{call_gradient_edge, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"gradientEdge", arguments_gradient_edge, results_gradient_edge, 1, 1, 2, -1, 0, {{call_gradient_edge, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_node_name(const lt_value *a, lt_value *r) { return tensor_node_name(a[0].node, &r[0].string); }
 static const lt_argument arguments_node_name[] = {
-    {"input", LT_NODE, 0, {0}},
+    {"input", LT_NODE, 0, -1, {0}},
 };
 static const lt_argument results_node_name[] = {
-    {"out", LT_STR, 0, {0}},
+    {"out", LT_STR, 0, -1, {0}},
 };
 static const lt_operator overloads_node_name[] = {
-    {"nodeName", arguments_node_name, results_node_name, 1, 1, 1, -1, {{call_node_name, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"nodeName", arguments_node_name, results_node_name, 1, 1, 1, -1, 0, {{call_node_name, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_node_id(const lt_value *a, lt_value *r) { return tensor_node_id(a[0].node, &r[0].i); }
 static const lt_argument arguments_node_id[] = {
-    {"input", LT_NODE, 0, {0}},
+    {"input", LT_NODE, 0, -1, {0}},
 };
 static const lt_argument results_node_id[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_node_id[] = {
-    {"nodeId", arguments_node_id, results_node_id, 1, 1, 1, -1, {{call_node_id, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"nodeId", arguments_node_id, results_node_id, 1, 1, 1, -1, 0, {{call_node_id, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_node_weak(const lt_value *a, lt_value *r) { return tensor_node_weak(a[0].node, &r[0].node); }
 static const lt_argument arguments_node_weak[] = {
-    {"input", LT_NODE, 0, {0}},
+    {"input", LT_NODE, 0, -1, {0}},
 };
 static const lt_argument results_node_weak[] = {
-    {"out", LT_NODE, 0, {0}},
+    {"out", LT_NODE, 0, -1, {0}},
 };
 static const lt_operator overloads_node_weak[] = {
-    {"nodeWeak", arguments_node_weak, results_node_weak, 1, 1, 1, -1, {{call_node_weak, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"nodeWeak", arguments_node_weak, results_node_weak, 1, 1, 1, -1, 0, {{call_node_weak, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_node_edges(const lt_value *a, lt_value *r) { return tensor_node_edges(a[0].node, &r[0].i); }
 static const lt_argument arguments_node_edges[] = {
-    {"input", LT_NODE, 0, {0}},
+    {"input", LT_NODE, 0, -1, {0}},
 };
 static const lt_argument results_node_edges[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_node_edges[] = {
-    {"nodeEdges", arguments_node_edges, results_node_edges, 1, 1, 1, -1, {{call_node_edges, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"nodeEdges", arguments_node_edges, results_node_edges, 1, 1, 1, -1, 0, {{call_node_edges, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_node_edge(const lt_value *a, lt_value *r) { return tensor_node_edge(a[0].node, a[1].i, &r[0].node, &r[1].i); }
 static const lt_argument arguments_node_edge[] = {
-    {"input", LT_NODE, 0, {0}},
-    {"i", LT_INT, 0, {0}},
+    {"input", LT_NODE, 0, -1, {0}},
+    {"i", LT_INT, 0, -1, {0}},
 };
 static const lt_argument results_node_edge[] = {
-    {"node", LT_NODE, 0, {0}},
-    {"output", LT_INT, 0, {0}},
+    {"node", LT_NODE, 0, -1, {0}},
+    {"output", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_node_edge[] = {
-    {"nodeEdge", arguments_node_edge, results_node_edge, 2, 2, 2, -1, {{call_node_edge, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"nodeEdge", arguments_node_edge, results_node_edge, 2, 2, 2, -1, 0, {{call_node_edge, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_node_variable(const lt_value *a, lt_value *r) { return tensor_node_variable(a[0].node, &r[0].tensor); }
 static const lt_argument arguments_node_variable[] = {
-    {"input", LT_NODE, 0, {0}},
+    {"input", LT_NODE, 0, -1, {0}},
 };
 static const lt_argument results_node_variable[] = {
-    {"out", LT_TENSOR, LT_IS_OPTIONAL, {0}},
+    {"out", LT_TENSOR, LT_IS_OPTIONAL, -1, {0}},
 };
 static const lt_operator overloads_node_variable[] = {
-    {"nodeVariable", arguments_node_variable, results_node_variable, 1, 1, 1, -1, {{call_node_variable, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"nodeVariable", arguments_node_variable, results_node_variable, 1, 1, 1, -1, 0, {{call_node_variable, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_node_saved(const lt_value *a, lt_value *r) { return tensor_node_saved(a[0].node, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_node_saved[] = {
-    {"input", LT_NODE, 0, {0}},
+    {"input", LT_NODE, 0, -1, {0}},
 };
 static const lt_argument results_node_saved[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, -1, {0}},
 };
 static const lt_operator overloads_node_saved[] = {
-    {"nodeSaved", arguments_node_saved, results_node_saved, 1, 1, 1, -1, {{call_node_saved, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"nodeSaved", arguments_node_saved, results_node_saved, 1, 1, 1, -1, 0, {{call_node_saved, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_register_hook(const lt_value *a, lt_value *r) { return tensor_register_hook(a[0].tensor, lt_call_back, a[1].kept, lt_let_go, &r[0].i); }
 static const lt_argument arguments_register_hook[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"hook", LT_CALLBACK, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"hook", LT_CALLBACK, 0, -1, {0}},
 };
 static const lt_argument results_register_hook[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_register_hook[] = {
-    {"registerHook", arguments_register_hook, results_register_hook, 2, 2, 1, -1, {{call_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"registerHook", arguments_register_hook, results_register_hook, 2, 2, 1, -1, 0, {{call_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_register_post_accumulate_grad_hook(const lt_value *a, lt_value *r) { return tensor_register_post_accumulate_grad_hook(a[0].tensor, lt_call_back, a[1].kept, lt_let_go, &r[0].i); }
 static const lt_argument arguments_register_post_accumulate_grad_hook[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"hook", LT_CALLBACK, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"hook", LT_CALLBACK, 0, -1, {0}},
 };
 static const lt_argument results_register_post_accumulate_grad_hook[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_register_post_accumulate_grad_hook[] = {
-    {"registerPostAccumulateGradHook", arguments_register_post_accumulate_grad_hook, results_register_post_accumulate_grad_hook, 2, 2, 1, -1, {{call_register_post_accumulate_grad_hook, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"registerPostAccumulateGradHook", arguments_register_post_accumulate_grad_hook, results_register_post_accumulate_grad_hook, 2, 2, 1, -1, 0, {{call_register_post_accumulate_grad_hook, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_node_register_hook(const lt_value *a, lt_value *r) { return tensor_node_register_hook(a[0].node, lt_call_back, a[1].kept, lt_let_go, &r[0].i); }
 static const lt_argument arguments_node_register_hook[] = {
-    {"input", LT_NODE, 0, {0}},
-    {"hook", LT_CALLBACK, 0, {0}},
+    {"input", LT_NODE, 0, -1, {0}},
+    {"hook", LT_CALLBACK, 0, -1, {0}},
 };
 static const lt_argument results_node_register_hook[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_node_register_hook[] = {
-    {"nodeRegisterHook", arguments_node_register_hook, results_node_register_hook, 2, 2, 1, -1, {{call_node_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"nodeRegisterHook", arguments_node_register_hook, results_node_register_hook, 2, 2, 1, -1, 0, {{call_node_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_node_register_prehook(const lt_value *a, lt_value *r) { return tensor_node_register_prehook(a[0].node, lt_call_back, a[1].kept, lt_let_go, &r[0].i); }
 static const lt_argument arguments_node_register_prehook[] = {
-    {"input", LT_NODE, 0, {0}},
-    {"hook", LT_CALLBACK, 0, {0}},
+    {"input", LT_NODE, 0, -1, {0}},
+    {"hook", LT_CALLBACK, 0, -1, {0}},
 };
 static const lt_argument results_node_register_prehook[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_node_register_prehook[] = {
-    {"nodeRegisterPrehook", arguments_node_register_prehook, results_node_register_prehook, 2, 2, 1, -1, {{call_node_register_prehook, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"nodeRegisterPrehook", arguments_node_register_prehook, results_node_register_prehook, 2, 2, 1, -1, 0, {{call_node_register_prehook, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_remove_hook(const lt_value *a, lt_value *r) { (void)r; return tensor_remove_hook(a[0].i); }
 static const lt_argument arguments_remove_hook[] = {
-    {"hook", LT_INT, 0, {0}},
+    {"hook", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_remove_hook[] = {
-    {"removeHook", arguments_remove_hook, NULL, 1, 1, 0, -1, {{call_remove_hook, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"removeHook", arguments_remove_hook, NULL, 1, 1, 0, -1, 0, {{call_remove_hook, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_record_function(const lt_value *a, lt_value *r) { return tensor_record_function(a[0].text, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length, a[5].i, lt_call_back, a[6].kept, lt_let_go, &r[0].node); }
 static const lt_argument arguments_record_function[] = {
-    {"name", LT_STR, 0, {0}},
-    {"inputs", LT_TENSOR, LT_IS_LIST, {0}},
-    {"outputs", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, {0}},
-    {"constant", LT_INT, LT_IS_LIST, {0}},
-    {"saved", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, {0}},
-    {"materialize", LT_BOOL, 0, {0}},
-    {"backward", LT_CALLBACK, 0, {0}},
+    {"name", LT_STR, 0, -1, {0}},
+    {"inputs", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"outputs", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, -1, {0}},
+    {"constant", LT_INT, LT_IS_LIST, -1, {0}},
+    {"saved", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, -1, {0}},
+    {"materialize", LT_BOOL, 0, -1, {0}},
+    {"backward", LT_CALLBACK, 0, -1, {0}},
 };
 static const lt_argument results_record_function[] = {
-    {"out", LT_NODE, 0, {0}},
+    {"out", LT_NODE, 0, -1, {0}},
 };
 static const lt_operator overloads_record_function[] = {
-    {"recordFunction", arguments_record_function, results_record_function, 7, 7, 1, -1, {{call_record_function, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"recordFunction", arguments_record_function, results_record_function, 7, 7, 1, -1, 0, {{call_record_function, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_get_version(const lt_value *a, lt_value *r) { return tensor_get_version(a[0].tensor, &r[0].i); }
 static const lt_argument arguments_get_version[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_get_version[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_get_version[] = {
-    {"getVersion", arguments_get_version, results_get_version, 1, 1, 1, -1, {{call_get_version, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"getVersion", arguments_get_version, results_get_version, 1, 1, 1, -1, 0, {{call_get_version, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_increment_version(const lt_value *a, lt_value *r) { (void)r; return tensor_increment_version(a[0].tensor); }
 static const lt_argument arguments_increment_version[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_increment_version[] = {
-    {"incrementVersion", arguments_increment_version, NULL, 1, 1, 0, -1, {{call_increment_version, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"incrementVersion", arguments_increment_version, NULL, 1, 1, 0, -1, 0, {{call_increment_version, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_set_detect_anomaly(const lt_value *a, lt_value *r) { (void)r; return tensor_set_detect_anomaly(a[0].i, a[1].i); }
 static const lt_argument arguments_set_detect_anomaly[] = {
-    {"enabled", LT_BOOL, 0, {0}},
-    {"checkNan", LT_BOOL, 0, {0}},
+    {"enabled", LT_BOOL, 0, -1, {0}},
+    {"checkNan", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_set_detect_anomaly[] = {
-    {"setDetectAnomaly", arguments_set_detect_anomaly, NULL, 2, 2, 0, -1, {{call_set_detect_anomaly, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"setDetectAnomaly", arguments_set_detect_anomaly, NULL, 2, 2, 0, -1, 0, {{call_set_detect_anomaly, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_anomaly_enabled(const lt_value *a, lt_value *r) { (void)a; return tensor_is_anomaly_enabled(&r[0].b); }
 static const lt_argument results_is_anomaly_enabled[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_is_anomaly_enabled[] = {
-    {"isAnomalyEnabled", NULL, results_is_anomaly_enabled, 0, 0, 1, -1, {{call_is_anomaly_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isAnomalyEnabled", NULL, results_is_anomaly_enabled, 0, 0, 1, -1, 0, {{call_is_anomaly_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_anomaly_check_nan_enabled(const lt_value *a, lt_value *r) { (void)a; return tensor_is_anomaly_check_nan_enabled(&r[0].b); }
 static const lt_argument results_is_anomaly_check_nan_enabled[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_is_anomaly_check_nan_enabled[] = {
-    {"isAnomalyCheckNanEnabled", NULL, results_is_anomaly_check_nan_enabled, 0, 0, 1, -1, {{call_is_anomaly_check_nan_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isAnomalyCheckNanEnabled", NULL, results_is_anomaly_check_nan_enabled, 0, 0, 1, -1, 0, {{call_is_anomaly_check_nan_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_new_handle(const lt_value *a, lt_value *r) { return tensor_new_handle(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_new_handle[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_new_handle[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_new_handle[] = {
-    {"newHandle", arguments_new_handle, results_new_handle, 1, 1, 1, -1, {{call_new_handle, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"newHandle", arguments_new_handle, results_new_handle, 1, 1, 1, -1, 0, {{call_new_handle, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_grad(const lt_value *a, lt_value *r) { return tensor_is_grad(a[0].tensor, a[1].tensor, &r[0].b); }
 static const lt_argument arguments_is_grad[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_is_grad[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_is_grad[] = {
-    {"isGrad", arguments_is_grad, results_is_grad, 2, 2, 1, -1, {{call_is_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isGrad", arguments_is_grad, results_is_grad, 2, 2, 1, -1, 0, {{call_is_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_untracked(const lt_value *a, lt_value *r) { return tensor_untracked(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_untracked[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_untracked[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_untracked[] = {
-    {"untracked", arguments_untracked, results_untracked, 1, 1, 1, -1, {{call_untracked, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"untracked", arguments_untracked, results_untracked, 1, 1, 1, -1, 0, {{call_untracked, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_inference(const lt_value *a, lt_value *r) { return tensor_is_inference(a[0].tensor, &r[0].b); }
 static const lt_argument arguments_is_inference[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_is_inference[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_is_inference[] = {
-    {"isInference", arguments_is_inference, results_is_inference, 1, 1, 1, -1, {{call_is_inference, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isInference", arguments_is_inference, results_is_inference, 1, 1, 1, -1, 0, {{call_is_inference, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_eq(const lt_value *a, lt_value *r) { return tensor_eq(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -834,14 +834,14 @@ static tensor_status call_eq_scalar_(const lt_value *a, lt_value *r) { (void)r; 
 static tensor_status call_eq_out(const lt_value *a, lt_value *r) { return tensor_eq_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_eq_scalar_out(const lt_value *a, lt_value *r) { return tensor_eq_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_eq[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_eq[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_eq[] = {
-    {"eq", arguments_eq, results_eq, 2, 2, 1, 1, {{call_eq, call_eq_scalar}, {call_eq_, call_eq_scalar_}, {call_eq_out, call_eq_scalar_out}}},
+    {"eq", arguments_eq, results_eq, 2, 2, 1, 1, 0, {{call_eq, call_eq_scalar}, {call_eq_, call_eq_scalar_}, {call_eq_out, call_eq_scalar_out}}},
 };
 
 static tensor_status call_ne(const lt_value *a, lt_value *r) { return tensor_ne(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -851,14 +851,14 @@ static tensor_status call_ne_scalar_(const lt_value *a, lt_value *r) { (void)r; 
 static tensor_status call_ne_out(const lt_value *a, lt_value *r) { return tensor_ne_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_ne_scalar_out(const lt_value *a, lt_value *r) { return tensor_ne_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_ne[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_ne[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_ne[] = {
-    {"ne", arguments_ne, results_ne, 2, 2, 1, 1, {{call_ne, call_ne_scalar}, {call_ne_, call_ne_scalar_}, {call_ne_out, call_ne_scalar_out}}},
+    {"ne", arguments_ne, results_ne, 2, 2, 1, 1, 0, {{call_ne, call_ne_scalar}, {call_ne_, call_ne_scalar_}, {call_ne_out, call_ne_scalar_out}}},
 };
 
 static tensor_status call_not_equal(const lt_value *a, lt_value *r) { return tensor_not_equal(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -868,14 +868,14 @@ static tensor_status call_not_equal_scalar_(const lt_value *a, lt_value *r) { (v
 static tensor_status call_not_equal_out(const lt_value *a, lt_value *r) { return tensor_not_equal_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_not_equal_scalar_out(const lt_value *a, lt_value *r) { return tensor_not_equal_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_not_equal[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_not_equal[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_not_equal[] = {
-    {"notEqual", arguments_not_equal, results_not_equal, 2, 2, 1, 1, {{call_not_equal, call_not_equal_scalar}, {call_not_equal_, call_not_equal_scalar_}, {call_not_equal_out, call_not_equal_scalar_out}}},
+    {"notEqual", arguments_not_equal, results_not_equal, 2, 2, 1, 1, 0, {{call_not_equal, call_not_equal_scalar}, {call_not_equal_, call_not_equal_scalar_}, {call_not_equal_out, call_not_equal_scalar_out}}},
 };
 
 static tensor_status call_lt(const lt_value *a, lt_value *r) { return tensor_lt(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -885,14 +885,14 @@ static tensor_status call_lt_scalar_(const lt_value *a, lt_value *r) { (void)r; 
 static tensor_status call_lt_out(const lt_value *a, lt_value *r) { return tensor_lt_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_lt_scalar_out(const lt_value *a, lt_value *r) { return tensor_lt_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_lt[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_lt[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_lt[] = {
-    {"lt", arguments_lt, results_lt, 2, 2, 1, 1, {{call_lt, call_lt_scalar}, {call_lt_, call_lt_scalar_}, {call_lt_out, call_lt_scalar_out}}},
+    {"lt", arguments_lt, results_lt, 2, 2, 1, 1, 0, {{call_lt, call_lt_scalar}, {call_lt_, call_lt_scalar_}, {call_lt_out, call_lt_scalar_out}}},
 };
 
 static tensor_status call_less(const lt_value *a, lt_value *r) { return tensor_less(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -902,14 +902,14 @@ static tensor_status call_less_scalar_(const lt_value *a, lt_value *r) { (void)r
 static tensor_status call_less_out(const lt_value *a, lt_value *r) { return tensor_less_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_less_scalar_out(const lt_value *a, lt_value *r) { return tensor_less_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_less[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_less[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_less[] = {
-    {"less", arguments_less, results_less, 2, 2, 1, 1, {{call_less, call_less_scalar}, {call_less_, call_less_scalar_}, {call_less_out, call_less_scalar_out}}},
+    {"less", arguments_less, results_less, 2, 2, 1, 1, 0, {{call_less, call_less_scalar}, {call_less_, call_less_scalar_}, {call_less_out, call_less_scalar_out}}},
 };
 
 static tensor_status call_le(const lt_value *a, lt_value *r) { return tensor_le(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -919,14 +919,14 @@ static tensor_status call_le_scalar_(const lt_value *a, lt_value *r) { (void)r; 
 static tensor_status call_le_out(const lt_value *a, lt_value *r) { return tensor_le_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_le_scalar_out(const lt_value *a, lt_value *r) { return tensor_le_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_le[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_le[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_le[] = {
-    {"le", arguments_le, results_le, 2, 2, 1, 1, {{call_le, call_le_scalar}, {call_le_, call_le_scalar_}, {call_le_out, call_le_scalar_out}}},
+    {"le", arguments_le, results_le, 2, 2, 1, 1, 0, {{call_le, call_le_scalar}, {call_le_, call_le_scalar_}, {call_le_out, call_le_scalar_out}}},
 };
 
 static tensor_status call_less_equal(const lt_value *a, lt_value *r) { return tensor_less_equal(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -936,14 +936,14 @@ static tensor_status call_less_equal_scalar_(const lt_value *a, lt_value *r) { (
 static tensor_status call_less_equal_out(const lt_value *a, lt_value *r) { return tensor_less_equal_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_less_equal_scalar_out(const lt_value *a, lt_value *r) { return tensor_less_equal_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_less_equal[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_less_equal[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_less_equal[] = {
-    {"lessEqual", arguments_less_equal, results_less_equal, 2, 2, 1, 1, {{call_less_equal, call_less_equal_scalar}, {call_less_equal_, call_less_equal_scalar_}, {call_less_equal_out, call_less_equal_scalar_out}}},
+    {"lessEqual", arguments_less_equal, results_less_equal, 2, 2, 1, 1, 0, {{call_less_equal, call_less_equal_scalar}, {call_less_equal_, call_less_equal_scalar_}, {call_less_equal_out, call_less_equal_scalar_out}}},
 };
 
 static tensor_status call_gt(const lt_value *a, lt_value *r) { return tensor_gt(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -953,14 +953,14 @@ static tensor_status call_gt_scalar_(const lt_value *a, lt_value *r) { (void)r; 
 static tensor_status call_gt_out(const lt_value *a, lt_value *r) { return tensor_gt_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_gt_scalar_out(const lt_value *a, lt_value *r) { return tensor_gt_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_gt[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_gt[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_gt[] = {
-    {"gt", arguments_gt, results_gt, 2, 2, 1, 1, {{call_gt, call_gt_scalar}, {call_gt_, call_gt_scalar_}, {call_gt_out, call_gt_scalar_out}}},
+    {"gt", arguments_gt, results_gt, 2, 2, 1, 1, 0, {{call_gt, call_gt_scalar}, {call_gt_, call_gt_scalar_}, {call_gt_out, call_gt_scalar_out}}},
 };
 
 static tensor_status call_greater(const lt_value *a, lt_value *r) { return tensor_greater(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -970,14 +970,14 @@ static tensor_status call_greater_scalar_(const lt_value *a, lt_value *r) { (voi
 static tensor_status call_greater_out(const lt_value *a, lt_value *r) { return tensor_greater_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_greater_scalar_out(const lt_value *a, lt_value *r) { return tensor_greater_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_greater[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_greater[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_greater[] = {
-    {"greater", arguments_greater, results_greater, 2, 2, 1, 1, {{call_greater, call_greater_scalar}, {call_greater_, call_greater_scalar_}, {call_greater_out, call_greater_scalar_out}}},
+    {"greater", arguments_greater, results_greater, 2, 2, 1, 1, 0, {{call_greater, call_greater_scalar}, {call_greater_, call_greater_scalar_}, {call_greater_out, call_greater_scalar_out}}},
 };
 
 static tensor_status call_ge(const lt_value *a, lt_value *r) { return tensor_ge(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -987,14 +987,14 @@ static tensor_status call_ge_scalar_(const lt_value *a, lt_value *r) { (void)r; 
 static tensor_status call_ge_out(const lt_value *a, lt_value *r) { return tensor_ge_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_ge_scalar_out(const lt_value *a, lt_value *r) { return tensor_ge_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_ge[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_ge[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_ge[] = {
-    {"ge", arguments_ge, results_ge, 2, 2, 1, 1, {{call_ge, call_ge_scalar}, {call_ge_, call_ge_scalar_}, {call_ge_out, call_ge_scalar_out}}},
+    {"ge", arguments_ge, results_ge, 2, 2, 1, 1, 0, {{call_ge, call_ge_scalar}, {call_ge_, call_ge_scalar_}, {call_ge_out, call_ge_scalar_out}}},
 };
 
 static tensor_status call_greater_equal(const lt_value *a, lt_value *r) { return tensor_greater_equal(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -1004,316 +1004,316 @@ static tensor_status call_greater_equal_scalar_(const lt_value *a, lt_value *r) 
 static tensor_status call_greater_equal_out(const lt_value *a, lt_value *r) { return tensor_greater_equal_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_greater_equal_scalar_out(const lt_value *a, lt_value *r) { return tensor_greater_equal_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_greater_equal[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_greater_equal[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_greater_equal[] = {
-    {"greaterEqual", arguments_greater_equal, results_greater_equal, 2, 2, 1, 1, {{call_greater_equal, call_greater_equal_scalar}, {call_greater_equal_, call_greater_equal_scalar_}, {call_greater_equal_out, call_greater_equal_scalar_out}}},
+    {"greaterEqual", arguments_greater_equal, results_greater_equal, 2, 2, 1, 1, 0, {{call_greater_equal, call_greater_equal_scalar}, {call_greater_equal_, call_greater_equal_scalar_}, {call_greater_equal_out, call_greater_equal_scalar_out}}},
 };
 
 static tensor_status call_equal(const lt_value *a, lt_value *r) { return tensor_equal(a[0].tensor, a[1].tensor, &r[0].b); }
 static const lt_argument arguments_equal[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_equal[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_equal[] = {
-    {"equal", arguments_equal, results_equal, 2, 2, 1, -1, {{call_equal, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"equal", arguments_equal, results_equal, 2, 2, 1, -1, 0, {{call_equal, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_isclose(const lt_value *a, lt_value *r) { return tensor_isclose(a[0].tensor, a[1].tensor, a[2].f, a[3].f, a[4].i, &r[0].tensor); }
 static const lt_argument arguments_isclose[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
-    {"rtol", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1e-05}},
-    {"atol", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1e-08}},
-    {"equalNan", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
+    {"rtol", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1e-05}},
+    {"atol", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1e-08}},
+    {"equalNan", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_isclose[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_isclose[] = {
-    {"isclose", arguments_isclose, results_isclose, 5, 5, 1, -1, {{call_isclose, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isclose", arguments_isclose, results_isclose, 5, 5, 1, -1, 0, {{call_isclose, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_allclose(const lt_value *a, lt_value *r) { return tensor_allclose(a[0].tensor, a[1].tensor, a[2].f, a[3].f, a[4].i, &r[0].b); }
 static const lt_argument arguments_allclose[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
-    {"rtol", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1e-05}},
-    {"atol", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1e-08}},
-    {"equalNan", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
+    {"rtol", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1e-05}},
+    {"atol", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1e-08}},
+    {"equalNan", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_allclose[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_allclose[] = {
-    {"allclose", arguments_allclose, results_allclose, 5, 5, 1, -1, {{call_allclose, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"allclose", arguments_allclose, results_allclose, 5, 5, 1, -1, 0, {{call_allclose, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_isnan(const lt_value *a, lt_value *r) { return tensor_isnan(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_isnan[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_isnan[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_isnan[] = {
-    {"isnan", arguments_isnan, results_isnan, 1, 1, 1, -1, {{call_isnan, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isnan", arguments_isnan, results_isnan, 1, 1, 1, -1, 0, {{call_isnan, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_isinf(const lt_value *a, lt_value *r) { return tensor_isinf(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_isinf[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_isinf[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_isinf[] = {
-    {"isinf", arguments_isinf, results_isinf, 1, 1, 1, -1, {{call_isinf, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isinf", arguments_isinf, results_isinf, 1, 1, 1, -1, 0, {{call_isinf, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_isfinite(const lt_value *a, lt_value *r) { return tensor_isfinite(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_isfinite[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_isfinite[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_isfinite[] = {
-    {"isfinite", arguments_isfinite, results_isfinite, 1, 1, 1, -1, {{call_isfinite, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isfinite", arguments_isfinite, results_isfinite, 1, 1, 1, -1, 0, {{call_isfinite, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_isreal(const lt_value *a, lt_value *r) { return tensor_isreal(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_isreal[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_isreal[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_isreal[] = {
-    {"isreal", arguments_isreal, results_isreal, 1, 1, 1, -1, {{call_isreal, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isreal", arguments_isreal, results_isreal, 1, 1, 1, -1, 0, {{call_isreal, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_isposinf(const lt_value *a, lt_value *r) { return tensor_isposinf(a[0].tensor, &r[0].tensor); }
 static tensor_status call_isposinf_out(const lt_value *a, lt_value *r) { return tensor_isposinf_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_isposinf[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_isposinf[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_isposinf[] = {
-    {"isposinf", arguments_isposinf, results_isposinf, 1, 1, 1, -1, {{call_isposinf, NULL}, {NULL, NULL}, {call_isposinf_out, NULL}}},
+    {"isposinf", arguments_isposinf, results_isposinf, 1, 1, 1, -1, 0, {{call_isposinf, NULL}, {NULL, NULL}, {call_isposinf_out, NULL}}},
 };
 
 static tensor_status call_isneginf(const lt_value *a, lt_value *r) { return tensor_isneginf(a[0].tensor, &r[0].tensor); }
 static tensor_status call_isneginf_out(const lt_value *a, lt_value *r) { return tensor_isneginf_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_isneginf[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_isneginf[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_isneginf[] = {
-    {"isneginf", arguments_isneginf, results_isneginf, 1, 1, 1, -1, {{call_isneginf, NULL}, {NULL, NULL}, {call_isneginf_out, NULL}}},
+    {"isneginf", arguments_isneginf, results_isneginf, 1, 1, 1, -1, 0, {{call_isneginf, NULL}, {NULL, NULL}, {call_isneginf_out, NULL}}},
 };
 
 static tensor_status call_signbit(const lt_value *a, lt_value *r) { return tensor_signbit(a[0].tensor, &r[0].tensor); }
 static tensor_status call_signbit_out(const lt_value *a, lt_value *r) { return tensor_signbit_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_signbit[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_signbit[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_signbit[] = {
-    {"signbit", arguments_signbit, results_signbit, 1, 1, 1, -1, {{call_signbit, NULL}, {NULL, NULL}, {call_signbit_out, NULL}}},
+    {"signbit", arguments_signbit, results_signbit, 1, 1, 1, -1, 0, {{call_signbit, NULL}, {NULL, NULL}, {call_signbit_out, NULL}}},
 };
 
 static tensor_status call_complex_parts(const lt_value *a, lt_value *r) { return tensor_complex_parts(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_complex_parts_out(const lt_value *a, lt_value *r) { return tensor_complex_parts_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_complex_parts[] = {
-    {"real", LT_TENSOR, 0, {0}},
-    {"imag", LT_TENSOR, 0, {0}},
+    {"real", LT_TENSOR, 0, -1, {0}},
+    {"imag", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_complex_parts[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_complex_parts[] = {
-    {"complex", arguments_complex_parts, results_complex_parts, 2, 2, 1, -1, {{call_complex_parts, NULL}, {NULL, NULL}, {call_complex_parts_out, NULL}}},
+    {"complex", arguments_complex_parts, results_complex_parts, 2, 2, 1, -1, 0, {{call_complex_parts, NULL}, {NULL, NULL}, {call_complex_parts_out, NULL}}},
 };
 
 static tensor_status call_polar(const lt_value *a, lt_value *r) { return tensor_polar(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_polar_out(const lt_value *a, lt_value *r) { return tensor_polar_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_polar[] = {
-    {"abs", LT_TENSOR, 0, {0}},
-    {"angle", LT_TENSOR, 0, {0}},
+    {"abs", LT_TENSOR, 0, -1, {0}},
+    {"angle", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_polar[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_polar[] = {
-    {"polar", arguments_polar, results_polar, 2, 2, 1, -1, {{call_polar, NULL}, {NULL, NULL}, {call_polar_out, NULL}}},
+    {"polar", arguments_polar, results_polar, 2, 2, 1, -1, 0, {{call_polar, NULL}, {NULL, NULL}, {call_polar_out, NULL}}},
 };
 
 static tensor_status call_real(const lt_value *a, lt_value *r) { return tensor_real(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_real[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_real[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_real[] = {
-    {"real", arguments_real, results_real, 1, 1, 1, -1, {{call_real, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"real", arguments_real, results_real, 1, 1, 1, -1, 0, {{call_real, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_imag(const lt_value *a, lt_value *r) { return tensor_imag(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_imag[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_imag[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_imag[] = {
-    {"imag", arguments_imag, results_imag, 1, 1, 1, -1, {{call_imag, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"imag", arguments_imag, results_imag, 1, 1, 1, -1, 0, {{call_imag, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_view_as_real(const lt_value *a, lt_value *r) { return tensor_view_as_real(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_view_as_real[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_view_as_real[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_view_as_real[] = {
-    {"viewAsReal", arguments_view_as_real, results_view_as_real, 1, 1, 1, -1, {{call_view_as_real, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"viewAsReal", arguments_view_as_real, results_view_as_real, 1, 1, 1, -1, 0, {{call_view_as_real, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_view_as_complex(const lt_value *a, lt_value *r) { return tensor_view_as_complex(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_view_as_complex[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_view_as_complex[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_view_as_complex[] = {
-    {"viewAsComplex", arguments_view_as_complex, results_view_as_complex, 1, 1, 1, -1, {{call_view_as_complex, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"viewAsComplex", arguments_view_as_complex, results_view_as_complex, 1, 1, 1, -1, 0, {{call_view_as_complex, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_conj(const lt_value *a, lt_value *r) { return tensor_conj(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_conj[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_conj[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_conj[] = {
-    {"conj", arguments_conj, results_conj, 1, 1, 1, -1, {{call_conj, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"conj", arguments_conj, results_conj, 1, 1, 1, -1, 0, {{call_conj, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_conj_physical(const lt_value *a, lt_value *r) { return tensor_conj_physical(a[0].tensor, &r[0].tensor); }
 static tensor_status call_conj_physical_(const lt_value *a, lt_value *r) { (void)r; return tensor_conj_physical_(a[0].tensor); }
 static tensor_status call_conj_physical_out(const lt_value *a, lt_value *r) { return tensor_conj_physical_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_conj_physical[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_conj_physical[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_conj_physical[] = {
-    {"conjPhysical", arguments_conj_physical, results_conj_physical, 1, 1, 1, -1, {{call_conj_physical, NULL}, {call_conj_physical_, NULL}, {call_conj_physical_out, NULL}}},
+    {"conjPhysical", arguments_conj_physical, results_conj_physical, 1, 1, 1, -1, 0, {{call_conj_physical, NULL}, {call_conj_physical_, NULL}, {call_conj_physical_out, NULL}}},
 };
 
 static tensor_status call_resolve_conj(const lt_value *a, lt_value *r) { return tensor_resolve_conj(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_resolve_conj[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_resolve_conj[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_resolve_conj[] = {
-    {"resolveConj", arguments_resolve_conj, results_resolve_conj, 1, 1, 1, -1, {{call_resolve_conj, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"resolveConj", arguments_resolve_conj, results_resolve_conj, 1, 1, 1, -1, 0, {{call_resolve_conj, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_resolve_neg(const lt_value *a, lt_value *r) { return tensor_resolve_neg(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_resolve_neg[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_resolve_neg[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_resolve_neg[] = {
-    {"resolveNeg", arguments_resolve_neg, results_resolve_neg, 1, 1, 1, -1, {{call_resolve_neg, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"resolveNeg", arguments_resolve_neg, results_resolve_neg, 1, 1, 1, -1, 0, {{call_resolve_neg, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_angle(const lt_value *a, lt_value *r) { return tensor_angle(a[0].tensor, &r[0].tensor); }
 static tensor_status call_angle_out(const lt_value *a, lt_value *r) { return tensor_angle_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_angle[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_angle[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_angle[] = {
-    {"angle", arguments_angle, results_angle, 1, 1, 1, -1, {{call_angle, NULL}, {NULL, NULL}, {call_angle_out, NULL}}},
+    {"angle", arguments_angle, results_angle, 1, 1, 1, -1, 0, {{call_angle, NULL}, {NULL, NULL}, {call_angle_out, NULL}}},
 };
 
 static tensor_status call_clone(const lt_value *a, lt_value *r) { return tensor_clone(a[0].tensor, (tensor_memory_format)a[1].i, &r[0].tensor); }
 static const lt_argument arguments_clone[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_clone[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_clone[] = {
-    {"clone", arguments_clone, results_clone, 2, 1, 1, -1, {{call_clone, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"clone", arguments_clone, results_clone, 2, 1, 1, -1, 0, {{call_clone, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_contiguous(const lt_value *a, lt_value *r) { return tensor_contiguous(a[0].tensor, (tensor_memory_format)a[1].i, &r[0].tensor); }
 static const lt_argument arguments_contiguous[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"memoryFormat", LT_FORMAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_CONTIGUOUS}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"memoryFormat", LT_FORMAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = TENSOR_CONTIGUOUS}},
 };
 static const lt_argument results_contiguous[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_contiguous[] = {
-    {"contiguous", arguments_contiguous, results_contiguous, 2, 1, 1, -1, {{call_contiguous, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"contiguous", arguments_contiguous, results_contiguous, 2, 1, 1, -1, 0, {{call_contiguous, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_to_options(const lt_value *a, lt_value *r) { return tensor_to_options(a[0].tensor, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, a[4].i, a[5].i, (tensor_memory_format)a[6].i, &r[0].tensor); }
 static const lt_argument arguments_to_options[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
-    {"nonBlocking", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
-    {"copy", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
-    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"nonBlocking", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"copy", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_to_options[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_to_options[] = {
-    {"to", arguments_to_options, results_to_options, 7, 1, 1, -1, {{call_to_options, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"to", arguments_to_options, results_to_options, 7, 1, 1, -1, 0, {{call_to_options, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_copy_(const lt_value *a, lt_value *r) { (void)r; return tensor_copy_(a[0].tensor, a[1].tensor, a[2].i); }
 static tensor_status call_copy__scalar(const lt_value *a, lt_value *r) { (void)r; return tensor_copy__scalar(a[0].tensor, a[1].scalar, a[2].i); }
 static const lt_argument arguments_copy_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"src", LT_OPERAND, 0, {0}},
-    {"nonBlocking", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"src", LT_OPERAND, 0, -1, {0}},
+    {"nonBlocking", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_operator overloads_copy_[] = {
-    {"copy_", arguments_copy_, NULL, 3, 3, 0, 1, {{call_copy_, call_copy__scalar}, {NULL, NULL}, {NULL, NULL}}},
+    {"copy_", arguments_copy_, NULL, 3, 3, 0, 1, 0, {{call_copy_, call_copy__scalar}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_fill(const lt_value *a, lt_value *r) { return tensor_fill(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -1321,1869 +1321,1869 @@ static tensor_status call_fill_scalar(const lt_value *a, lt_value *r) { return t
 static tensor_status call_fill_(const lt_value *a, lt_value *r) { (void)r; return tensor_fill_(a[0].tensor, a[1].tensor); }
 static tensor_status call_fill_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_fill_scalar_(a[0].tensor, a[1].scalar); }
 static const lt_argument arguments_fill[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"value", LT_OPERAND, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"value", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_fill[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fill[] = {
-    {"fill", arguments_fill, results_fill, 2, 2, 1, 1, {{call_fill, call_fill_scalar}, {call_fill_, call_fill_scalar_}, {NULL, NULL}}},
+    {"fill", arguments_fill, results_fill, 2, 2, 1, 1, 0, {{call_fill, call_fill_scalar}, {call_fill_, call_fill_scalar_}, {NULL, NULL}}},
 };
 
 static tensor_status call_zero_(const lt_value *a, lt_value *r) { (void)r; return tensor_zero_(a[0].tensor); }
 static const lt_argument arguments_zero_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
 };
 static const lt_operator overloads_zero_[] = {
-    {"zero_", arguments_zero_, NULL, 1, 1, 0, -1, {{call_zero_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"zero_", arguments_zero_, NULL, 1, 1, 0, -1, 0, {{call_zero_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_item(const lt_value *a, lt_value *r) { return tensor_item(a[0].tensor, &r[0].scalar); }
 static const lt_argument arguments_item[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_item[] = {
-    {"out", LT_SCALAR, 0, {0}},
+    {"out", LT_SCALAR, 0, -1, {0}},
 };
 static const lt_operator overloads_item[] = {
-    {"item", arguments_item, results_item, 1, 1, 1, -1, {{call_item, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"item", arguments_item, results_item, 1, 1, 1, -1, 0, {{call_item, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_contiguous(const lt_value *a, lt_value *r) { return tensor_is_contiguous(a[0].tensor, (tensor_memory_format)a[1].i, &r[0].b); }
 static const lt_argument arguments_is_contiguous[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"memoryFormat", LT_FORMAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_CONTIGUOUS}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"memoryFormat", LT_FORMAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = TENSOR_CONTIGUOUS}},
 };
 static const lt_argument results_is_contiguous[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_is_contiguous[] = {
-    {"isContiguous", arguments_is_contiguous, results_is_contiguous, 2, 1, 1, -1, {{call_is_contiguous, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isContiguous", arguments_is_contiguous, results_is_contiguous, 2, 1, 1, -1, 0, {{call_is_contiguous, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_set_to(const lt_value *a, lt_value *r) { return tensor_is_set_to(a[0].tensor, a[1].tensor, &r[0].b); }
 static const lt_argument arguments_is_set_to[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"tensor", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"tensor", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_is_set_to[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_is_set_to[] = {
-    {"isSetTo", arguments_is_set_to, results_is_set_to, 2, 2, 1, -1, {{call_is_set_to, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isSetTo", arguments_is_set_to, results_is_set_to, 2, 2, 1, -1, 0, {{call_is_set_to, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_resize_(const lt_value *a, lt_value *r) { (void)r; return tensor_resize_(a[0].tensor, a[1].list.data, a[1].list.length, (tensor_memory_format)a[2].i); }
 static const lt_argument arguments_resize_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, {0}},
-    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
-    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_operator overloads_resize_[] = {
-    {"resize_", arguments_resize_, NULL, 3, 2, 0, -1, {{call_resize_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"resize_", arguments_resize_, NULL, 3, 2, 0, -1, 0, {{call_resize_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_narrow_copy(const lt_value *a, lt_value *r) { return tensor_narrow_copy(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
 static tensor_status call_narrow_copy_out(const lt_value *a, lt_value *r) { return tensor_narrow_copy_out(a[0].tensor, a[1].i, a[2].i, a[3].i, r[0].tensor); }
 static const lt_argument arguments_narrow_copy[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"start", LT_INT, 0, {0}},
-    {"length", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"start", LT_INT, 0, -1, {0}},
+    {"length", LT_INT, 0, -1, {0}},
 };
 static const lt_argument results_narrow_copy[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_narrow_copy[] = {
-    {"narrowCopy", arguments_narrow_copy, results_narrow_copy, 4, 4, 1, -1, {{call_narrow_copy, NULL}, {NULL, NULL}, {call_narrow_copy_out, NULL}}},
+    {"narrowCopy", arguments_narrow_copy, results_narrow_copy, 4, 4, 1, -1, 0, {{call_narrow_copy, NULL}, {NULL, NULL}, {call_narrow_copy_out, NULL}}},
 };
 
 static tensor_status call_resize_as_(const lt_value *a, lt_value *r) { (void)r; return tensor_resize_as_(a[0].tensor, a[1].tensor, (tensor_memory_format)a[2].i); }
 static const lt_argument arguments_resize_as_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, {0}},
-    {"theTemplate", LT_TENSOR, 0, {0}},
-    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, -1, {0}},
+    {"theTemplate", LT_TENSOR, 0, -1, {0}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_operator overloads_resize_as_[] = {
-    {"resizeAs_", arguments_resize_as_, NULL, 3, 2, 0, -1, {{call_resize_as_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"resizeAs_", arguments_resize_as_, NULL, 3, 2, 0, -1, 0, {{call_resize_as_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_set_(const lt_value *a, lt_value *r) { (void)r; return tensor_set_(a[0].tensor); }
 static const lt_argument arguments_set_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, -1, {0}},
 };
 static tensor_status call_set__tensor(const lt_value *a, lt_value *r) { (void)r; return tensor_set__tensor(a[0].tensor, a[1].tensor); }
 static const lt_argument arguments_set__tensor[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, {0}},
-    {"source", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, -1, {0}},
+    {"source", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_set__tensor_geometry(const lt_value *a, lt_value *r) { (void)r; return tensor_set__tensor_geometry(a[0].tensor, a[1].tensor, a[2].i, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length); }
 static const lt_argument arguments_set__tensor_geometry[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, {0}},
-    {"source", LT_TENSOR, 0, {0}},
-    {"storageOffset", LT_INT, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST, {0}},
-    {"stride", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){0}, 0}}},
+    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, -1, {0}},
+    {"source", LT_TENSOR, 0, -1, {0}},
+    {"storageOffset", LT_INT, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST, -1, {0}},
+    {"stride", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, -1, {.list = {(const int64_t[]){0}, 0}}},
 };
 static tensor_status call_set__storage(const lt_value *a, lt_value *r) { (void)r; return tensor_set__storage(a[0].tensor, a[1].storage); }
 static const lt_argument arguments_set__storage[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, {0}},
-    {"source", LT_STORAGE, 0, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, -1, {0}},
+    {"source", LT_STORAGE, 0, -1, {0}},
 };
 static tensor_status call_set__storage_geometry(const lt_value *a, lt_value *r) { (void)r; return tensor_set__storage_geometry(a[0].tensor, a[1].storage, a[2].i, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length); }
 static const lt_argument arguments_set__storage_geometry[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, {0}},
-    {"source", LT_STORAGE, 0, {0}},
-    {"storageOffset", LT_INT, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST, {0}},
-    {"stride", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){0}, 0}}},
+    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, -1, {0}},
+    {"source", LT_STORAGE, 0, -1, {0}},
+    {"storageOffset", LT_INT, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST, -1, {0}},
+    {"stride", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, -1, {.list = {(const int64_t[]){0}, 0}}},
 };
 static const lt_operator overloads_set_[] = {
-    {"set_", arguments_set_, NULL, 1, 1, 0, -1, {{call_set_, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"set_", arguments_set__tensor, NULL, 2, 2, 0, -1, {{call_set__tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"set_", arguments_set__tensor_geometry, NULL, 5, 5, 0, -1, {{call_set__tensor_geometry, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"set_", arguments_set__storage, NULL, 2, 2, 0, -1, {{call_set__storage, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"set_", arguments_set__storage_geometry, NULL, 5, 5, 0, -1, {{call_set__storage_geometry, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"set_", arguments_set_, NULL, 1, 1, 0, -1, 0, {{call_set_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"set_", arguments_set__tensor, NULL, 2, 2, 0, -1, 0, {{call_set__tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"set_", arguments_set__tensor_geometry, NULL, 5, 5, 0, -1, 0, {{call_set__tensor_geometry, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"set_", arguments_set__storage, NULL, 2, 2, 0, -1, 0, {{call_set__storage, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"set_", arguments_set__storage_geometry, NULL, 5, 5, 0, -1, 0, {{call_set__storage_geometry, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_fill_diagonal_(const lt_value *a, lt_value *r) { (void)r; return tensor_fill_diagonal_(a[0].tensor, a[1].scalar, a[2].i); }
 static const lt_argument arguments_fill_diagonal_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"fillValue", LT_SCALAR, 0, {0}},
-    {"wrap", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"fillValue", LT_SCALAR, 0, -1, {0}},
+    {"wrap", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_operator overloads_fill_diagonal_[] = {
-    {"fillDiagonal_", arguments_fill_diagonal_, NULL, 3, 3, 0, -1, {{call_fill_diagonal_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"fillDiagonal_", arguments_fill_diagonal_, NULL, 3, 3, 0, -1, 0, {{call_fill_diagonal_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_zeros(const lt_value *a, lt_value *r) { return tensor_zeros(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, &r[0].tensor); }
 static tensor_status call_zeros_out(const lt_value *a, lt_value *r) { return tensor_zeros_out(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, r[0].tensor); }
 static const lt_argument arguments_zeros[] = {
-    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_zeros[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_zeros[] = {
-    {"zeros", arguments_zeros, results_zeros, 4, 1, 1, -1, {{call_zeros, NULL}, {NULL, NULL}, {call_zeros_out, NULL}}},
+    {"zeros", arguments_zeros, results_zeros, 4, 1, 1, -1, LT_MAKES, {{call_zeros, NULL}, {NULL, NULL}, {call_zeros_out, NULL}}},
 };
 
 static tensor_status call_ones(const lt_value *a, lt_value *r) { return tensor_ones(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, &r[0].tensor); }
 static tensor_status call_ones_out(const lt_value *a, lt_value *r) { return tensor_ones_out(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, r[0].tensor); }
 static const lt_argument arguments_ones[] = {
-    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_ones[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_ones[] = {
-    {"ones", arguments_ones, results_ones, 4, 1, 1, -1, {{call_ones, NULL}, {NULL, NULL}, {call_ones_out, NULL}}},
+    {"ones", arguments_ones, results_ones, 4, 1, 1, -1, LT_MAKES, {{call_ones, NULL}, {NULL, NULL}, {call_ones_out, NULL}}},
 };
 
 static tensor_status call_full(const lt_value *a, lt_value *r) { return tensor_full(a[0].list.data, a[0].list.length, a[1].scalar, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static tensor_status call_full_out(const lt_value *a, lt_value *r) { return tensor_full_out(a[0].list.data, a[0].list.length, a[1].scalar, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, r[0].tensor); }
 static const lt_argument arguments_full[] = {
-    {"size", LT_INT, LT_IS_LIST, {0}},
-    {"fillValue", LT_SCALAR, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"size", LT_INT, LT_IS_LIST, -1, {0}},
+    {"fillValue", LT_SCALAR, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_full[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_full[] = {
-    {"full", arguments_full, results_full, 5, 2, 1, -1, {{call_full, NULL}, {NULL, NULL}, {call_full_out, NULL}}},
+    {"full", arguments_full, results_full, 5, 2, 1, -1, LT_MAKES, {{call_full, NULL}, {NULL, NULL}, {call_full_out, NULL}}},
 };
 
 static tensor_status call_empty(const lt_value *a, lt_value *r) { return tensor_empty(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, (tensor_memory_format)a[4].i, &r[0].tensor); }
 static tensor_status call_empty_out(const lt_value *a, lt_value *r) { return tensor_empty_out(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, (tensor_memory_format)a[4].i, r[0].tensor); }
 static const lt_argument arguments_empty[] = {
-    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
-    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_empty[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_empty[] = {
-    {"empty", arguments_empty, results_empty, 5, 1, 1, -1, {{call_empty, NULL}, {NULL, NULL}, {call_empty_out, NULL}}},
+    {"empty", arguments_empty, results_empty, 5, 1, 1, -1, LT_MAKES, {{call_empty, NULL}, {NULL, NULL}, {call_empty_out, NULL}}},
 };
 
 static tensor_status call_empty_strided(const lt_value *a, lt_value *r) { return tensor_empty_strided(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static const lt_argument arguments_empty_strided[] = {
-    {"size", LT_INT, LT_IS_LIST, {0}},
-    {"stride", LT_INT, LT_IS_LIST, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"size", LT_INT, LT_IS_LIST, -1, {0}},
+    {"stride", LT_INT, LT_IS_LIST, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_empty_strided[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_empty_strided[] = {
-    {"emptyStrided", arguments_empty_strided, results_empty_strided, 5, 2, 1, -1, {{call_empty_strided, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"emptyStrided", arguments_empty_strided, results_empty_strided, 5, 2, 1, -1, LT_MAKES, {{call_empty_strided, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_empty_permuted(const lt_value *a, lt_value *r) { return tensor_empty_permuted(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static const lt_argument arguments_empty_permuted[] = {
-    {"size", LT_INT, LT_IS_LIST, {0}},
-    {"physicalLayout", LT_INT, LT_IS_LIST, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"size", LT_INT, LT_IS_LIST, -1, {0}},
+    {"physicalLayout", LT_INT, LT_IS_LIST, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_empty_permuted[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_empty_permuted[] = {
-    {"emptyPermuted", arguments_empty_permuted, results_empty_permuted, 5, 2, 1, -1, {{call_empty_permuted, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"emptyPermuted", arguments_empty_permuted, results_empty_permuted, 5, 2, 1, -1, LT_MAKES, {{call_empty_permuted, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_scalar_tensor(const lt_value *a, lt_value *r) { return tensor_scalar_tensor(a[0].scalar, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, &r[0].tensor); }
 static const lt_argument arguments_scalar_tensor[] = {
-    {"s", LT_SCALAR, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"s", LT_SCALAR, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_scalar_tensor[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_scalar_tensor[] = {
-    {"scalarTensor", arguments_scalar_tensor, results_scalar_tensor, 4, 1, 1, -1, {{call_scalar_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"scalarTensor", arguments_scalar_tensor, results_scalar_tensor, 4, 1, 1, -1, LT_MAKES, {{call_scalar_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_arange_start(const lt_value *a, lt_value *r) { return tensor_arange_start(a[0].scalar, a[1].scalar, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static tensor_status call_arange_start_out(const lt_value *a, lt_value *r) { return tensor_arange_start_out(a[0].scalar, a[1].scalar, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, r[0].tensor); }
 static const lt_argument arguments_arange_start[] = {
-    {"start", LT_SCALAR, 0, {0}},
-    {"end", LT_SCALAR, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"start", LT_SCALAR, 0, -1, {0}},
+    {"end", LT_SCALAR, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_arange_start[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_arange_start_step(const lt_value *a, lt_value *r) { return tensor_arange_start_step(a[0].scalar, a[1].scalar, a[2].scalar, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
 static tensor_status call_arange_start_step_out(const lt_value *a, lt_value *r) { return tensor_arange_start_step_out(a[0].scalar, a[1].scalar, a[2].scalar, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, r[0].tensor); }
 static const lt_argument arguments_arange_start_step[] = {
-    {"start", LT_SCALAR, 0, {0}},
-    {"end", LT_SCALAR, 0, {0}},
-    {"step", LT_SCALAR, LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"start", LT_SCALAR, 0, -1, {0}},
+    {"end", LT_SCALAR, 0, -1, {0}},
+    {"step", LT_SCALAR, LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_arange_start_step[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_arange(const lt_value *a, lt_value *r) { return tensor_arange(a[0].scalar, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, &r[0].tensor); }
 static tensor_status call_arange_out(const lt_value *a, lt_value *r) { return tensor_arange_out(a[0].scalar, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, r[0].tensor); }
 static const lt_argument arguments_arange[] = {
-    {"end", LT_SCALAR, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"end", LT_SCALAR, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_arange[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_arange_start[] = {
-    {"arange", arguments_arange_start, results_arange_start, 5, 2, 1, -1, {{call_arange_start, NULL}, {NULL, NULL}, {call_arange_start_out, NULL}}},
-    {"arange", arguments_arange_start_step, results_arange_start_step, 6, 3, 1, -1, {{call_arange_start_step, NULL}, {NULL, NULL}, {call_arange_start_step_out, NULL}}},
-    {"arange", arguments_arange, results_arange, 4, 1, 1, -1, {{call_arange, NULL}, {NULL, NULL}, {call_arange_out, NULL}}},
+    {"arange", arguments_arange_start, results_arange_start, 5, 2, 1, -1, LT_MAKES, {{call_arange_start, NULL}, {NULL, NULL}, {call_arange_start_out, NULL}}},
+    {"arange", arguments_arange_start_step, results_arange_start_step, 6, 3, 1, -1, LT_MAKES, {{call_arange_start_step, NULL}, {NULL, NULL}, {call_arange_start_step_out, NULL}}},
+    {"arange", arguments_arange, results_arange, 4, 1, 1, -1, LT_MAKES, {{call_arange, NULL}, {NULL, NULL}, {call_arange_out, NULL}}},
 };
 
 static tensor_status call_range(const lt_value *a, lt_value *r) { return tensor_range(a[0].scalar, a[1].scalar, a[2].scalar, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
 static tensor_status call_range_out(const lt_value *a, lt_value *r) { return tensor_range_out(a[0].scalar, a[1].scalar, a[2].scalar, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, r[0].tensor); }
 static const lt_argument arguments_range[] = {
-    {"start", LT_SCALAR, 0, {0}},
-    {"end", LT_SCALAR, 0, {0}},
-    {"step", LT_SCALAR, LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"start", LT_SCALAR, 0, -1, {0}},
+    {"end", LT_SCALAR, 0, -1, {0}},
+    {"step", LT_SCALAR, LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_range[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_range[] = {
-    {"range", arguments_range, results_range, 6, 3, 1, -1, {{call_range, NULL}, {NULL, NULL}, {call_range_out, NULL}}},
+    {"range", arguments_range, results_range, 6, 3, 1, -1, LT_MAKES, {{call_range, NULL}, {NULL, NULL}, {call_range_out, NULL}}},
 };
 
 static tensor_status call_linspace(const lt_value *a, lt_value *r) { return tensor_linspace(a[0].scalar, a[1].scalar, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
 static tensor_status call_linspace_out(const lt_value *a, lt_value *r) { return tensor_linspace_out(a[0].scalar, a[1].scalar, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, r[0].tensor); }
 static const lt_argument arguments_linspace[] = {
-    {"start", LT_SCALAR, 0, {0}},
-    {"end", LT_SCALAR, 0, {0}},
-    {"steps", LT_INT, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"start", LT_SCALAR, 0, -1, {0}},
+    {"end", LT_SCALAR, 0, -1, {0}},
+    {"steps", LT_INT, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_linspace[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_linspace_tensor_tensor(const lt_value *a, lt_value *r) { return tensor_linspace_tensor_tensor(a[0].tensor, a[1].tensor, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
 static tensor_status call_linspace_tensor_tensor_out(const lt_value *a, lt_value *r) { return tensor_linspace_tensor_tensor_out(a[0].tensor, a[1].tensor, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, r[0].tensor); }
 static const lt_argument arguments_linspace_tensor_tensor[] = {
-    {"start", LT_TENSOR, 0, {0}},
-    {"end", LT_TENSOR, 0, {0}},
-    {"steps", LT_INT, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"start", LT_TENSOR, 0, -1, {0}},
+    {"end", LT_TENSOR, 0, -1, {0}},
+    {"steps", LT_INT, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_linspace_tensor_tensor[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_linspace_tensor_scalar(const lt_value *a, lt_value *r) { return tensor_linspace_tensor_scalar(a[0].tensor, a[1].scalar, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
 static tensor_status call_linspace_tensor_scalar_out(const lt_value *a, lt_value *r) { return tensor_linspace_tensor_scalar_out(a[0].tensor, a[1].scalar, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, r[0].tensor); }
 static const lt_argument arguments_linspace_tensor_scalar[] = {
-    {"start", LT_TENSOR, 0, {0}},
-    {"end", LT_SCALAR, 0, {0}},
-    {"steps", LT_INT, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"start", LT_TENSOR, 0, -1, {0}},
+    {"end", LT_SCALAR, 0, -1, {0}},
+    {"steps", LT_INT, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_linspace_tensor_scalar[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_linspace_scalar_tensor(const lt_value *a, lt_value *r) { return tensor_linspace_scalar_tensor(a[0].scalar, a[1].tensor, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
 static tensor_status call_linspace_scalar_tensor_out(const lt_value *a, lt_value *r) { return tensor_linspace_scalar_tensor_out(a[0].scalar, a[1].tensor, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, r[0].tensor); }
 static const lt_argument arguments_linspace_scalar_tensor[] = {
-    {"start", LT_SCALAR, 0, {0}},
-    {"end", LT_TENSOR, 0, {0}},
-    {"steps", LT_INT, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"start", LT_SCALAR, 0, -1, {0}},
+    {"end", LT_TENSOR, 0, -1, {0}},
+    {"steps", LT_INT, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_linspace_scalar_tensor[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linspace[] = {
-    {"linspace", arguments_linspace, results_linspace, 6, 3, 1, -1, {{call_linspace, NULL}, {NULL, NULL}, {call_linspace_out, NULL}}},
-    {"linspace", arguments_linspace_tensor_tensor, results_linspace_tensor_tensor, 6, 3, 1, -1, {{call_linspace_tensor_tensor, NULL}, {NULL, NULL}, {call_linspace_tensor_tensor_out, NULL}}},
-    {"linspace", arguments_linspace_tensor_scalar, results_linspace_tensor_scalar, 6, 3, 1, -1, {{call_linspace_tensor_scalar, NULL}, {NULL, NULL}, {call_linspace_tensor_scalar_out, NULL}}},
-    {"linspace", arguments_linspace_scalar_tensor, results_linspace_scalar_tensor, 6, 3, 1, -1, {{call_linspace_scalar_tensor, NULL}, {NULL, NULL}, {call_linspace_scalar_tensor_out, NULL}}},
+    {"linspace", arguments_linspace, results_linspace, 6, 3, 1, -1, LT_MAKES, {{call_linspace, NULL}, {NULL, NULL}, {call_linspace_out, NULL}}},
+    {"linspace", arguments_linspace_tensor_tensor, results_linspace_tensor_tensor, 6, 3, 1, -1, LT_MAKES, {{call_linspace_tensor_tensor, NULL}, {NULL, NULL}, {call_linspace_tensor_tensor_out, NULL}}},
+    {"linspace", arguments_linspace_tensor_scalar, results_linspace_tensor_scalar, 6, 3, 1, -1, LT_MAKES, {{call_linspace_tensor_scalar, NULL}, {NULL, NULL}, {call_linspace_tensor_scalar_out, NULL}}},
+    {"linspace", arguments_linspace_scalar_tensor, results_linspace_scalar_tensor, 6, 3, 1, -1, LT_MAKES, {{call_linspace_scalar_tensor, NULL}, {NULL, NULL}, {call_linspace_scalar_tensor_out, NULL}}},
 };
 
 static tensor_status call_logspace(const lt_value *a, lt_value *r) { return tensor_logspace(a[0].scalar, a[1].scalar, a[2].i, a[3].f, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, &r[0].tensor); }
 static tensor_status call_logspace_out(const lt_value *a, lt_value *r) { return tensor_logspace_out(a[0].scalar, a[1].scalar, a[2].i, a[3].f, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, r[0].tensor); }
 static const lt_argument arguments_logspace[] = {
-    {"start", LT_SCALAR, 0, {0}},
-    {"end", LT_SCALAR, 0, {0}},
-    {"steps", LT_INT, 0, {0}},
-    {"base", LT_FLOAT, LT_HAS_DEFAULT, {.f = 10}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"start", LT_SCALAR, 0, -1, {0}},
+    {"end", LT_SCALAR, 0, -1, {0}},
+    {"steps", LT_INT, 0, -1, {0}},
+    {"base", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 10}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_logspace[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_logspace_tensor_tensor(const lt_value *a, lt_value *r) { return tensor_logspace_tensor_tensor(a[0].tensor, a[1].tensor, a[2].i, a[3].f, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, &r[0].tensor); }
 static tensor_status call_logspace_tensor_tensor_out(const lt_value *a, lt_value *r) { return tensor_logspace_tensor_tensor_out(a[0].tensor, a[1].tensor, a[2].i, a[3].f, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, r[0].tensor); }
 static const lt_argument arguments_logspace_tensor_tensor[] = {
-    {"start", LT_TENSOR, 0, {0}},
-    {"end", LT_TENSOR, 0, {0}},
-    {"steps", LT_INT, 0, {0}},
-    {"base", LT_FLOAT, LT_HAS_DEFAULT, {.f = 10}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"start", LT_TENSOR, 0, -1, {0}},
+    {"end", LT_TENSOR, 0, -1, {0}},
+    {"steps", LT_INT, 0, -1, {0}},
+    {"base", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 10}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_logspace_tensor_tensor[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_logspace_tensor_scalar(const lt_value *a, lt_value *r) { return tensor_logspace_tensor_scalar(a[0].tensor, a[1].scalar, a[2].i, a[3].f, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, &r[0].tensor); }
 static tensor_status call_logspace_tensor_scalar_out(const lt_value *a, lt_value *r) { return tensor_logspace_tensor_scalar_out(a[0].tensor, a[1].scalar, a[2].i, a[3].f, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, r[0].tensor); }
 static const lt_argument arguments_logspace_tensor_scalar[] = {
-    {"start", LT_TENSOR, 0, {0}},
-    {"end", LT_SCALAR, 0, {0}},
-    {"steps", LT_INT, 0, {0}},
-    {"base", LT_FLOAT, LT_HAS_DEFAULT, {.f = 10}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"start", LT_TENSOR, 0, -1, {0}},
+    {"end", LT_SCALAR, 0, -1, {0}},
+    {"steps", LT_INT, 0, -1, {0}},
+    {"base", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 10}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_logspace_tensor_scalar[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_logspace_scalar_tensor(const lt_value *a, lt_value *r) { return tensor_logspace_scalar_tensor(a[0].scalar, a[1].tensor, a[2].i, a[3].f, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, &r[0].tensor); }
 static tensor_status call_logspace_scalar_tensor_out(const lt_value *a, lt_value *r) { return tensor_logspace_scalar_tensor_out(a[0].scalar, a[1].tensor, a[2].i, a[3].f, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, r[0].tensor); }
 static const lt_argument arguments_logspace_scalar_tensor[] = {
-    {"start", LT_SCALAR, 0, {0}},
-    {"end", LT_TENSOR, 0, {0}},
-    {"steps", LT_INT, 0, {0}},
-    {"base", LT_FLOAT, LT_HAS_DEFAULT, {.f = 10}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"start", LT_SCALAR, 0, -1, {0}},
+    {"end", LT_TENSOR, 0, -1, {0}},
+    {"steps", LT_INT, 0, -1, {0}},
+    {"base", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 10}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_logspace_scalar_tensor[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_logspace[] = {
-    {"logspace", arguments_logspace, results_logspace, 7, 4, 1, -1, {{call_logspace, NULL}, {NULL, NULL}, {call_logspace_out, NULL}}},
-    {"logspace", arguments_logspace_tensor_tensor, results_logspace_tensor_tensor, 7, 4, 1, -1, {{call_logspace_tensor_tensor, NULL}, {NULL, NULL}, {call_logspace_tensor_tensor_out, NULL}}},
-    {"logspace", arguments_logspace_tensor_scalar, results_logspace_tensor_scalar, 7, 4, 1, -1, {{call_logspace_tensor_scalar, NULL}, {NULL, NULL}, {call_logspace_tensor_scalar_out, NULL}}},
-    {"logspace", arguments_logspace_scalar_tensor, results_logspace_scalar_tensor, 7, 4, 1, -1, {{call_logspace_scalar_tensor, NULL}, {NULL, NULL}, {call_logspace_scalar_tensor_out, NULL}}},
+    {"logspace", arguments_logspace, results_logspace, 7, 4, 1, -1, LT_MAKES, {{call_logspace, NULL}, {NULL, NULL}, {call_logspace_out, NULL}}},
+    {"logspace", arguments_logspace_tensor_tensor, results_logspace_tensor_tensor, 7, 4, 1, -1, LT_MAKES, {{call_logspace_tensor_tensor, NULL}, {NULL, NULL}, {call_logspace_tensor_tensor_out, NULL}}},
+    {"logspace", arguments_logspace_tensor_scalar, results_logspace_tensor_scalar, 7, 4, 1, -1, LT_MAKES, {{call_logspace_tensor_scalar, NULL}, {NULL, NULL}, {call_logspace_tensor_scalar_out, NULL}}},
+    {"logspace", arguments_logspace_scalar_tensor, results_logspace_scalar_tensor, 7, 4, 1, -1, LT_MAKES, {{call_logspace_scalar_tensor, NULL}, {NULL, NULL}, {call_logspace_scalar_tensor_out, NULL}}},
 };
 
 static tensor_status call_eye(const lt_value *a, lt_value *r) { return tensor_eye(a[0].i, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, &r[0].tensor); }
 static tensor_status call_eye_out(const lt_value *a, lt_value *r) { return tensor_eye_out(a[0].i, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, r[0].tensor); }
 static const lt_argument arguments_eye[] = {
-    {"n", LT_INT, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"n", LT_INT, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_eye[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_eye_m(const lt_value *a, lt_value *r) { return tensor_eye_m(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static tensor_status call_eye_m_out(const lt_value *a, lt_value *r) { return tensor_eye_m_out(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, r[0].tensor); }
 static const lt_argument arguments_eye_m[] = {
-    {"n", LT_INT, 0, {0}},
-    {"m", LT_INT, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"n", LT_INT, 0, -1, {0}},
+    {"m", LT_INT, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_eye_m[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_eye[] = {
-    {"eye", arguments_eye, results_eye, 4, 1, 1, -1, {{call_eye, NULL}, {NULL, NULL}, {call_eye_out, NULL}}},
-    {"eye", arguments_eye_m, results_eye_m, 5, 2, 1, -1, {{call_eye_m, NULL}, {NULL, NULL}, {call_eye_m_out, NULL}}},
+    {"eye", arguments_eye, results_eye, 4, 1, 1, -1, LT_MAKES, {{call_eye, NULL}, {NULL, NULL}, {call_eye_out, NULL}}},
+    {"eye", arguments_eye_m, results_eye_m, 5, 2, 1, -1, LT_MAKES, {{call_eye_m, NULL}, {NULL, NULL}, {call_eye_m_out, NULL}}},
 };
 
 static tensor_status call_tril_indices(const lt_value *a, lt_value *r) { return tensor_tril_indices(a[0].i, a[1].i, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
 static const lt_argument arguments_tril_indices[] = {
-    {"row", LT_INT, 0, {0}},
-    {"col", LT_INT, 0, {0}},
-    {"offset", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"row", LT_INT, 0, -1, {0}},
+    {"col", LT_INT, 0, -1, {0}},
+    {"offset", LT_INT, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_tril_indices[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_tril_indices[] = {
-    {"trilIndices", arguments_tril_indices, results_tril_indices, 6, 3, 1, -1, {{call_tril_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"trilIndices", arguments_tril_indices, results_tril_indices, 6, 3, 1, -1, LT_MAKES, {{call_tril_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_triu_indices(const lt_value *a, lt_value *r) { return tensor_triu_indices(a[0].i, a[1].i, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
 static const lt_argument arguments_triu_indices[] = {
-    {"row", LT_INT, 0, {0}},
-    {"col", LT_INT, 0, {0}},
-    {"offset", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"row", LT_INT, 0, -1, {0}},
+    {"col", LT_INT, 0, -1, {0}},
+    {"offset", LT_INT, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_triu_indices[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_triu_indices[] = {
-    {"triuIndices", arguments_triu_indices, results_triu_indices, 6, 3, 1, -1, {{call_triu_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"triuIndices", arguments_triu_indices, results_triu_indices, 6, 3, 1, -1, LT_MAKES, {{call_triu_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_empty_like(const lt_value *a, lt_value *r) { return tensor_empty_like(a[0].tensor, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, (tensor_memory_format)a[4].i, &r[0].tensor); }
 static const lt_argument arguments_empty_like[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
-    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_empty_like[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_empty_like[] = {
-    {"emptyLike", arguments_empty_like, results_empty_like, 5, 1, 1, -1, {{call_empty_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"emptyLike", arguments_empty_like, results_empty_like, 5, 1, 1, -1, LT_MAKES, {{call_empty_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_zeros_like(const lt_value *a, lt_value *r) { return tensor_zeros_like(a[0].tensor, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, (tensor_memory_format)a[4].i, &r[0].tensor); }
 static const lt_argument arguments_zeros_like[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
-    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_zeros_like[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_zeros_like[] = {
-    {"zerosLike", arguments_zeros_like, results_zeros_like, 5, 1, 1, -1, {{call_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"zerosLike", arguments_zeros_like, results_zeros_like, 5, 1, 1, -1, LT_MAKES, {{call_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_ones_like(const lt_value *a, lt_value *r) { return tensor_ones_like(a[0].tensor, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, (tensor_memory_format)a[4].i, &r[0].tensor); }
 static const lt_argument arguments_ones_like[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
-    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_ones_like[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_ones_like[] = {
-    {"onesLike", arguments_ones_like, results_ones_like, 5, 1, 1, -1, {{call_ones_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"onesLike", arguments_ones_like, results_ones_like, 5, 1, 1, -1, LT_MAKES, {{call_ones_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_full_like(const lt_value *a, lt_value *r) { return tensor_full_like(a[0].tensor, a[1].scalar, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, (tensor_memory_format)a[5].i, &r[0].tensor); }
 static const lt_argument arguments_full_like[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"fillValue", LT_SCALAR, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
-    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"fillValue", LT_SCALAR, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_full_like[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_full_like[] = {
-    {"fullLike", arguments_full_like, results_full_like, 6, 2, 1, -1, {{call_full_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"fullLike", arguments_full_like, results_full_like, 6, 2, 1, -1, LT_MAKES, {{call_full_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_new_empty(const lt_value *a, lt_value *r) { return tensor_new_empty(a[0].tensor, a[1].list.data, a[1].list.length, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static const lt_argument arguments_new_empty[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_new_empty[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_new_empty[] = {
-    {"newEmpty", arguments_new_empty, results_new_empty, 5, 2, 1, -1, {{call_new_empty, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"newEmpty", arguments_new_empty, results_new_empty, 5, 2, 1, -1, LT_MAKES, {{call_new_empty, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_new_empty_strided(const lt_value *a, lt_value *r) { return tensor_new_empty_strided(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
 static const lt_argument arguments_new_empty_strided[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST, {0}},
-    {"stride", LT_INT, LT_IS_LIST, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST, -1, {0}},
+    {"stride", LT_INT, LT_IS_LIST, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_new_empty_strided[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_new_empty_strided[] = {
-    {"newEmptyStrided", arguments_new_empty_strided, results_new_empty_strided, 6, 3, 1, -1, {{call_new_empty_strided, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"newEmptyStrided", arguments_new_empty_strided, results_new_empty_strided, 6, 3, 1, -1, LT_MAKES, {{call_new_empty_strided, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_new_full(const lt_value *a, lt_value *r) { return tensor_new_full(a[0].tensor, a[1].list.data, a[1].list.length, a[2].scalar, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
 static const lt_argument arguments_new_full[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST, {0}},
-    {"fillValue", LT_SCALAR, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST, -1, {0}},
+    {"fillValue", LT_SCALAR, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_new_full[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_new_full[] = {
-    {"newFull", arguments_new_full, results_new_full, 6, 3, 1, -1, {{call_new_full, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"newFull", arguments_new_full, results_new_full, 6, 3, 1, -1, LT_MAKES, {{call_new_full, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_new_zeros(const lt_value *a, lt_value *r) { return tensor_new_zeros(a[0].tensor, a[1].list.data, a[1].list.length, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static const lt_argument arguments_new_zeros[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_new_zeros[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_new_zeros[] = {
-    {"newZeros", arguments_new_zeros, results_new_zeros, 5, 2, 1, -1, {{call_new_zeros, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"newZeros", arguments_new_zeros, results_new_zeros, 5, 2, 1, -1, LT_MAKES, {{call_new_zeros, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_new_ones(const lt_value *a, lt_value *r) { return tensor_new_ones(a[0].tensor, a[1].list.data, a[1].list.length, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static const lt_argument arguments_new_ones[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_new_ones[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_new_ones[] = {
-    {"newOnes", arguments_new_ones, results_new_ones, 5, 2, 1, -1, {{call_new_ones, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"newOnes", arguments_new_ones, results_new_ones, 5, 2, 1, -1, LT_MAKES, {{call_new_ones, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_bartlett_window(const lt_value *a, lt_value *r) { return tensor_bartlett_window(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static const lt_argument arguments_bartlett_window[] = {
-    {"windowLength", LT_INT, 0, {0}},
-    {"periodic", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"windowLength", LT_INT, 0, -1, {0}},
+    {"periodic", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_bartlett_window[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_bartlett_window[] = {
-    {"bartlettWindow", arguments_bartlett_window, results_bartlett_window, 5, 2, 1, -1, {{call_bartlett_window, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"bartlettWindow", arguments_bartlett_window, results_bartlett_window, 5, 2, 1, -1, LT_MAKES, {{call_bartlett_window, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_hann_window(const lt_value *a, lt_value *r) { return tensor_hann_window(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static const lt_argument arguments_hann_window[] = {
-    {"windowLength", LT_INT, 0, {0}},
-    {"periodic", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"windowLength", LT_INT, 0, -1, {0}},
+    {"periodic", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_hann_window[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_hann_window[] = {
-    {"hannWindow", arguments_hann_window, results_hann_window, 5, 2, 1, -1, {{call_hann_window, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"hannWindow", arguments_hann_window, results_hann_window, 5, 2, 1, -1, LT_MAKES, {{call_hann_window, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_hamming_window(const lt_value *a, lt_value *r) { return tensor_hamming_window(a[0].i, a[1].i, a[2].f, a[3].f, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, &r[0].tensor); }
 static const lt_argument arguments_hamming_window[] = {
-    {"windowLength", LT_INT, 0, {0}},
-    {"periodic", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"alpha", LT_FLOAT, LT_HAS_DEFAULT, {.f = 0.54}},
-    {"beta", LT_FLOAT, LT_HAS_DEFAULT, {.f = 0.46}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"windowLength", LT_INT, 0, -1, {0}},
+    {"periodic", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"alpha", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 0.54}},
+    {"beta", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 0.46}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_hamming_window[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_hamming_window[] = {
-    {"hammingWindow", arguments_hamming_window, results_hamming_window, 7, 4, 1, -1, {{call_hamming_window, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"hammingWindow", arguments_hamming_window, results_hamming_window, 7, 4, 1, -1, LT_MAKES, {{call_hamming_window, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_blackman_window(const lt_value *a, lt_value *r) { return tensor_blackman_window(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static const lt_argument arguments_blackman_window[] = {
-    {"windowLength", LT_INT, 0, {0}},
-    {"periodic", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"windowLength", LT_INT, 0, -1, {0}},
+    {"periodic", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_blackman_window[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_blackman_window[] = {
-    {"blackmanWindow", arguments_blackman_window, results_blackman_window, 5, 2, 1, -1, {{call_blackman_window, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"blackmanWindow", arguments_blackman_window, results_blackman_window, 5, 2, 1, -1, LT_MAKES, {{call_blackman_window, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_kaiser_window(const lt_value *a, lt_value *r) { return tensor_kaiser_window(a[0].i, a[1].i, a[2].f, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
 static const lt_argument arguments_kaiser_window[] = {
-    {"windowLength", LT_INT, 0, {0}},
-    {"periodic", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"beta", LT_FLOAT, LT_HAS_DEFAULT, {.f = 12.0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"windowLength", LT_INT, 0, -1, {0}},
+    {"periodic", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"beta", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 12.0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_kaiser_window[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_kaiser_window[] = {
-    {"kaiserWindow", arguments_kaiser_window, results_kaiser_window, 6, 3, 1, -1, {{call_kaiser_window, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"kaiserWindow", arguments_kaiser_window, results_kaiser_window, 6, 3, 1, -1, LT_MAKES, {{call_kaiser_window, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_vander(const lt_value *a, lt_value *r) { return tensor_vander(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
 static const lt_argument arguments_vander[] = {
-    {"x", LT_TENSOR, 0, {0}},
-    {"N", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"increasing", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"x", LT_TENSOR, 0, -1, {0}},
+    {"N", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"increasing", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_vander[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_vander[] = {
-    {"vander", arguments_vander, results_vander, 3, 3, 1, -1, {{call_vander, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"vander", arguments_vander, results_vander, 3, 3, 1, -1, 0, {{call_vander, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_fft_c2c(const lt_value *a, lt_value *r) { return tensor_fft_c2c(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, a[3].f, &r[0].tensor); }
 static const lt_argument arguments_fft_c2c[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST, {0}},
-    {"forward", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"scale", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1.0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST, 0, {0}},
+    {"forward", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"scale", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1.0}},
 };
 static const lt_argument results_fft_c2c[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_c2c[] = {
-    {"fftC2c", arguments_fft_c2c, results_fft_c2c, 4, 4, 1, -1, {{call_fft_c2c, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"fftC2c", arguments_fft_c2c, results_fft_c2c, 4, 4, 1, -1, 0, {{call_fft_c2c, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_fft_r2c(const lt_value *a, lt_value *r) { return tensor_fft_r2c(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, a[3].f, &r[0].tensor); }
 static const lt_argument arguments_fft_r2c[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST, {0}},
-    {"onesided", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"scale", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1.0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST, 0, {0}},
+    {"onesided", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"scale", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1.0}},
 };
 static const lt_argument results_fft_r2c[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_r2c[] = {
-    {"fftR2c", arguments_fft_r2c, results_fft_r2c, 4, 4, 1, -1, {{call_fft_r2c, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"fftR2c", arguments_fft_r2c, results_fft_r2c, 4, 4, 1, -1, 0, {{call_fft_r2c, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_fft_c2r(const lt_value *a, lt_value *r) { return tensor_fft_c2r(a[0].tensor, a[1].i, a[2].i, a[3].f, &r[0].tensor); }
 static const lt_argument arguments_fft_c2r[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"size", LT_INT, 0, {0}},
-    {"scale", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1.0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"size", LT_INT, 0, -1, {0}},
+    {"scale", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1.0}},
 };
 static const lt_argument results_fft_c2r[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_c2r[] = {
-    {"fftC2r", arguments_fft_c2r, results_fft_c2r, 4, 4, 1, -1, {{call_fft_c2r, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"fftC2r", arguments_fft_c2r, results_fft_c2r, 4, 4, 1, -1, 0, {{call_fft_c2r, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_fft_fft(const lt_value *a, lt_value *r) { return tensor_fft_fft(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
 static tensor_status call_fft_fft_out(const lt_value *a, lt_value *r) { return tensor_fft_fft_out(a[0].tensor, a[1].i, a[2].i, a[3].text, r[0].tensor); }
 static const lt_argument arguments_fft_fft[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
-    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = -1}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_fft_fft[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_fft[] = {
-    {"fft.fft", arguments_fft_fft, results_fft_fft, 4, 4, 1, -1, {{call_fft_fft, NULL}, {NULL, NULL}, {call_fft_fft_out, NULL}}},
+    {"fft.fft", arguments_fft_fft, results_fft_fft, 4, 4, 1, -1, 0, {{call_fft_fft, NULL}, {NULL, NULL}, {call_fft_fft_out, NULL}}},
 };
 
 static tensor_status call_fft_ifft(const lt_value *a, lt_value *r) { return tensor_fft_ifft(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
 static tensor_status call_fft_ifft_out(const lt_value *a, lt_value *r) { return tensor_fft_ifft_out(a[0].tensor, a[1].i, a[2].i, a[3].text, r[0].tensor); }
 static const lt_argument arguments_fft_ifft[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
-    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = -1}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_fft_ifft[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_ifft[] = {
-    {"fft.ifft", arguments_fft_ifft, results_fft_ifft, 4, 4, 1, -1, {{call_fft_ifft, NULL}, {NULL, NULL}, {call_fft_ifft_out, NULL}}},
+    {"fft.ifft", arguments_fft_ifft, results_fft_ifft, 4, 4, 1, -1, 0, {{call_fft_ifft, NULL}, {NULL, NULL}, {call_fft_ifft_out, NULL}}},
 };
 
 static tensor_status call_fft_rfft(const lt_value *a, lt_value *r) { return tensor_fft_rfft(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
 static tensor_status call_fft_rfft_out(const lt_value *a, lt_value *r) { return tensor_fft_rfft_out(a[0].tensor, a[1].i, a[2].i, a[3].text, r[0].tensor); }
 static const lt_argument arguments_fft_rfft[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
-    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = -1}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_fft_rfft[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_rfft[] = {
-    {"fft.rfft", arguments_fft_rfft, results_fft_rfft, 4, 4, 1, -1, {{call_fft_rfft, NULL}, {NULL, NULL}, {call_fft_rfft_out, NULL}}},
+    {"fft.rfft", arguments_fft_rfft, results_fft_rfft, 4, 4, 1, -1, 0, {{call_fft_rfft, NULL}, {NULL, NULL}, {call_fft_rfft_out, NULL}}},
 };
 
 static tensor_status call_fft_irfft(const lt_value *a, lt_value *r) { return tensor_fft_irfft(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
 static tensor_status call_fft_irfft_out(const lt_value *a, lt_value *r) { return tensor_fft_irfft_out(a[0].tensor, a[1].i, a[2].i, a[3].text, r[0].tensor); }
 static const lt_argument arguments_fft_irfft[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
-    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = -1}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_fft_irfft[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_irfft[] = {
-    {"fft.irfft", arguments_fft_irfft, results_fft_irfft, 4, 4, 1, -1, {{call_fft_irfft, NULL}, {NULL, NULL}, {call_fft_irfft_out, NULL}}},
+    {"fft.irfft", arguments_fft_irfft, results_fft_irfft, 4, 4, 1, -1, 0, {{call_fft_irfft, NULL}, {NULL, NULL}, {call_fft_irfft_out, NULL}}},
 };
 
 static tensor_status call_fft_hfft(const lt_value *a, lt_value *r) { return tensor_fft_hfft(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
 static tensor_status call_fft_hfft_out(const lt_value *a, lt_value *r) { return tensor_fft_hfft_out(a[0].tensor, a[1].i, a[2].i, a[3].text, r[0].tensor); }
 static const lt_argument arguments_fft_hfft[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
-    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = -1}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_fft_hfft[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_hfft[] = {
-    {"fft.hfft", arguments_fft_hfft, results_fft_hfft, 4, 4, 1, -1, {{call_fft_hfft, NULL}, {NULL, NULL}, {call_fft_hfft_out, NULL}}},
+    {"fft.hfft", arguments_fft_hfft, results_fft_hfft, 4, 4, 1, -1, 0, {{call_fft_hfft, NULL}, {NULL, NULL}, {call_fft_hfft_out, NULL}}},
 };
 
 static tensor_status call_fft_ihfft(const lt_value *a, lt_value *r) { return tensor_fft_ihfft(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
 static tensor_status call_fft_ihfft_out(const lt_value *a, lt_value *r) { return tensor_fft_ihfft_out(a[0].tensor, a[1].i, a[2].i, a[3].text, r[0].tensor); }
 static const lt_argument arguments_fft_ihfft[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
-    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = -1}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_fft_ihfft[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_ihfft[] = {
-    {"fft.ihfft", arguments_fft_ihfft, results_fft_ihfft, 4, 4, 1, -1, {{call_fft_ihfft, NULL}, {NULL, NULL}, {call_fft_ihfft_out, NULL}}},
+    {"fft.ihfft", arguments_fft_ihfft, results_fft_ihfft, 4, 4, 1, -1, 0, {{call_fft_ihfft, NULL}, {NULL, NULL}, {call_fft_ihfft_out, NULL}}},
 };
 
 static tensor_status call_fft_fft2(const lt_value *a, lt_value *r) { return tensor_fft_fft2(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
 static tensor_status call_fft_fft2_out(const lt_value *a, lt_value *r) { return tensor_fft_fft2_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
 static const lt_argument arguments_fft_fft2[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
-    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, 0, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_fft_fft2[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_fft2[] = {
-    {"fft.fft2", arguments_fft_fft2, results_fft_fft2, 4, 4, 1, -1, {{call_fft_fft2, NULL}, {NULL, NULL}, {call_fft_fft2_out, NULL}}},
+    {"fft.fft2", arguments_fft_fft2, results_fft_fft2, 4, 4, 1, -1, 0, {{call_fft_fft2, NULL}, {NULL, NULL}, {call_fft_fft2_out, NULL}}},
 };
 
 static tensor_status call_fft_fftn(const lt_value *a, lt_value *r) { return tensor_fft_fftn(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
 static tensor_status call_fft_fftn_out(const lt_value *a, lt_value *r) { return tensor_fft_fftn_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
 static const lt_argument arguments_fft_fftn[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_fft_fftn[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_fftn[] = {
-    {"fft.fftn", arguments_fft_fftn, results_fft_fftn, 4, 4, 1, -1, {{call_fft_fftn, NULL}, {NULL, NULL}, {call_fft_fftn_out, NULL}}},
+    {"fft.fftn", arguments_fft_fftn, results_fft_fftn, 4, 4, 1, -1, 0, {{call_fft_fftn, NULL}, {NULL, NULL}, {call_fft_fftn_out, NULL}}},
 };
 
 static tensor_status call_fft_ifft2(const lt_value *a, lt_value *r) { return tensor_fft_ifft2(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
 static tensor_status call_fft_ifft2_out(const lt_value *a, lt_value *r) { return tensor_fft_ifft2_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
 static const lt_argument arguments_fft_ifft2[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
-    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, 0, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_fft_ifft2[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_ifft2[] = {
-    {"fft.ifft2", arguments_fft_ifft2, results_fft_ifft2, 4, 4, 1, -1, {{call_fft_ifft2, NULL}, {NULL, NULL}, {call_fft_ifft2_out, NULL}}},
+    {"fft.ifft2", arguments_fft_ifft2, results_fft_ifft2, 4, 4, 1, -1, 0, {{call_fft_ifft2, NULL}, {NULL, NULL}, {call_fft_ifft2_out, NULL}}},
 };
 
 static tensor_status call_fft_ifftn(const lt_value *a, lt_value *r) { return tensor_fft_ifftn(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
 static tensor_status call_fft_ifftn_out(const lt_value *a, lt_value *r) { return tensor_fft_ifftn_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
 static const lt_argument arguments_fft_ifftn[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_fft_ifftn[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_ifftn[] = {
-    {"fft.ifftn", arguments_fft_ifftn, results_fft_ifftn, 4, 4, 1, -1, {{call_fft_ifftn, NULL}, {NULL, NULL}, {call_fft_ifftn_out, NULL}}},
+    {"fft.ifftn", arguments_fft_ifftn, results_fft_ifftn, 4, 4, 1, -1, 0, {{call_fft_ifftn, NULL}, {NULL, NULL}, {call_fft_ifftn_out, NULL}}},
 };
 
 static tensor_status call_fft_rfft2(const lt_value *a, lt_value *r) { return tensor_fft_rfft2(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
 static tensor_status call_fft_rfft2_out(const lt_value *a, lt_value *r) { return tensor_fft_rfft2_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
 static const lt_argument arguments_fft_rfft2[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
-    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, 0, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_fft_rfft2[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_rfft2[] = {
-    {"fft.rfft2", arguments_fft_rfft2, results_fft_rfft2, 4, 4, 1, -1, {{call_fft_rfft2, NULL}, {NULL, NULL}, {call_fft_rfft2_out, NULL}}},
+    {"fft.rfft2", arguments_fft_rfft2, results_fft_rfft2, 4, 4, 1, -1, 0, {{call_fft_rfft2, NULL}, {NULL, NULL}, {call_fft_rfft2_out, NULL}}},
 };
 
 static tensor_status call_fft_rfftn(const lt_value *a, lt_value *r) { return tensor_fft_rfftn(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
 static tensor_status call_fft_rfftn_out(const lt_value *a, lt_value *r) { return tensor_fft_rfftn_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
 static const lt_argument arguments_fft_rfftn[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_fft_rfftn[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_rfftn[] = {
-    {"fft.rfftn", arguments_fft_rfftn, results_fft_rfftn, 4, 4, 1, -1, {{call_fft_rfftn, NULL}, {NULL, NULL}, {call_fft_rfftn_out, NULL}}},
+    {"fft.rfftn", arguments_fft_rfftn, results_fft_rfftn, 4, 4, 1, -1, 0, {{call_fft_rfftn, NULL}, {NULL, NULL}, {call_fft_rfftn_out, NULL}}},
 };
 
 static tensor_status call_fft_irfft2(const lt_value *a, lt_value *r) { return tensor_fft_irfft2(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
 static tensor_status call_fft_irfft2_out(const lt_value *a, lt_value *r) { return tensor_fft_irfft2_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
 static const lt_argument arguments_fft_irfft2[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
-    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, 0, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_fft_irfft2[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_irfft2[] = {
-    {"fft.irfft2", arguments_fft_irfft2, results_fft_irfft2, 4, 4, 1, -1, {{call_fft_irfft2, NULL}, {NULL, NULL}, {call_fft_irfft2_out, NULL}}},
+    {"fft.irfft2", arguments_fft_irfft2, results_fft_irfft2, 4, 4, 1, -1, 0, {{call_fft_irfft2, NULL}, {NULL, NULL}, {call_fft_irfft2_out, NULL}}},
 };
 
 static tensor_status call_fft_irfftn(const lt_value *a, lt_value *r) { return tensor_fft_irfftn(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
 static tensor_status call_fft_irfftn_out(const lt_value *a, lt_value *r) { return tensor_fft_irfftn_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
 static const lt_argument arguments_fft_irfftn[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_fft_irfftn[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_irfftn[] = {
-    {"fft.irfftn", arguments_fft_irfftn, results_fft_irfftn, 4, 4, 1, -1, {{call_fft_irfftn, NULL}, {NULL, NULL}, {call_fft_irfftn_out, NULL}}},
+    {"fft.irfftn", arguments_fft_irfftn, results_fft_irfftn, 4, 4, 1, -1, 0, {{call_fft_irfftn, NULL}, {NULL, NULL}, {call_fft_irfftn_out, NULL}}},
 };
 
 static tensor_status call_fft_hfft2(const lt_value *a, lt_value *r) { return tensor_fft_hfft2(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
 static tensor_status call_fft_hfft2_out(const lt_value *a, lt_value *r) { return tensor_fft_hfft2_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
 static const lt_argument arguments_fft_hfft2[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
-    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, 0, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_fft_hfft2[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_hfft2[] = {
-    {"fft.hfft2", arguments_fft_hfft2, results_fft_hfft2, 4, 4, 1, -1, {{call_fft_hfft2, NULL}, {NULL, NULL}, {call_fft_hfft2_out, NULL}}},
+    {"fft.hfft2", arguments_fft_hfft2, results_fft_hfft2, 4, 4, 1, -1, 0, {{call_fft_hfft2, NULL}, {NULL, NULL}, {call_fft_hfft2_out, NULL}}},
 };
 
 static tensor_status call_fft_hfftn(const lt_value *a, lt_value *r) { return tensor_fft_hfftn(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
 static tensor_status call_fft_hfftn_out(const lt_value *a, lt_value *r) { return tensor_fft_hfftn_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
 static const lt_argument arguments_fft_hfftn[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_fft_hfftn[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_hfftn[] = {
-    {"fft.hfftn", arguments_fft_hfftn, results_fft_hfftn, 4, 4, 1, -1, {{call_fft_hfftn, NULL}, {NULL, NULL}, {call_fft_hfftn_out, NULL}}},
+    {"fft.hfftn", arguments_fft_hfftn, results_fft_hfftn, 4, 4, 1, -1, 0, {{call_fft_hfftn, NULL}, {NULL, NULL}, {call_fft_hfftn_out, NULL}}},
 };
 
 static tensor_status call_fft_ihfft2(const lt_value *a, lt_value *r) { return tensor_fft_ihfft2(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
 static tensor_status call_fft_ihfft2_out(const lt_value *a, lt_value *r) { return tensor_fft_ihfft2_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
 static const lt_argument arguments_fft_ihfft2[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
-    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, 0, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_fft_ihfft2[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_ihfft2[] = {
-    {"fft.ihfft2", arguments_fft_ihfft2, results_fft_ihfft2, 4, 4, 1, -1, {{call_fft_ihfft2, NULL}, {NULL, NULL}, {call_fft_ihfft2_out, NULL}}},
+    {"fft.ihfft2", arguments_fft_ihfft2, results_fft_ihfft2, 4, 4, 1, -1, 0, {{call_fft_ihfft2, NULL}, {NULL, NULL}, {call_fft_ihfft2_out, NULL}}},
 };
 
 static tensor_status call_fft_ihfftn(const lt_value *a, lt_value *r) { return tensor_fft_ihfftn(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, &r[0].tensor); }
 static tensor_status call_fft_ihfftn_out(const lt_value *a, lt_value *r) { return tensor_fft_ihfftn_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text, r[0].tensor); }
 static const lt_argument arguments_fft_ihfftn[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"s", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"norm", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_fft_ihfftn[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_ihfftn[] = {
-    {"fft.ihfftn", arguments_fft_ihfftn, results_fft_ihfftn, 4, 4, 1, -1, {{call_fft_ihfftn, NULL}, {NULL, NULL}, {call_fft_ihfftn_out, NULL}}},
+    {"fft.ihfftn", arguments_fft_ihfftn, results_fft_ihfftn, 4, 4, 1, -1, 0, {{call_fft_ihfftn, NULL}, {NULL, NULL}, {call_fft_ihfftn_out, NULL}}},
 };
 
 static tensor_status call_fft_fftshift(const lt_value *a, lt_value *r) { return tensor_fft_fftshift(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_fft_fftshift[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
 };
 static const lt_argument results_fft_fftshift[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_fftshift[] = {
-    {"fft.fftshift", arguments_fft_fftshift, results_fft_fftshift, 2, 2, 1, -1, {{call_fft_fftshift, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"fft.fftshift", arguments_fft_fftshift, results_fft_fftshift, 2, 2, 1, -1, 0, {{call_fft_fftshift, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_fft_ifftshift(const lt_value *a, lt_value *r) { return tensor_fft_ifftshift(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_fft_ifftshift[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
 };
 static const lt_argument results_fft_ifftshift[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_ifftshift[] = {
-    {"fft.ifftshift", arguments_fft_ifftshift, results_fft_ifftshift, 2, 2, 1, -1, {{call_fft_ifftshift, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"fft.ifftshift", arguments_fft_ifftshift, results_fft_ifftshift, 2, 2, 1, -1, 0, {{call_fft_ifftshift, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_fft_fftfreq(const lt_value *a, lt_value *r) { return tensor_fft_fftfreq(a[0].i, a[1].f, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static tensor_status call_fft_fftfreq_out(const lt_value *a, lt_value *r) { return tensor_fft_fftfreq_out(a[0].i, a[1].f, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, r[0].tensor); }
 static const lt_argument arguments_fft_fftfreq[] = {
-    {"n", LT_INT, 0, {0}},
-    {"d", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1.0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"n", LT_INT, 0, -1, {0}},
+    {"d", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1.0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_fft_fftfreq[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_fftfreq[] = {
-    {"fft.fftfreq", arguments_fft_fftfreq, results_fft_fftfreq, 5, 2, 1, -1, {{call_fft_fftfreq, NULL}, {NULL, NULL}, {call_fft_fftfreq_out, NULL}}},
+    {"fft.fftfreq", arguments_fft_fftfreq, results_fft_fftfreq, 5, 2, 1, -1, 0, {{call_fft_fftfreq, NULL}, {NULL, NULL}, {call_fft_fftfreq_out, NULL}}},
 };
 
 static tensor_status call_fft_rfftfreq(const lt_value *a, lt_value *r) { return tensor_fft_rfftfreq(a[0].i, a[1].f, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static tensor_status call_fft_rfftfreq_out(const lt_value *a, lt_value *r) { return tensor_fft_rfftfreq_out(a[0].i, a[1].f, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, r[0].tensor); }
 static const lt_argument arguments_fft_rfftfreq[] = {
-    {"n", LT_INT, 0, {0}},
-    {"d", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1.0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"n", LT_INT, 0, -1, {0}},
+    {"d", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1.0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_fft_rfftfreq[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_rfftfreq[] = {
-    {"fft.rfftfreq", arguments_fft_rfftfreq, results_fft_rfftfreq, 5, 2, 1, -1, {{call_fft_rfftfreq, NULL}, {NULL, NULL}, {call_fft_rfftfreq_out, NULL}}},
+    {"fft.rfftfreq", arguments_fft_rfftfreq, results_fft_rfftfreq, 5, 2, 1, -1, 0, {{call_fft_rfftfreq, NULL}, {NULL, NULL}, {call_fft_rfftfreq_out, NULL}}},
 };
 
 static tensor_status call_signal_pad(const lt_value *a, lt_value *r) { return tensor_signal_pad(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
 static const lt_argument arguments_signal_pad[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"before", LT_INT, 0, {0}},
-    {"after", LT_INT, 0, {0}},
-    {"mode", LT_STR, LT_HAS_DEFAULT, {.text = "reflect"}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"before", LT_INT, 0, -1, {0}},
+    {"after", LT_INT, 0, -1, {0}},
+    {"mode", LT_STR, LT_HAS_DEFAULT, -1, {.text = "reflect"}},
 };
 static const lt_argument results_signal_pad[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_signal_pad[] = {
-    {"signalPad", arguments_signal_pad, results_signal_pad, 4, 4, 1, -1, {{call_signal_pad, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"signalPad", arguments_signal_pad, results_signal_pad, 4, 4, 1, -1, 0, {{call_signal_pad, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_stft(const lt_value *a, lt_value *r) { return tensor_stft(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].tensor, a[5].i, a[6].text, a[7].i, (int32_t)a[8].i, (int32_t)a[9].i, (int32_t)a[10].i, &r[0].tensor); }
 static const lt_argument arguments_stft[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"nFft", LT_INT, 0, {0}},
-    {"hopLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"winLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"window", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"center", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"padMode", LT_STR, LT_HAS_DEFAULT, {.text = "reflect"}},
-    {"normalized", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"onesided", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
-    {"returnComplex", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
-    {"alignToWindow", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"nFft", LT_INT, 0, -1, {0}},
+    {"hopLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"winLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"window", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"center", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"padMode", LT_STR, LT_HAS_DEFAULT, -1, {.text = "reflect"}},
+    {"normalized", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"onesided", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"returnComplex", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"alignToWindow", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_stft[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_stft[] = {
-    {"stft", arguments_stft, results_stft, 11, 11, 1, -1, {{call_stft, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"stft", arguments_stft, results_stft, 11, 11, 1, -1, 0, {{call_stft, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_istft(const lt_value *a, lt_value *r) { return tensor_istft(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].tensor, a[5].i, a[6].i, (int32_t)a[7].i, a[8].i, a[9].i, &r[0].tensor); }
 static const lt_argument arguments_istft[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"nFft", LT_INT, 0, {0}},
-    {"hopLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"winLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"window", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"center", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"normalized", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"onesided", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
-    {"length", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"returnComplex", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"nFft", LT_INT, 0, -1, {0}},
+    {"hopLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"winLength", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"window", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"center", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"normalized", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"onesided", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"length", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"returnComplex", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_istft[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_istft[] = {
-    {"istft", arguments_istft, results_istft, 10, 10, 1, -1, {{call_istft, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"istft", arguments_istft, results_istft, 10, 10, 1, -1, 0, {{call_istft, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_save(const lt_value *a, lt_value *r) { (void)r; return tensor_save(a[0].text, a[1].text, a[2].list.data, a[2].list.length, a[3].i); }
 static const lt_argument arguments_save[] = {
-    {"path", LT_STR, 0, {0}},
-    {"structure", LT_STR, 0, {0}},
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
-    {"compact", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"path", LT_STR, 0, -1, {0}},
+    {"structure", LT_STR, 0, -1, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"compact", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_operator overloads_save[] = {
-    {"save", arguments_save, NULL, 4, 3, 0, -1, {{call_save, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"save", arguments_save, NULL, 4, 3, 0, -1, 0, {{call_save, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_save_bytes(const lt_value *a, lt_value *r) { return tensor_save_bytes(a[0].text, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
 static const lt_argument arguments_save_bytes[] = {
-    {"structure", LT_STR, 0, {0}},
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
-    {"compact", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"structure", LT_STR, 0, -1, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"compact", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_save_bytes[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_save_bytes[] = {
-    {"saveBytes", arguments_save_bytes, results_save_bytes, 3, 2, 1, -1, {{call_save_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"saveBytes", arguments_save_bytes, results_save_bytes, 3, 2, 1, -1, 0, {{call_save_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_save_dict(const lt_value *a, lt_value *r) { (void)r; return tensor_save_dict(a[0].text, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i); }
 static const lt_argument arguments_save_dict[] = {
-    {"path", LT_STR, 0, {0}},
-    {"names", LT_STR, LT_IS_LIST, {0}},
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
-    {"compact", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"path", LT_STR, 0, -1, {0}},
+    {"names", LT_STR, LT_IS_LIST, -1, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"compact", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_operator overloads_save_dict[] = {
-    {"saveDict", arguments_save_dict, NULL, 4, 3, 0, -1, {{call_save_dict, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"saveDict", arguments_save_dict, NULL, 4, 3, 0, -1, 0, {{call_save_dict, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_load(const lt_value *a, lt_value *r) { return tensor_load(a[0].text, a[1].text, a[2].i, &r[0].string, &r[1].tensors.items, &r[1].tensors.length); }
 static const lt_argument arguments_load[] = {
-    {"path", LT_STR, 0, {0}},
-    {"mapLocation", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"mmap", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"path", LT_STR, 0, -1, {0}},
+    {"mapLocation", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"mmap", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_load[] = {
-    {"structure", LT_STR, 0, {0}},
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"structure", LT_STR, 0, -1, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_operator overloads_load[] = {
-    {"load", arguments_load, results_load, 3, 1, 2, -1, {{call_load, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"load", arguments_load, results_load, 3, 1, 2, -1, 0, {{call_load, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_load_bytes(const lt_value *a, lt_value *r) { return tensor_load_bytes(a[0].tensor, a[1].text, &r[0].string, &r[1].tensors.items, &r[1].tensors.length); }
 static const lt_argument arguments_load_bytes[] = {
-    {"data", LT_TENSOR, 0, {0}},
-    {"mapLocation", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"data", LT_TENSOR, 0, -1, {0}},
+    {"mapLocation", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_load_bytes[] = {
-    {"structure", LT_STR, 0, {0}},
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"structure", LT_STR, 0, -1, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_operator overloads_load_bytes[] = {
-    {"loadBytes", arguments_load_bytes, results_load_bytes, 2, 1, 2, -1, {{call_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"loadBytes", arguments_load_bytes, results_load_bytes, 2, 1, 2, -1, 0, {{call_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_load_dict(const lt_value *a, lt_value *r) { return tensor_load_dict(a[0].text, a[1].text, a[2].i, &r[0].strings.items, &r[0].strings.length, &r[1].tensors.items, &r[1].tensors.length); }
 static const lt_argument arguments_load_dict[] = {
-    {"path", LT_STR, 0, {0}},
-    {"mapLocation", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"mmap", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"path", LT_STR, 0, -1, {0}},
+    {"mapLocation", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"mmap", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_load_dict[] = {
-    {"names", LT_STR, LT_IS_LIST, {0}},
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"names", LT_STR, LT_IS_LIST, -1, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_operator overloads_load_dict[] = {
-    {"loadDict", arguments_load_dict, results_load_dict, 3, 1, 2, -1, {{call_load_dict, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"loadDict", arguments_load_dict, results_load_dict, 3, 1, 2, -1, 0, {{call_load_dict, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_safetensors_save_file(const lt_value *a, lt_value *r) { (void)r; return tensor_safetensors_save_file(a[0].text, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].text); }
 static const lt_argument arguments_safetensors_save_file[] = {
-    {"path", LT_STR, 0, {0}},
-    {"names", LT_STR, LT_IS_LIST, {0}},
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
-    {"metadata", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"path", LT_STR, 0, -1, {0}},
+    {"names", LT_STR, LT_IS_LIST, -1, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"metadata", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_operator overloads_safetensors_save_file[] = {
-    {"safetensorsSaveFile", arguments_safetensors_save_file, NULL, 4, 3, 0, -1, {{call_safetensors_save_file, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"safetensorsSaveFile", arguments_safetensors_save_file, NULL, 4, 3, 0, -1, 0, {{call_safetensors_save_file, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_safetensors_save(const lt_value *a, lt_value *r) { return tensor_safetensors_save(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, a[2].text, &r[0].tensor); }
 static const lt_argument arguments_safetensors_save[] = {
-    {"names", LT_STR, LT_IS_LIST, {0}},
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
-    {"metadata", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"names", LT_STR, LT_IS_LIST, -1, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"metadata", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_safetensors_save[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_safetensors_save[] = {
-    {"safetensorsSave", arguments_safetensors_save, results_safetensors_save, 3, 2, 1, -1, {{call_safetensors_save, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"safetensorsSave", arguments_safetensors_save, results_safetensors_save, 3, 2, 1, -1, 0, {{call_safetensors_save, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_safetensors_load_file(const lt_value *a, lt_value *r) { return tensor_safetensors_load_file(a[0].text, a[1].list.data, a[1].list.length, a[2].i, &r[0].strings.items, &r[0].strings.length, &r[1].tensors.items, &r[1].tensors.length, &r[2].string); }
 static const lt_argument arguments_safetensors_load_file[] = {
-    {"path", LT_STR, 0, {0}},
-    {"only", LT_STR, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"mmap", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"path", LT_STR, 0, -1, {0}},
+    {"only", LT_STR, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"mmap", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_argument results_safetensors_load_file[] = {
-    {"names", LT_STR, LT_IS_LIST, {0}},
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
-    {"metadata", LT_STR, 0, {0}},
+    {"names", LT_STR, LT_IS_LIST, -1, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"metadata", LT_STR, 0, -1, {0}},
 };
 static const lt_operator overloads_safetensors_load_file[] = {
-    {"safetensorsLoadFile", arguments_safetensors_load_file, results_safetensors_load_file, 3, 1, 3, -1, {{call_safetensors_load_file, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"safetensorsLoadFile", arguments_safetensors_load_file, results_safetensors_load_file, 3, 1, 3, -1, 0, {{call_safetensors_load_file, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_safetensors_load(const lt_value *a, lt_value *r) { return tensor_safetensors_load(a[0].tensor, &r[0].strings.items, &r[0].strings.length, &r[1].tensors.items, &r[1].tensors.length, &r[2].string); }
 static const lt_argument arguments_safetensors_load[] = {
-    {"data", LT_TENSOR, 0, {0}},
+    {"data", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_safetensors_load[] = {
-    {"names", LT_STR, LT_IS_LIST, {0}},
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
-    {"metadata", LT_STR, 0, {0}},
+    {"names", LT_STR, LT_IS_LIST, -1, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"metadata", LT_STR, 0, -1, {0}},
 };
 static const lt_operator overloads_safetensors_load[] = {
-    {"safetensorsLoad", arguments_safetensors_load, results_safetensors_load, 1, 1, 3, -1, {{call_safetensors_load, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"safetensorsLoad", arguments_safetensors_load, results_safetensors_load, 1, 1, 3, -1, 0, {{call_safetensors_load, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_safetensors_open(const lt_value *a, lt_value *r) { return tensor_safetensors_open(a[0].text, &r[0].string, &r[1].strings.items, &r[1].strings.length, &r[2].tensors.items, &r[2].tensors.length); }
 static const lt_argument arguments_safetensors_open[] = {
-    {"path", LT_STR, 0, {0}},
+    {"path", LT_STR, 0, -1, {0}},
 };
 static const lt_argument results_safetensors_open[] = {
-    {"header", LT_STR, 0, {0}},
-    {"names", LT_STR, LT_IS_LIST, {0}},
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"header", LT_STR, 0, -1, {0}},
+    {"names", LT_STR, LT_IS_LIST, -1, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_operator overloads_safetensors_open[] = {
-    {"safetensorsOpen", arguments_safetensors_open, results_safetensors_open, 1, 1, 3, -1, {{call_safetensors_open, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"safetensorsOpen", arguments_safetensors_open, results_safetensors_open, 1, 1, 3, -1, 0, {{call_safetensors_open, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_npy_save(const lt_value *a, lt_value *r) { (void)r; return tensor_npy_save(a[0].text, a[1].tensor); }
 static const lt_argument arguments_npy_save[] = {
-    {"path", LT_STR, 0, {0}},
-    {"input", LT_TENSOR, 0, {0}},
+    {"path", LT_STR, 0, -1, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_npy_save[] = {
-    {"npySave", arguments_npy_save, NULL, 2, 2, 0, -1, {{call_npy_save, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"npySave", arguments_npy_save, NULL, 2, 2, 0, -1, 0, {{call_npy_save, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_npy_save_bytes(const lt_value *a, lt_value *r) { return tensor_npy_save_bytes(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_npy_save_bytes[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_npy_save_bytes[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_npy_save_bytes[] = {
-    {"npySaveBytes", arguments_npy_save_bytes, results_npy_save_bytes, 1, 1, 1, -1, {{call_npy_save_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"npySaveBytes", arguments_npy_save_bytes, results_npy_save_bytes, 1, 1, 1, -1, 0, {{call_npy_save_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_npy_load(const lt_value *a, lt_value *r) { return tensor_npy_load(a[0].text, a[1].i, &r[0].tensor); }
 static const lt_argument arguments_npy_load[] = {
-    {"path", LT_STR, 0, {0}},
-    {"mmap", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"path", LT_STR, 0, -1, {0}},
+    {"mmap", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_npy_load[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_npy_load[] = {
-    {"npyLoad", arguments_npy_load, results_npy_load, 2, 1, 1, -1, {{call_npy_load, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"npyLoad", arguments_npy_load, results_npy_load, 2, 1, 1, -1, 0, {{call_npy_load, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_npy_load_bytes(const lt_value *a, lt_value *r) { return tensor_npy_load_bytes(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_npy_load_bytes[] = {
-    {"data", LT_TENSOR, 0, {0}},
+    {"data", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_npy_load_bytes[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_npy_load_bytes[] = {
-    {"npyLoadBytes", arguments_npy_load_bytes, results_npy_load_bytes, 1, 1, 1, -1, {{call_npy_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"npyLoadBytes", arguments_npy_load_bytes, results_npy_load_bytes, 1, 1, 1, -1, 0, {{call_npy_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_npy_length(const lt_value *a, lt_value *r) { return tensor_npy_length(a[0].tensor, &r[0].i); }
 static const lt_argument arguments_npy_length[] = {
-    {"head", LT_TENSOR, 0, {0}},
+    {"head", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_npy_length[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_npy_length[] = {
-    {"npyLength", arguments_npy_length, results_npy_length, 1, 1, 1, -1, {{call_npy_length, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"npyLength", arguments_npy_length, results_npy_length, 1, 1, 1, -1, 0, {{call_npy_length, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_npz_save(const lt_value *a, lt_value *r) { (void)r; return tensor_npz_save(a[0].text, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length); }
 static const lt_argument arguments_npz_save[] = {
-    {"path", LT_STR, 0, {0}},
-    {"names", LT_STR, LT_IS_LIST, {0}},
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"path", LT_STR, 0, -1, {0}},
+    {"names", LT_STR, LT_IS_LIST, -1, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_operator overloads_npz_save[] = {
-    {"npzSave", arguments_npz_save, NULL, 3, 3, 0, -1, {{call_npz_save, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"npzSave", arguments_npz_save, NULL, 3, 3, 0, -1, 0, {{call_npz_save, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_npz_save_bytes(const lt_value *a, lt_value *r) { return tensor_npz_save_bytes(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_npz_save_bytes[] = {
-    {"names", LT_STR, LT_IS_LIST, {0}},
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"names", LT_STR, LT_IS_LIST, -1, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_npz_save_bytes[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_npz_save_bytes[] = {
-    {"npzSaveBytes", arguments_npz_save_bytes, results_npz_save_bytes, 2, 2, 1, -1, {{call_npz_save_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"npzSaveBytes", arguments_npz_save_bytes, results_npz_save_bytes, 2, 2, 1, -1, 0, {{call_npz_save_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_npz_load(const lt_value *a, lt_value *r) { return tensor_npz_load(a[0].text, &r[0].strings.items, &r[0].strings.length, &r[1].tensors.items, &r[1].tensors.length); }
 static const lt_argument arguments_npz_load[] = {
-    {"path", LT_STR, 0, {0}},
+    {"path", LT_STR, 0, -1, {0}},
 };
 static const lt_argument results_npz_load[] = {
-    {"names", LT_STR, LT_IS_LIST, {0}},
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"names", LT_STR, LT_IS_LIST, -1, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_operator overloads_npz_load[] = {
-    {"npzLoad", arguments_npz_load, results_npz_load, 1, 1, 2, -1, {{call_npz_load, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"npzLoad", arguments_npz_load, results_npz_load, 1, 1, 2, -1, 0, {{call_npz_load, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_npz_load_bytes(const lt_value *a, lt_value *r) { return tensor_npz_load_bytes(a[0].tensor, &r[0].strings.items, &r[0].strings.length, &r[1].tensors.items, &r[1].tensors.length); }
 static const lt_argument arguments_npz_load_bytes[] = {
-    {"data", LT_TENSOR, 0, {0}},
+    {"data", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_npz_load_bytes[] = {
-    {"names", LT_STR, LT_IS_LIST, {0}},
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"names", LT_STR, LT_IS_LIST, -1, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_operator overloads_npz_load_bytes[] = {
-    {"npzLoadBytes", arguments_npz_load_bytes, results_npz_load_bytes, 1, 1, 2, -1, {{call_npz_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"npzLoadBytes", arguments_npz_load_bytes, results_npz_load_bytes, 1, 1, 2, -1, 0, {{call_npz_load_bytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_file_write(const lt_value *a, lt_value *r) { (void)r; return tensor_file_write(a[0].text, a[1].tensor); }
 static const lt_argument arguments_file_write[] = {
-    {"path", LT_STR, 0, {0}},
-    {"data", LT_TENSOR, 0, {0}},
+    {"path", LT_STR, 0, -1, {0}},
+    {"data", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_file_write[] = {
-    {"fileWrite", arguments_file_write, NULL, 2, 2, 0, -1, {{call_file_write, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"fileWrite", arguments_file_write, NULL, 2, 2, 0, -1, 0, {{call_file_write, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sqrt(const lt_value *a, lt_value *r) { return tensor_sqrt(a[0].tensor, &r[0].tensor); }
 static tensor_status call_sqrt_(const lt_value *a, lt_value *r) { (void)r; return tensor_sqrt_(a[0].tensor); }
 static tensor_status call_sqrt_out(const lt_value *a, lt_value *r) { return tensor_sqrt_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_sqrt[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_sqrt[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sqrt[] = {
-    {"sqrt", arguments_sqrt, results_sqrt, 1, 1, 1, -1, {{call_sqrt, NULL}, {call_sqrt_, NULL}, {call_sqrt_out, NULL}}},
+    {"sqrt", arguments_sqrt, results_sqrt, 1, 1, 1, -1, 0, {{call_sqrt, NULL}, {call_sqrt_, NULL}, {call_sqrt_out, NULL}}},
 };
 
 static tensor_status call_rsqrt(const lt_value *a, lt_value *r) { return tensor_rsqrt(a[0].tensor, &r[0].tensor); }
 static tensor_status call_rsqrt_(const lt_value *a, lt_value *r) { (void)r; return tensor_rsqrt_(a[0].tensor); }
 static tensor_status call_rsqrt_out(const lt_value *a, lt_value *r) { return tensor_rsqrt_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_rsqrt[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_rsqrt[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_rsqrt[] = {
-    {"rsqrt", arguments_rsqrt, results_rsqrt, 1, 1, 1, -1, {{call_rsqrt, NULL}, {call_rsqrt_, NULL}, {call_rsqrt_out, NULL}}},
+    {"rsqrt", arguments_rsqrt, results_rsqrt, 1, 1, 1, -1, 0, {{call_rsqrt, NULL}, {call_rsqrt_, NULL}, {call_rsqrt_out, NULL}}},
 };
 
 static tensor_status call_exp(const lt_value *a, lt_value *r) { return tensor_exp(a[0].tensor, &r[0].tensor); }
 static tensor_status call_exp_(const lt_value *a, lt_value *r) { (void)r; return tensor_exp_(a[0].tensor); }
 static tensor_status call_exp_out(const lt_value *a, lt_value *r) { return tensor_exp_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_exp[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_exp[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_exp[] = {
-    {"exp", arguments_exp, results_exp, 1, 1, 1, -1, {{call_exp, NULL}, {call_exp_, NULL}, {call_exp_out, NULL}}},
+    {"exp", arguments_exp, results_exp, 1, 1, 1, -1, 0, {{call_exp, NULL}, {call_exp_, NULL}, {call_exp_out, NULL}}},
 };
 
 static tensor_status call_exp2(const lt_value *a, lt_value *r) { return tensor_exp2(a[0].tensor, &r[0].tensor); }
 static tensor_status call_exp2_(const lt_value *a, lt_value *r) { (void)r; return tensor_exp2_(a[0].tensor); }
 static tensor_status call_exp2_out(const lt_value *a, lt_value *r) { return tensor_exp2_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_exp2[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_exp2[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_exp2[] = {
-    {"exp2", arguments_exp2, results_exp2, 1, 1, 1, -1, {{call_exp2, NULL}, {call_exp2_, NULL}, {call_exp2_out, NULL}}},
+    {"exp2", arguments_exp2, results_exp2, 1, 1, 1, -1, 0, {{call_exp2, NULL}, {call_exp2_, NULL}, {call_exp2_out, NULL}}},
 };
 
 static tensor_status call_expm1(const lt_value *a, lt_value *r) { return tensor_expm1(a[0].tensor, &r[0].tensor); }
 static tensor_status call_expm1_(const lt_value *a, lt_value *r) { (void)r; return tensor_expm1_(a[0].tensor); }
 static tensor_status call_expm1_out(const lt_value *a, lt_value *r) { return tensor_expm1_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_expm1[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_expm1[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_expm1[] = {
-    {"expm1", arguments_expm1, results_expm1, 1, 1, 1, -1, {{call_expm1, NULL}, {call_expm1_, NULL}, {call_expm1_out, NULL}}},
+    {"expm1", arguments_expm1, results_expm1, 1, 1, 1, -1, 0, {{call_expm1, NULL}, {call_expm1_, NULL}, {call_expm1_out, NULL}}},
 };
 
 static tensor_status call_log(const lt_value *a, lt_value *r) { return tensor_log(a[0].tensor, &r[0].tensor); }
 static tensor_status call_log_(const lt_value *a, lt_value *r) { (void)r; return tensor_log_(a[0].tensor); }
 static tensor_status call_log_out(const lt_value *a, lt_value *r) { return tensor_log_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_log[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_log[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_log[] = {
-    {"log", arguments_log, results_log, 1, 1, 1, -1, {{call_log, NULL}, {call_log_, NULL}, {call_log_out, NULL}}},
+    {"log", arguments_log, results_log, 1, 1, 1, -1, 0, {{call_log, NULL}, {call_log_, NULL}, {call_log_out, NULL}}},
 };
 
 static tensor_status call_log2(const lt_value *a, lt_value *r) { return tensor_log2(a[0].tensor, &r[0].tensor); }
 static tensor_status call_log2_(const lt_value *a, lt_value *r) { (void)r; return tensor_log2_(a[0].tensor); }
 static tensor_status call_log2_out(const lt_value *a, lt_value *r) { return tensor_log2_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_log2[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_log2[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_log2[] = {
-    {"log2", arguments_log2, results_log2, 1, 1, 1, -1, {{call_log2, NULL}, {call_log2_, NULL}, {call_log2_out, NULL}}},
+    {"log2", arguments_log2, results_log2, 1, 1, 1, -1, 0, {{call_log2, NULL}, {call_log2_, NULL}, {call_log2_out, NULL}}},
 };
 
 static tensor_status call_log10(const lt_value *a, lt_value *r) { return tensor_log10(a[0].tensor, &r[0].tensor); }
 static tensor_status call_log10_(const lt_value *a, lt_value *r) { (void)r; return tensor_log10_(a[0].tensor); }
 static tensor_status call_log10_out(const lt_value *a, lt_value *r) { return tensor_log10_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_log10[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_log10[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_log10[] = {
-    {"log10", arguments_log10, results_log10, 1, 1, 1, -1, {{call_log10, NULL}, {call_log10_, NULL}, {call_log10_out, NULL}}},
+    {"log10", arguments_log10, results_log10, 1, 1, 1, -1, 0, {{call_log10, NULL}, {call_log10_, NULL}, {call_log10_out, NULL}}},
 };
 
 static tensor_status call_log1p(const lt_value *a, lt_value *r) { return tensor_log1p(a[0].tensor, &r[0].tensor); }
 static tensor_status call_log1p_(const lt_value *a, lt_value *r) { (void)r; return tensor_log1p_(a[0].tensor); }
 static tensor_status call_log1p_out(const lt_value *a, lt_value *r) { return tensor_log1p_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_log1p[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_log1p[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_log1p[] = {
-    {"log1p", arguments_log1p, results_log1p, 1, 1, 1, -1, {{call_log1p, NULL}, {call_log1p_, NULL}, {call_log1p_out, NULL}}},
+    {"log1p", arguments_log1p, results_log1p, 1, 1, 1, -1, 0, {{call_log1p, NULL}, {call_log1p_, NULL}, {call_log1p_out, NULL}}},
 };
 
 static tensor_status call_sin(const lt_value *a, lt_value *r) { return tensor_sin(a[0].tensor, &r[0].tensor); }
 static tensor_status call_sin_(const lt_value *a, lt_value *r) { (void)r; return tensor_sin_(a[0].tensor); }
 static tensor_status call_sin_out(const lt_value *a, lt_value *r) { return tensor_sin_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_sin[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_sin[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sin[] = {
-    {"sin", arguments_sin, results_sin, 1, 1, 1, -1, {{call_sin, NULL}, {call_sin_, NULL}, {call_sin_out, NULL}}},
+    {"sin", arguments_sin, results_sin, 1, 1, 1, -1, 0, {{call_sin, NULL}, {call_sin_, NULL}, {call_sin_out, NULL}}},
 };
 
 static tensor_status call_cos(const lt_value *a, lt_value *r) { return tensor_cos(a[0].tensor, &r[0].tensor); }
 static tensor_status call_cos_(const lt_value *a, lt_value *r) { (void)r; return tensor_cos_(a[0].tensor); }
 static tensor_status call_cos_out(const lt_value *a, lt_value *r) { return tensor_cos_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_cos[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_cos[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_cos[] = {
-    {"cos", arguments_cos, results_cos, 1, 1, 1, -1, {{call_cos, NULL}, {call_cos_, NULL}, {call_cos_out, NULL}}},
+    {"cos", arguments_cos, results_cos, 1, 1, 1, -1, 0, {{call_cos, NULL}, {call_cos_, NULL}, {call_cos_out, NULL}}},
 };
 
 static tensor_status call_tan(const lt_value *a, lt_value *r) { return tensor_tan(a[0].tensor, &r[0].tensor); }
 static tensor_status call_tan_(const lt_value *a, lt_value *r) { (void)r; return tensor_tan_(a[0].tensor); }
 static tensor_status call_tan_out(const lt_value *a, lt_value *r) { return tensor_tan_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_tan[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_tan[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_tan[] = {
-    {"tan", arguments_tan, results_tan, 1, 1, 1, -1, {{call_tan, NULL}, {call_tan_, NULL}, {call_tan_out, NULL}}},
+    {"tan", arguments_tan, results_tan, 1, 1, 1, -1, 0, {{call_tan, NULL}, {call_tan_, NULL}, {call_tan_out, NULL}}},
 };
 
 static tensor_status call_asin(const lt_value *a, lt_value *r) { return tensor_asin(a[0].tensor, &r[0].tensor); }
 static tensor_status call_asin_(const lt_value *a, lt_value *r) { (void)r; return tensor_asin_(a[0].tensor); }
 static tensor_status call_asin_out(const lt_value *a, lt_value *r) { return tensor_asin_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_asin[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_asin[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_asin[] = {
-    {"asin", arguments_asin, results_asin, 1, 1, 1, -1, {{call_asin, NULL}, {call_asin_, NULL}, {call_asin_out, NULL}}},
+    {"asin", arguments_asin, results_asin, 1, 1, 1, -1, 0, {{call_asin, NULL}, {call_asin_, NULL}, {call_asin_out, NULL}}},
 };
 
 static tensor_status call_arcsin(const lt_value *a, lt_value *r) { return tensor_arcsin(a[0].tensor, &r[0].tensor); }
 static tensor_status call_arcsin_(const lt_value *a, lt_value *r) { (void)r; return tensor_arcsin_(a[0].tensor); }
 static tensor_status call_arcsin_out(const lt_value *a, lt_value *r) { return tensor_arcsin_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_arcsin[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_arcsin[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_arcsin[] = {
-    {"arcsin", arguments_arcsin, results_arcsin, 1, 1, 1, -1, {{call_arcsin, NULL}, {call_arcsin_, NULL}, {call_arcsin_out, NULL}}},
+    {"arcsin", arguments_arcsin, results_arcsin, 1, 1, 1, -1, 0, {{call_arcsin, NULL}, {call_arcsin_, NULL}, {call_arcsin_out, NULL}}},
 };
 
 static tensor_status call_acos(const lt_value *a, lt_value *r) { return tensor_acos(a[0].tensor, &r[0].tensor); }
 static tensor_status call_acos_(const lt_value *a, lt_value *r) { (void)r; return tensor_acos_(a[0].tensor); }
 static tensor_status call_acos_out(const lt_value *a, lt_value *r) { return tensor_acos_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_acos[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_acos[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_acos[] = {
-    {"acos", arguments_acos, results_acos, 1, 1, 1, -1, {{call_acos, NULL}, {call_acos_, NULL}, {call_acos_out, NULL}}},
+    {"acos", arguments_acos, results_acos, 1, 1, 1, -1, 0, {{call_acos, NULL}, {call_acos_, NULL}, {call_acos_out, NULL}}},
 };
 
 static tensor_status call_arccos(const lt_value *a, lt_value *r) { return tensor_arccos(a[0].tensor, &r[0].tensor); }
 static tensor_status call_arccos_(const lt_value *a, lt_value *r) { (void)r; return tensor_arccos_(a[0].tensor); }
 static tensor_status call_arccos_out(const lt_value *a, lt_value *r) { return tensor_arccos_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_arccos[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_arccos[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_arccos[] = {
-    {"arccos", arguments_arccos, results_arccos, 1, 1, 1, -1, {{call_arccos, NULL}, {call_arccos_, NULL}, {call_arccos_out, NULL}}},
+    {"arccos", arguments_arccos, results_arccos, 1, 1, 1, -1, 0, {{call_arccos, NULL}, {call_arccos_, NULL}, {call_arccos_out, NULL}}},
 };
 
 static tensor_status call_atan(const lt_value *a, lt_value *r) { return tensor_atan(a[0].tensor, &r[0].tensor); }
 static tensor_status call_atan_(const lt_value *a, lt_value *r) { (void)r; return tensor_atan_(a[0].tensor); }
 static tensor_status call_atan_out(const lt_value *a, lt_value *r) { return tensor_atan_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_atan[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_atan[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_atan[] = {
-    {"atan", arguments_atan, results_atan, 1, 1, 1, -1, {{call_atan, NULL}, {call_atan_, NULL}, {call_atan_out, NULL}}},
+    {"atan", arguments_atan, results_atan, 1, 1, 1, -1, 0, {{call_atan, NULL}, {call_atan_, NULL}, {call_atan_out, NULL}}},
 };
 
 static tensor_status call_arctan(const lt_value *a, lt_value *r) { return tensor_arctan(a[0].tensor, &r[0].tensor); }
 static tensor_status call_arctan_(const lt_value *a, lt_value *r) { (void)r; return tensor_arctan_(a[0].tensor); }
 static tensor_status call_arctan_out(const lt_value *a, lt_value *r) { return tensor_arctan_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_arctan[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_arctan[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_arctan[] = {
-    {"arctan", arguments_arctan, results_arctan, 1, 1, 1, -1, {{call_arctan, NULL}, {call_arctan_, NULL}, {call_arctan_out, NULL}}},
+    {"arctan", arguments_arctan, results_arctan, 1, 1, 1, -1, 0, {{call_arctan, NULL}, {call_arctan_, NULL}, {call_arctan_out, NULL}}},
 };
 
 static tensor_status call_sinh(const lt_value *a, lt_value *r) { return tensor_sinh(a[0].tensor, &r[0].tensor); }
 static tensor_status call_sinh_(const lt_value *a, lt_value *r) { (void)r; return tensor_sinh_(a[0].tensor); }
 static tensor_status call_sinh_out(const lt_value *a, lt_value *r) { return tensor_sinh_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_sinh[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_sinh[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sinh[] = {
-    {"sinh", arguments_sinh, results_sinh, 1, 1, 1, -1, {{call_sinh, NULL}, {call_sinh_, NULL}, {call_sinh_out, NULL}}},
+    {"sinh", arguments_sinh, results_sinh, 1, 1, 1, -1, 0, {{call_sinh, NULL}, {call_sinh_, NULL}, {call_sinh_out, NULL}}},
 };
 
 static tensor_status call_cosh(const lt_value *a, lt_value *r) { return tensor_cosh(a[0].tensor, &r[0].tensor); }
 static tensor_status call_cosh_(const lt_value *a, lt_value *r) { (void)r; return tensor_cosh_(a[0].tensor); }
 static tensor_status call_cosh_out(const lt_value *a, lt_value *r) { return tensor_cosh_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_cosh[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_cosh[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_cosh[] = {
-    {"cosh", arguments_cosh, results_cosh, 1, 1, 1, -1, {{call_cosh, NULL}, {call_cosh_, NULL}, {call_cosh_out, NULL}}},
+    {"cosh", arguments_cosh, results_cosh, 1, 1, 1, -1, 0, {{call_cosh, NULL}, {call_cosh_, NULL}, {call_cosh_out, NULL}}},
 };
 
 static tensor_status call_tanh(const lt_value *a, lt_value *r) { return tensor_tanh(a[0].tensor, &r[0].tensor); }
 static tensor_status call_tanh_(const lt_value *a, lt_value *r) { (void)r; return tensor_tanh_(a[0].tensor); }
 static tensor_status call_tanh_out(const lt_value *a, lt_value *r) { return tensor_tanh_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_tanh[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_tanh[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_tanh[] = {
-    {"tanh", arguments_tanh, results_tanh, 1, 1, 1, -1, {{call_tanh, NULL}, {call_tanh_, NULL}, {call_tanh_out, NULL}}},
+    {"tanh", arguments_tanh, results_tanh, 1, 1, 1, -1, 0, {{call_tanh, NULL}, {call_tanh_, NULL}, {call_tanh_out, NULL}}},
 };
 
 static tensor_status call_asinh(const lt_value *a, lt_value *r) { return tensor_asinh(a[0].tensor, &r[0].tensor); }
 static tensor_status call_asinh_(const lt_value *a, lt_value *r) { (void)r; return tensor_asinh_(a[0].tensor); }
 static tensor_status call_asinh_out(const lt_value *a, lt_value *r) { return tensor_asinh_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_asinh[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_asinh[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_asinh[] = {
-    {"asinh", arguments_asinh, results_asinh, 1, 1, 1, -1, {{call_asinh, NULL}, {call_asinh_, NULL}, {call_asinh_out, NULL}}},
+    {"asinh", arguments_asinh, results_asinh, 1, 1, 1, -1, 0, {{call_asinh, NULL}, {call_asinh_, NULL}, {call_asinh_out, NULL}}},
 };
 
 static tensor_status call_arcsinh(const lt_value *a, lt_value *r) { return tensor_arcsinh(a[0].tensor, &r[0].tensor); }
 static tensor_status call_arcsinh_(const lt_value *a, lt_value *r) { (void)r; return tensor_arcsinh_(a[0].tensor); }
 static tensor_status call_arcsinh_out(const lt_value *a, lt_value *r) { return tensor_arcsinh_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_arcsinh[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_arcsinh[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_arcsinh[] = {
-    {"arcsinh", arguments_arcsinh, results_arcsinh, 1, 1, 1, -1, {{call_arcsinh, NULL}, {call_arcsinh_, NULL}, {call_arcsinh_out, NULL}}},
+    {"arcsinh", arguments_arcsinh, results_arcsinh, 1, 1, 1, -1, 0, {{call_arcsinh, NULL}, {call_arcsinh_, NULL}, {call_arcsinh_out, NULL}}},
 };
 
 static tensor_status call_acosh(const lt_value *a, lt_value *r) { return tensor_acosh(a[0].tensor, &r[0].tensor); }
 static tensor_status call_acosh_(const lt_value *a, lt_value *r) { (void)r; return tensor_acosh_(a[0].tensor); }
 static tensor_status call_acosh_out(const lt_value *a, lt_value *r) { return tensor_acosh_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_acosh[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_acosh[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_acosh[] = {
-    {"acosh", arguments_acosh, results_acosh, 1, 1, 1, -1, {{call_acosh, NULL}, {call_acosh_, NULL}, {call_acosh_out, NULL}}},
+    {"acosh", arguments_acosh, results_acosh, 1, 1, 1, -1, 0, {{call_acosh, NULL}, {call_acosh_, NULL}, {call_acosh_out, NULL}}},
 };
 
 static tensor_status call_arccosh(const lt_value *a, lt_value *r) { return tensor_arccosh(a[0].tensor, &r[0].tensor); }
 static tensor_status call_arccosh_(const lt_value *a, lt_value *r) { (void)r; return tensor_arccosh_(a[0].tensor); }
 static tensor_status call_arccosh_out(const lt_value *a, lt_value *r) { return tensor_arccosh_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_arccosh[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_arccosh[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_arccosh[] = {
-    {"arccosh", arguments_arccosh, results_arccosh, 1, 1, 1, -1, {{call_arccosh, NULL}, {call_arccosh_, NULL}, {call_arccosh_out, NULL}}},
+    {"arccosh", arguments_arccosh, results_arccosh, 1, 1, 1, -1, 0, {{call_arccosh, NULL}, {call_arccosh_, NULL}, {call_arccosh_out, NULL}}},
 };
 
 static tensor_status call_atanh(const lt_value *a, lt_value *r) { return tensor_atanh(a[0].tensor, &r[0].tensor); }
 static tensor_status call_atanh_(const lt_value *a, lt_value *r) { (void)r; return tensor_atanh_(a[0].tensor); }
 static tensor_status call_atanh_out(const lt_value *a, lt_value *r) { return tensor_atanh_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_atanh[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_atanh[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_atanh[] = {
-    {"atanh", arguments_atanh, results_atanh, 1, 1, 1, -1, {{call_atanh, NULL}, {call_atanh_, NULL}, {call_atanh_out, NULL}}},
+    {"atanh", arguments_atanh, results_atanh, 1, 1, 1, -1, 0, {{call_atanh, NULL}, {call_atanh_, NULL}, {call_atanh_out, NULL}}},
 };
 
 static tensor_status call_arctanh(const lt_value *a, lt_value *r) { return tensor_arctanh(a[0].tensor, &r[0].tensor); }
 static tensor_status call_arctanh_(const lt_value *a, lt_value *r) { (void)r; return tensor_arctanh_(a[0].tensor); }
 static tensor_status call_arctanh_out(const lt_value *a, lt_value *r) { return tensor_arctanh_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_arctanh[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_arctanh[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_arctanh[] = {
-    {"arctanh", arguments_arctanh, results_arctanh, 1, 1, 1, -1, {{call_arctanh, NULL}, {call_arctanh_, NULL}, {call_arctanh_out, NULL}}},
+    {"arctanh", arguments_arctanh, results_arctanh, 1, 1, 1, -1, 0, {{call_arctanh, NULL}, {call_arctanh_, NULL}, {call_arctanh_out, NULL}}},
 };
 
 static tensor_status call_sigmoid(const lt_value *a, lt_value *r) { return tensor_sigmoid(a[0].tensor, &r[0].tensor); }
 static tensor_status call_sigmoid_(const lt_value *a, lt_value *r) { (void)r; return tensor_sigmoid_(a[0].tensor); }
 static tensor_status call_sigmoid_out(const lt_value *a, lt_value *r) { return tensor_sigmoid_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_sigmoid[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_sigmoid[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sigmoid[] = {
-    {"sigmoid", arguments_sigmoid, results_sigmoid, 1, 1, 1, -1, {{call_sigmoid, NULL}, {call_sigmoid_, NULL}, {call_sigmoid_out, NULL}}},
+    {"sigmoid", arguments_sigmoid, results_sigmoid, 1, 1, 1, -1, 0, {{call_sigmoid, NULL}, {call_sigmoid_, NULL}, {call_sigmoid_out, NULL}}},
 };
 
 static tensor_status call_atan2(const lt_value *a, lt_value *r) { return tensor_atan2(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_atan2_(const lt_value *a, lt_value *r) { (void)r; return tensor_atan2_(a[0].tensor, a[1].tensor); }
 static tensor_status call_atan2_out(const lt_value *a, lt_value *r) { return tensor_atan2_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_atan2[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_atan2[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_atan2[] = {
-    {"atan2", arguments_atan2, results_atan2, 2, 2, 1, -1, {{call_atan2, NULL}, {call_atan2_, NULL}, {call_atan2_out, NULL}}},
+    {"atan2", arguments_atan2, results_atan2, 2, 2, 1, -1, 0, {{call_atan2, NULL}, {call_atan2_, NULL}, {call_atan2_out, NULL}}},
 };
 
 static tensor_status call_arctan2(const lt_value *a, lt_value *r) { return tensor_arctan2(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_arctan2_(const lt_value *a, lt_value *r) { (void)r; return tensor_arctan2_(a[0].tensor, a[1].tensor); }
 static tensor_status call_arctan2_out(const lt_value *a, lt_value *r) { return tensor_arctan2_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_arctan2[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_arctan2[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_arctan2[] = {
-    {"arctan2", arguments_arctan2, results_arctan2, 2, 2, 1, -1, {{call_arctan2, NULL}, {call_arctan2_, NULL}, {call_arctan2_out, NULL}}},
+    {"arctan2", arguments_arctan2, results_arctan2, 2, 2, 1, -1, 0, {{call_arctan2, NULL}, {call_arctan2_, NULL}, {call_arctan2_out, NULL}}},
 };
 
 static tensor_status call_hypot(const lt_value *a, lt_value *r) { return tensor_hypot(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_hypot_(const lt_value *a, lt_value *r) { (void)r; return tensor_hypot_(a[0].tensor, a[1].tensor); }
 static tensor_status call_hypot_out(const lt_value *a, lt_value *r) { return tensor_hypot_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_hypot[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_hypot[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_hypot[] = {
-    {"hypot", arguments_hypot, results_hypot, 2, 2, 1, -1, {{call_hypot, NULL}, {call_hypot_, NULL}, {call_hypot_out, NULL}}},
+    {"hypot", arguments_hypot, results_hypot, 2, 2, 1, -1, 0, {{call_hypot, NULL}, {call_hypot_, NULL}, {call_hypot_out, NULL}}},
 };
 
 static tensor_status call_index_get(const lt_value *a, lt_value *r) { return tensor_index_get(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_index_get[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"index", LT_INDEX, LT_IS_LIST, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"index", LT_INDEX, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_index_get[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_index_get[] = {
-    {"indexGet", arguments_index_get, results_index_get, 2, 2, 1, -1, {{call_index_get, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"indexGet", arguments_index_get, results_index_get, 2, 2, 1, -1, 0, {{call_index_get, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_index_set_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_set_(a[0].tensor, a[1].list.data, a[1].list.length, a[2].tensor); }
 static const lt_argument arguments_index_set_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"index", LT_INDEX, LT_IS_LIST, {0}},
-    {"value", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"index", LT_INDEX, LT_IS_LIST, -1, {0}},
+    {"value", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_index_set_[] = {
-    {"indexSet_", arguments_index_set_, NULL, 3, 3, 0, -1, {{call_index_set_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"indexSet_", arguments_index_set_, NULL, 3, 3, 0, -1, 0, {{call_index_set_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_index_set_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_set_scalar_(a[0].tensor, a[1].list.data, a[1].list.length, a[2].scalar); }
 static const lt_argument arguments_index_set_scalar_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"index", LT_INDEX, LT_IS_LIST, {0}},
-    {"value", LT_SCALAR, 0, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"index", LT_INDEX, LT_IS_LIST, -1, {0}},
+    {"value", LT_SCALAR, 0, -1, {0}},
 };
 static const lt_operator overloads_index_set_scalar_[] = {
-    {"indexSetScalar_", arguments_index_set_scalar_, NULL, 3, 3, 0, -1, {{call_index_set_scalar_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"indexSetScalar_", arguments_index_set_scalar_, NULL, 3, 3, 0, -1, 0, {{call_index_set_scalar_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_index_put(const lt_value *a, lt_value *r) { return tensor_index_put(a[0].tensor, a[1].list.data, a[1].list.length, a[2].tensor, a[3].i, &r[0].tensor); }
 static tensor_status call_index_put_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_put_(a[0].tensor, a[1].list.data, a[1].list.length, a[2].tensor, a[3].i); }
 static const lt_argument arguments_index_put[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"indices", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, {0}},
-    {"values", LT_TENSOR, 0, {0}},
-    {"accumulate", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"indices", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, -1, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
+    {"accumulate", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_index_put[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_index_put[] = {
-    {"indexPut", arguments_index_put, results_index_put, 4, 4, 1, -1, {{call_index_put, NULL}, {call_index_put_, NULL}, {NULL, NULL}}},
+    {"indexPut", arguments_index_put, results_index_put, 4, 4, 1, -1, 0, {{call_index_put, NULL}, {call_index_put_, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_index_select(const lt_value *a, lt_value *r) { return tensor_index_select(a[0].tensor, a[1].i, a[2].tensor, &r[0].tensor); }
 static tensor_status call_index_select_out(const lt_value *a, lt_value *r) { return tensor_index_select_out(a[0].tensor, a[1].i, a[2].tensor, r[0].tensor); }
 static const lt_argument arguments_index_select[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"index", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"index", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_index_select[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_index_select[] = {
-    {"indexSelect", arguments_index_select, results_index_select, 3, 3, 1, -1, {{call_index_select, NULL}, {NULL, NULL}, {call_index_select_out, NULL}}},
+    {"indexSelect", arguments_index_select, results_index_select, 3, 3, 1, -1, 0, {{call_index_select, NULL}, {NULL, NULL}, {call_index_select_out, NULL}}},
 };
 
 static tensor_status call_masked_select(const lt_value *a, lt_value *r) { return tensor_masked_select(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_masked_select_out(const lt_value *a, lt_value *r) { return tensor_masked_select_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_masked_select[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"mask", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mask", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_masked_select[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_masked_select[] = {
-    {"maskedSelect", arguments_masked_select, results_masked_select, 2, 2, 1, -1, {{call_masked_select, NULL}, {NULL, NULL}, {call_masked_select_out, NULL}}},
+    {"maskedSelect", arguments_masked_select, results_masked_select, 2, 2, 1, -1, 0, {{call_masked_select, NULL}, {NULL, NULL}, {call_masked_select_out, NULL}}},
 };
 
 static tensor_status call_masked_fill(const lt_value *a, lt_value *r) { return tensor_masked_fill(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
@@ -3191,244 +3191,244 @@ static tensor_status call_masked_fill_scalar(const lt_value *a, lt_value *r) { r
 static tensor_status call_masked_fill_(const lt_value *a, lt_value *r) { (void)r; return tensor_masked_fill_(a[0].tensor, a[1].tensor, a[2].tensor); }
 static tensor_status call_masked_fill_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_masked_fill_scalar_(a[0].tensor, a[1].tensor, a[2].scalar); }
 static const lt_argument arguments_masked_fill[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"mask", LT_TENSOR, 0, {0}},
-    {"value", LT_OPERAND, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mask", LT_TENSOR, 0, -1, {0}},
+    {"value", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_masked_fill[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_masked_fill[] = {
-    {"maskedFill", arguments_masked_fill, results_masked_fill, 3, 3, 1, 2, {{call_masked_fill, call_masked_fill_scalar}, {call_masked_fill_, call_masked_fill_scalar_}, {NULL, NULL}}},
+    {"maskedFill", arguments_masked_fill, results_masked_fill, 3, 3, 1, 2, 0, {{call_masked_fill, call_masked_fill_scalar}, {call_masked_fill_, call_masked_fill_scalar_}, {NULL, NULL}}},
 };
 
 static tensor_status call_masked_scatter(const lt_value *a, lt_value *r) { return tensor_masked_scatter(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
 static tensor_status call_masked_scatter_(const lt_value *a, lt_value *r) { (void)r; return tensor_masked_scatter_(a[0].tensor, a[1].tensor, a[2].tensor); }
 static const lt_argument arguments_masked_scatter[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"mask", LT_TENSOR, 0, {0}},
-    {"source", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mask", LT_TENSOR, 0, -1, {0}},
+    {"source", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_masked_scatter[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_masked_scatter[] = {
-    {"maskedScatter", arguments_masked_scatter, results_masked_scatter, 3, 3, 1, -1, {{call_masked_scatter, NULL}, {call_masked_scatter_, NULL}, {NULL, NULL}}},
+    {"maskedScatter", arguments_masked_scatter, results_masked_scatter, 3, 3, 1, -1, 0, {{call_masked_scatter, NULL}, {call_masked_scatter_, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_gather(const lt_value *a, lt_value *r) { return tensor_gather(a[0].tensor, a[1].i, a[2].tensor, a[3].i, &r[0].tensor); }
 static tensor_status call_gather_out(const lt_value *a, lt_value *r) { return tensor_gather_out(a[0].tensor, a[1].i, a[2].tensor, a[3].i, r[0].tensor); }
 static const lt_argument arguments_gather[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"index", LT_TENSOR, 0, {0}},
-    {"sparseGrad", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"index", LT_TENSOR, 0, -1, {0}},
+    {"sparseGrad", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_gather[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_gather[] = {
-    {"gather", arguments_gather, results_gather, 4, 3, 1, -1, {{call_gather, NULL}, {NULL, NULL}, {call_gather_out, NULL}}},
+    {"gather", arguments_gather, results_gather, 4, 3, 1, -1, 0, {{call_gather, NULL}, {NULL, NULL}, {call_gather_out, NULL}}},
 };
 
 static tensor_status call_take(const lt_value *a, lt_value *r) { return tensor_take(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_take_out(const lt_value *a, lt_value *r) { return tensor_take_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_take[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"index", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"index", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_take[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_take[] = {
-    {"take", arguments_take, results_take, 2, 2, 1, -1, {{call_take, NULL}, {NULL, NULL}, {call_take_out, NULL}}},
+    {"take", arguments_take, results_take, 2, 2, 1, -1, 0, {{call_take, NULL}, {NULL, NULL}, {call_take_out, NULL}}},
 };
 
 static tensor_status call_take_along_dim(const lt_value *a, lt_value *r) { return tensor_take_along_dim(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
 static tensor_status call_take_along_dim_out(const lt_value *a, lt_value *r) { return tensor_take_along_dim_out(a[0].tensor, a[1].tensor, a[2].i, r[0].tensor); }
 static const lt_argument arguments_take_along_dim[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"indices", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"indices", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {.i = TENSOR_NONE}},
 };
 static const lt_argument results_take_along_dim[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_take_along_dim[] = {
-    {"takeAlongDim", arguments_take_along_dim, results_take_along_dim, 3, 3, 1, -1, {{call_take_along_dim, NULL}, {NULL, NULL}, {call_take_along_dim_out, NULL}}},
+    {"takeAlongDim", arguments_take_along_dim, results_take_along_dim, 3, 3, 1, -1, 0, {{call_take_along_dim, NULL}, {NULL, NULL}, {call_take_along_dim_out, NULL}}},
 };
 
 static tensor_status call_nonzero(const lt_value *a, lt_value *r) { return tensor_nonzero(a[0].tensor, &r[0].tensor); }
 static tensor_status call_nonzero_out(const lt_value *a, lt_value *r) { return tensor_nonzero_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_nonzero[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_nonzero[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_nonzero[] = {
-    {"nonzero", arguments_nonzero, results_nonzero, 1, 1, 1, -1, {{call_nonzero, NULL}, {NULL, NULL}, {call_nonzero_out, NULL}}},
+    {"nonzero", arguments_nonzero, results_nonzero, 1, 1, 1, -1, 0, {{call_nonzero, NULL}, {NULL, NULL}, {call_nonzero_out, NULL}}},
 };
 
 static tensor_status call_nonzero_numpy(const lt_value *a, lt_value *r) { return tensor_nonzero_numpy(a[0].tensor, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_nonzero_numpy[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_nonzero_numpy[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_operator overloads_nonzero_numpy[] = {
-    {"nonzeroNumpy", arguments_nonzero_numpy, results_nonzero_numpy, 1, 1, 1, -1, {{call_nonzero_numpy, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"nonzeroNumpy", arguments_nonzero_numpy, results_nonzero_numpy, 1, 1, 1, -1, 0, {{call_nonzero_numpy, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_argwhere(const lt_value *a, lt_value *r) { return tensor_argwhere(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_argwhere[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_argwhere[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_argwhere[] = {
-    {"argwhere", arguments_argwhere, results_argwhere, 1, 1, 1, -1, {{call_argwhere, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"argwhere", arguments_argwhere, results_argwhere, 1, 1, 1, -1, 0, {{call_argwhere, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_put(const lt_value *a, lt_value *r) { return tensor_put(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, &r[0].tensor); }
 static tensor_status call_put_(const lt_value *a, lt_value *r) { (void)r; return tensor_put_(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i); }
 static const lt_argument arguments_put[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"index", LT_TENSOR, 0, {0}},
-    {"source", LT_TENSOR, 0, {0}},
-    {"accumulate", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"index", LT_TENSOR, 0, -1, {0}},
+    {"source", LT_TENSOR, 0, -1, {0}},
+    {"accumulate", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_put[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_put[] = {
-    {"put", arguments_put, results_put, 4, 4, 1, -1, {{call_put, NULL}, {call_put_, NULL}, {NULL, NULL}}},
+    {"put", arguments_put, results_put, 4, 4, 1, -1, 0, {{call_put, NULL}, {call_put_, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_scatter_src(const lt_value *a, lt_value *r) { return tensor_scatter_src(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, &r[0].tensor); }
 static tensor_status call_scatter_src_(const lt_value *a, lt_value *r) { (void)r; return tensor_scatter_src_(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor); }
 static tensor_status call_scatter_src_out(const lt_value *a, lt_value *r) { return tensor_scatter_src_out(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, r[0].tensor); }
 static const lt_argument arguments_scatter_src[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"index", LT_TENSOR, 0, {0}},
-    {"src", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"index", LT_TENSOR, 0, -1, {0}},
+    {"src", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_scatter_src[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_scatter_value(const lt_value *a, lt_value *r) { return tensor_scatter_value(a[0].tensor, a[1].i, a[2].tensor, a[3].scalar, &r[0].tensor); }
 static tensor_status call_scatter_value_(const lt_value *a, lt_value *r) { (void)r; return tensor_scatter_value_(a[0].tensor, a[1].i, a[2].tensor, a[3].scalar); }
 static tensor_status call_scatter_value_out(const lt_value *a, lt_value *r) { return tensor_scatter_value_out(a[0].tensor, a[1].i, a[2].tensor, a[3].scalar, r[0].tensor); }
 static const lt_argument arguments_scatter_value[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"index", LT_TENSOR, 0, {0}},
-    {"value", LT_SCALAR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"index", LT_TENSOR, 0, -1, {0}},
+    {"value", LT_SCALAR, 0, -1, {0}},
 };
 static const lt_argument results_scatter_value[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_scatter_src_reduce(const lt_value *a, lt_value *r) { return tensor_scatter_src_reduce(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].text, &r[0].tensor); }
 static tensor_status call_scatter_src_reduce_(const lt_value *a, lt_value *r) { (void)r; return tensor_scatter_src_reduce_(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].text); }
 static tensor_status call_scatter_src_reduce_out(const lt_value *a, lt_value *r) { return tensor_scatter_src_reduce_out(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].text, r[0].tensor); }
 static const lt_argument arguments_scatter_src_reduce[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"index", LT_TENSOR, 0, {0}},
-    {"src", LT_TENSOR, 0, {0}},
-    {"reduce", LT_STR, LT_IS_KEYWORD, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"index", LT_TENSOR, 0, -1, {0}},
+    {"src", LT_TENSOR, 0, -1, {0}},
+    {"reduce", LT_STR, LT_IS_KEYWORD, -1, {0}},
 };
 static const lt_argument results_scatter_src_reduce[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_scatter_value_reduce(const lt_value *a, lt_value *r) { return tensor_scatter_value_reduce(a[0].tensor, a[1].i, a[2].tensor, a[3].scalar, a[4].text, &r[0].tensor); }
 static tensor_status call_scatter_value_reduce_(const lt_value *a, lt_value *r) { (void)r; return tensor_scatter_value_reduce_(a[0].tensor, a[1].i, a[2].tensor, a[3].scalar, a[4].text); }
 static tensor_status call_scatter_value_reduce_out(const lt_value *a, lt_value *r) { return tensor_scatter_value_reduce_out(a[0].tensor, a[1].i, a[2].tensor, a[3].scalar, a[4].text, r[0].tensor); }
 static const lt_argument arguments_scatter_value_reduce[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"index", LT_TENSOR, 0, {0}},
-    {"value", LT_SCALAR, 0, {0}},
-    {"reduce", LT_STR, LT_IS_KEYWORD, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"index", LT_TENSOR, 0, -1, {0}},
+    {"value", LT_SCALAR, 0, -1, {0}},
+    {"reduce", LT_STR, LT_IS_KEYWORD, -1, {0}},
 };
 static const lt_argument results_scatter_value_reduce[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_scatter_src[] = {
-    {"scatter", arguments_scatter_src, results_scatter_src, 4, 4, 1, -1, {{call_scatter_src, NULL}, {call_scatter_src_, NULL}, {call_scatter_src_out, NULL}}},
-    {"scatter", arguments_scatter_value, results_scatter_value, 4, 4, 1, -1, {{call_scatter_value, NULL}, {call_scatter_value_, NULL}, {call_scatter_value_out, NULL}}},
-    {"scatter", arguments_scatter_src_reduce, results_scatter_src_reduce, 5, 4, 1, -1, {{call_scatter_src_reduce, NULL}, {call_scatter_src_reduce_, NULL}, {call_scatter_src_reduce_out, NULL}}},
-    {"scatter", arguments_scatter_value_reduce, results_scatter_value_reduce, 5, 4, 1, -1, {{call_scatter_value_reduce, NULL}, {call_scatter_value_reduce_, NULL}, {call_scatter_value_reduce_out, NULL}}},
+    {"scatter", arguments_scatter_src, results_scatter_src, 4, 4, 1, -1, 0, {{call_scatter_src, NULL}, {call_scatter_src_, NULL}, {call_scatter_src_out, NULL}}},
+    {"scatter", arguments_scatter_value, results_scatter_value, 4, 4, 1, -1, 0, {{call_scatter_value, NULL}, {call_scatter_value_, NULL}, {call_scatter_value_out, NULL}}},
+    {"scatter", arguments_scatter_src_reduce, results_scatter_src_reduce, 5, 4, 1, -1, 0, {{call_scatter_src_reduce, NULL}, {call_scatter_src_reduce_, NULL}, {call_scatter_src_reduce_out, NULL}}},
+    {"scatter", arguments_scatter_value_reduce, results_scatter_value_reduce, 5, 4, 1, -1, 0, {{call_scatter_value_reduce, NULL}, {call_scatter_value_reduce_, NULL}, {call_scatter_value_reduce_out, NULL}}},
 };
 
 static tensor_status call_scatter_add(const lt_value *a, lt_value *r) { return tensor_scatter_add(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, &r[0].tensor); }
 static tensor_status call_scatter_add_(const lt_value *a, lt_value *r) { (void)r; return tensor_scatter_add_(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor); }
 static tensor_status call_scatter_add_out(const lt_value *a, lt_value *r) { return tensor_scatter_add_out(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, r[0].tensor); }
 static const lt_argument arguments_scatter_add[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"index", LT_TENSOR, 0, {0}},
-    {"src", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"index", LT_TENSOR, 0, -1, {0}},
+    {"src", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_scatter_add[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_scatter_add[] = {
-    {"scatterAdd", arguments_scatter_add, results_scatter_add, 4, 4, 1, -1, {{call_scatter_add, NULL}, {call_scatter_add_, NULL}, {call_scatter_add_out, NULL}}},
+    {"scatterAdd", arguments_scatter_add, results_scatter_add, 4, 4, 1, -1, 0, {{call_scatter_add, NULL}, {call_scatter_add_, NULL}, {call_scatter_add_out, NULL}}},
 };
 
 static tensor_status call_scatter_reduce(const lt_value *a, lt_value *r) { return tensor_scatter_reduce(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].text, a[5].i, &r[0].tensor); }
 static tensor_status call_scatter_reduce_(const lt_value *a, lt_value *r) { (void)r; return tensor_scatter_reduce_(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].text, a[5].i); }
 static tensor_status call_scatter_reduce_out(const lt_value *a, lt_value *r) { return tensor_scatter_reduce_out(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].text, a[5].i, r[0].tensor); }
 static const lt_argument arguments_scatter_reduce[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"index", LT_TENSOR, 0, {0}},
-    {"src", LT_TENSOR, 0, {0}},
-    {"reduce", LT_STR, 0, {0}},
-    {"includeSelf", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"index", LT_TENSOR, 0, -1, {0}},
+    {"src", LT_TENSOR, 0, -1, {0}},
+    {"reduce", LT_STR, 0, -1, {0}},
+    {"includeSelf", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_argument results_scatter_reduce[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_scatter_reduce[] = {
-    {"scatterReduce", arguments_scatter_reduce, results_scatter_reduce, 6, 5, 1, -1, {{call_scatter_reduce, NULL}, {call_scatter_reduce_, NULL}, {call_scatter_reduce_out, NULL}}},
+    {"scatterReduce", arguments_scatter_reduce, results_scatter_reduce, 6, 5, 1, -1, 0, {{call_scatter_reduce, NULL}, {call_scatter_reduce_, NULL}, {call_scatter_reduce_out, NULL}}},
 };
 
 static tensor_status call_index_add(const lt_value *a, lt_value *r) { return tensor_index_add(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].scalar, &r[0].tensor); }
 static tensor_status call_index_add_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_add_(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].scalar); }
 static tensor_status call_index_add_out(const lt_value *a, lt_value *r) { return tensor_index_add_out(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].scalar, r[0].tensor); }
 static const lt_argument arguments_index_add[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"index", LT_TENSOR, 0, {0}},
-    {"source", LT_TENSOR, 0, {0}},
-    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"index", LT_TENSOR, 0, -1, {0}},
+    {"source", LT_TENSOR, 0, -1, {0}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
 };
 static const lt_argument results_index_add[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_index_add[] = {
-    {"indexAdd", arguments_index_add, results_index_add, 5, 4, 1, -1, {{call_index_add, NULL}, {call_index_add_, NULL}, {call_index_add_out, NULL}}},
+    {"indexAdd", arguments_index_add, results_index_add, 5, 4, 1, -1, 0, {{call_index_add, NULL}, {call_index_add_, NULL}, {call_index_add_out, NULL}}},
 };
 
 static tensor_status call_index_copy(const lt_value *a, lt_value *r) { return tensor_index_copy(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, &r[0].tensor); }
 static tensor_status call_index_copy_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_copy_(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor); }
 static tensor_status call_index_copy_out(const lt_value *a, lt_value *r) { return tensor_index_copy_out(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, r[0].tensor); }
 static const lt_argument arguments_index_copy[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"index", LT_TENSOR, 0, {0}},
-    {"source", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"index", LT_TENSOR, 0, -1, {0}},
+    {"source", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_index_copy[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_index_copy[] = {
-    {"indexCopy", arguments_index_copy, results_index_copy, 4, 4, 1, -1, {{call_index_copy, NULL}, {call_index_copy_, NULL}, {call_index_copy_out, NULL}}},
+    {"indexCopy", arguments_index_copy, results_index_copy, 4, 4, 1, -1, 0, {{call_index_copy, NULL}, {call_index_copy_, NULL}, {call_index_copy_out, NULL}}},
 };
 
 static tensor_status call_index_fill(const lt_value *a, lt_value *r) { return tensor_index_fill(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, &r[0].tensor); }
@@ -3436,1678 +3436,1678 @@ static tensor_status call_index_fill_scalar(const lt_value *a, lt_value *r) { re
 static tensor_status call_index_fill_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_fill_(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor); }
 static tensor_status call_index_fill_scalar_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_fill_scalar_(a[0].tensor, a[1].i, a[2].tensor, a[3].scalar); }
 static const lt_argument arguments_index_fill[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"index", LT_TENSOR, 0, {0}},
-    {"value", LT_OPERAND, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"index", LT_TENSOR, 0, -1, {0}},
+    {"value", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_index_fill[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_index_fill[] = {
-    {"indexFill", arguments_index_fill, results_index_fill, 4, 4, 1, 3, {{call_index_fill, call_index_fill_scalar}, {call_index_fill_, call_index_fill_scalar_}, {NULL, NULL}}},
+    {"indexFill", arguments_index_fill, results_index_fill, 4, 4, 1, 3, 0, {{call_index_fill, call_index_fill_scalar}, {call_index_fill_, call_index_fill_scalar_}, {NULL, NULL}}},
 };
 
 static tensor_status call_index_reduce(const lt_value *a, lt_value *r) { return tensor_index_reduce(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].text, a[5].i, &r[0].tensor); }
 static tensor_status call_index_reduce_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_reduce_(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].text, a[5].i); }
 static tensor_status call_index_reduce_out(const lt_value *a, lt_value *r) { return tensor_index_reduce_out(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].text, a[5].i, r[0].tensor); }
 static const lt_argument arguments_index_reduce[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"index", LT_TENSOR, 0, {0}},
-    {"source", LT_TENSOR, 0, {0}},
-    {"reduce", LT_STR, 0, {0}},
-    {"includeSelf", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"index", LT_TENSOR, 0, -1, {0}},
+    {"source", LT_TENSOR, 0, -1, {0}},
+    {"reduce", LT_STR, 0, -1, {0}},
+    {"includeSelf", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_argument results_index_reduce[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_index_reduce[] = {
-    {"indexReduce", arguments_index_reduce, results_index_reduce, 6, 5, 1, -1, {{call_index_reduce, NULL}, {call_index_reduce_, NULL}, {call_index_reduce_out, NULL}}},
+    {"indexReduce", arguments_index_reduce, results_index_reduce, 6, 5, 1, -1, 0, {{call_index_reduce, NULL}, {call_index_reduce_, NULL}, {call_index_reduce_out, NULL}}},
 };
 
 static tensor_status call_where_condition(const lt_value *a, lt_value *r) { return tensor_where_condition(a[0].tensor, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_where_condition[] = {
-    {"condition", LT_TENSOR, 0, {0}},
+    {"condition", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_where_condition[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static tensor_status call_where(const lt_value *a, lt_value *r) { return tensor_where(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
 static tensor_status call_where_scalar(const lt_value *a, lt_value *r) { return tensor_where_scalar(a[0].tensor, a[1].tensor, a[2].scalar, &r[0].tensor); }
 static tensor_status call_where_out(const lt_value *a, lt_value *r) { return tensor_where_out(a[0].tensor, a[1].tensor, a[2].tensor, r[0].tensor); }
 static tensor_status call_where_scalar_out(const lt_value *a, lt_value *r) { return tensor_where_scalar_out(a[0].tensor, a[1].tensor, a[2].scalar, r[0].tensor); }
 static const lt_argument arguments_where[] = {
-    {"condition", LT_TENSOR, 0, {0}},
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"condition", LT_TENSOR, 0, -1, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_where[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_where_condition[] = {
-    {"where", arguments_where_condition, results_where_condition, 1, 1, 1, -1, {{call_where_condition, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"where", arguments_where, results_where, 3, 3, 1, 2, {{call_where, call_where_scalar}, {NULL, NULL}, {call_where_out, call_where_scalar_out}}},
+    {"where", arguments_where_condition, results_where_condition, 1, 1, 1, -1, 0, {{call_where_condition, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"where", arguments_where, results_where, 3, 3, 1, 2, 0, {{call_where, call_where_scalar}, {NULL, NULL}, {call_where_out, call_where_scalar_out}}},
 };
 
 static tensor_status call_cat(const lt_value *a, lt_value *r) { return tensor_cat(a[0].list.data, a[0].list.length, a[1].i, &r[0].tensor); }
 static tensor_status call_cat_out(const lt_value *a, lt_value *r) { return tensor_cat_out(a[0].list.data, a[0].list.length, a[1].i, r[0].tensor); }
 static const lt_argument arguments_cat[] = {
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = 0}},
 };
 static const lt_argument results_cat[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_cat[] = {
-    {"cat", arguments_cat, results_cat, 2, 2, 1, -1, {{call_cat, NULL}, {NULL, NULL}, {call_cat_out, NULL}}},
+    {"cat", arguments_cat, results_cat, 2, 2, 1, -1, 0, {{call_cat, NULL}, {NULL, NULL}, {call_cat_out, NULL}}},
 };
 
 static tensor_status call_concat(const lt_value *a, lt_value *r) { return tensor_concat(a[0].list.data, a[0].list.length, a[1].i, &r[0].tensor); }
 static tensor_status call_concat_out(const lt_value *a, lt_value *r) { return tensor_concat_out(a[0].list.data, a[0].list.length, a[1].i, r[0].tensor); }
 static const lt_argument arguments_concat[] = {
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = 0}},
 };
 static const lt_argument results_concat[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_concat[] = {
-    {"concat", arguments_concat, results_concat, 2, 2, 1, -1, {{call_concat, NULL}, {NULL, NULL}, {call_concat_out, NULL}}},
+    {"concat", arguments_concat, results_concat, 2, 2, 1, -1, 0, {{call_concat, NULL}, {NULL, NULL}, {call_concat_out, NULL}}},
 };
 
 static tensor_status call_concatenate(const lt_value *a, lt_value *r) { return tensor_concatenate(a[0].list.data, a[0].list.length, a[1].i, &r[0].tensor); }
 static tensor_status call_concatenate_out(const lt_value *a, lt_value *r) { return tensor_concatenate_out(a[0].list.data, a[0].list.length, a[1].i, r[0].tensor); }
 static const lt_argument arguments_concatenate[] = {
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = 0}},
 };
 static const lt_argument results_concatenate[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_concatenate[] = {
-    {"concatenate", arguments_concatenate, results_concatenate, 2, 2, 1, -1, {{call_concatenate, NULL}, {NULL, NULL}, {call_concatenate_out, NULL}}},
+    {"concatenate", arguments_concatenate, results_concatenate, 2, 2, 1, -1, 0, {{call_concatenate, NULL}, {NULL, NULL}, {call_concatenate_out, NULL}}},
 };
 
 static tensor_status call_stack(const lt_value *a, lt_value *r) { return tensor_stack(a[0].list.data, a[0].list.length, a[1].i, &r[0].tensor); }
 static tensor_status call_stack_out(const lt_value *a, lt_value *r) { return tensor_stack_out(a[0].list.data, a[0].list.length, a[1].i, r[0].tensor); }
 static const lt_argument arguments_stack[] = {
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_stack[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_stack[] = {
-    {"stack", arguments_stack, results_stack, 2, 2, 1, -1, {{call_stack, NULL}, {NULL, NULL}, {call_stack_out, NULL}}},
+    {"stack", arguments_stack, results_stack, 2, 2, 1, -1, 0, {{call_stack, NULL}, {NULL, NULL}, {call_stack_out, NULL}}},
 };
 
 static tensor_status call_hstack(const lt_value *a, lt_value *r) { return tensor_hstack(a[0].list.data, a[0].list.length, &r[0].tensor); }
 static tensor_status call_hstack_out(const lt_value *a, lt_value *r) { return tensor_hstack_out(a[0].list.data, a[0].list.length, r[0].tensor); }
 static const lt_argument arguments_hstack[] = {
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_hstack[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_hstack[] = {
-    {"hstack", arguments_hstack, results_hstack, 1, 1, 1, -1, {{call_hstack, NULL}, {NULL, NULL}, {call_hstack_out, NULL}}},
+    {"hstack", arguments_hstack, results_hstack, 1, 1, 1, -1, 0, {{call_hstack, NULL}, {NULL, NULL}, {call_hstack_out, NULL}}},
 };
 
 static tensor_status call_vstack(const lt_value *a, lt_value *r) { return tensor_vstack(a[0].list.data, a[0].list.length, &r[0].tensor); }
 static tensor_status call_vstack_out(const lt_value *a, lt_value *r) { return tensor_vstack_out(a[0].list.data, a[0].list.length, r[0].tensor); }
 static const lt_argument arguments_vstack[] = {
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_vstack[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_vstack[] = {
-    {"vstack", arguments_vstack, results_vstack, 1, 1, 1, -1, {{call_vstack, NULL}, {NULL, NULL}, {call_vstack_out, NULL}}},
+    {"vstack", arguments_vstack, results_vstack, 1, 1, 1, -1, 0, {{call_vstack, NULL}, {NULL, NULL}, {call_vstack_out, NULL}}},
 };
 
 static tensor_status call_row_stack(const lt_value *a, lt_value *r) { return tensor_row_stack(a[0].list.data, a[0].list.length, &r[0].tensor); }
 static tensor_status call_row_stack_out(const lt_value *a, lt_value *r) { return tensor_row_stack_out(a[0].list.data, a[0].list.length, r[0].tensor); }
 static const lt_argument arguments_row_stack[] = {
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_row_stack[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_row_stack[] = {
-    {"rowStack", arguments_row_stack, results_row_stack, 1, 1, 1, -1, {{call_row_stack, NULL}, {NULL, NULL}, {call_row_stack_out, NULL}}},
+    {"rowStack", arguments_row_stack, results_row_stack, 1, 1, 1, -1, 0, {{call_row_stack, NULL}, {NULL, NULL}, {call_row_stack_out, NULL}}},
 };
 
 static tensor_status call_dstack(const lt_value *a, lt_value *r) { return tensor_dstack(a[0].list.data, a[0].list.length, &r[0].tensor); }
 static tensor_status call_dstack_out(const lt_value *a, lt_value *r) { return tensor_dstack_out(a[0].list.data, a[0].list.length, r[0].tensor); }
 static const lt_argument arguments_dstack[] = {
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_dstack[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_dstack[] = {
-    {"dstack", arguments_dstack, results_dstack, 1, 1, 1, -1, {{call_dstack, NULL}, {NULL, NULL}, {call_dstack_out, NULL}}},
+    {"dstack", arguments_dstack, results_dstack, 1, 1, 1, -1, 0, {{call_dstack, NULL}, {NULL, NULL}, {call_dstack_out, NULL}}},
 };
 
 static tensor_status call_column_stack(const lt_value *a, lt_value *r) { return tensor_column_stack(a[0].list.data, a[0].list.length, &r[0].tensor); }
 static tensor_status call_column_stack_out(const lt_value *a, lt_value *r) { return tensor_column_stack_out(a[0].list.data, a[0].list.length, r[0].tensor); }
 static const lt_argument arguments_column_stack[] = {
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_column_stack[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_column_stack[] = {
-    {"columnStack", arguments_column_stack, results_column_stack, 1, 1, 1, -1, {{call_column_stack, NULL}, {NULL, NULL}, {call_column_stack_out, NULL}}},
+    {"columnStack", arguments_column_stack, results_column_stack, 1, 1, 1, -1, 0, {{call_column_stack, NULL}, {NULL, NULL}, {call_column_stack_out, NULL}}},
 };
 
 static tensor_status call_atleast_1d(const lt_value *a, lt_value *r) { return tensor_atleast_1d(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_atleast_1d[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_atleast_1d[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static tensor_status call_atleast_1d_sequence(const lt_value *a, lt_value *r) { return tensor_atleast_1d_sequence(a[0].list.data, a[0].list.length, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_atleast_1d_sequence[] = {
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_atleast_1d_sequence[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_atleast_1d[] = {
-    {"atleast1d", arguments_atleast_1d, results_atleast_1d, 1, 1, 1, -1, {{call_atleast_1d, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"atleast1d", arguments_atleast_1d_sequence, results_atleast_1d_sequence, 1, 1, 1, -1, {{call_atleast_1d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"atleast1d", arguments_atleast_1d, results_atleast_1d, 1, 1, 1, -1, 0, {{call_atleast_1d, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"atleast1d", arguments_atleast_1d_sequence, results_atleast_1d_sequence, 1, 1, 1, -1, 0, {{call_atleast_1d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_atleast_2d(const lt_value *a, lt_value *r) { return tensor_atleast_2d(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_atleast_2d[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_atleast_2d[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static tensor_status call_atleast_2d_sequence(const lt_value *a, lt_value *r) { return tensor_atleast_2d_sequence(a[0].list.data, a[0].list.length, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_atleast_2d_sequence[] = {
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_atleast_2d_sequence[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_atleast_2d[] = {
-    {"atleast2d", arguments_atleast_2d, results_atleast_2d, 1, 1, 1, -1, {{call_atleast_2d, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"atleast2d", arguments_atleast_2d_sequence, results_atleast_2d_sequence, 1, 1, 1, -1, {{call_atleast_2d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"atleast2d", arguments_atleast_2d, results_atleast_2d, 1, 1, 1, -1, 0, {{call_atleast_2d, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"atleast2d", arguments_atleast_2d_sequence, results_atleast_2d_sequence, 1, 1, 1, -1, 0, {{call_atleast_2d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_atleast_3d(const lt_value *a, lt_value *r) { return tensor_atleast_3d(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_atleast_3d[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_atleast_3d[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static tensor_status call_atleast_3d_sequence(const lt_value *a, lt_value *r) { return tensor_atleast_3d_sequence(a[0].list.data, a[0].list.length, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_atleast_3d_sequence[] = {
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_atleast_3d_sequence[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_atleast_3d[] = {
-    {"atleast3d", arguments_atleast_3d, results_atleast_3d, 1, 1, 1, -1, {{call_atleast_3d, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"atleast3d", arguments_atleast_3d_sequence, results_atleast_3d_sequence, 1, 1, 1, -1, {{call_atleast_3d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"atleast3d", arguments_atleast_3d, results_atleast_3d, 1, 1, 1, -1, 0, {{call_atleast_3d, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"atleast3d", arguments_atleast_3d_sequence, results_atleast_3d_sequence, 1, 1, 1, -1, 0, {{call_atleast_3d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_broadcast_tensors(const lt_value *a, lt_value *r) { return tensor_broadcast_tensors(a[0].list.data, a[0].list.length, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_broadcast_tensors[] = {
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_broadcast_tensors[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_broadcast_tensors[] = {
-    {"broadcastTensors", arguments_broadcast_tensors, results_broadcast_tensors, 1, 1, 1, -1, {{call_broadcast_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"broadcastTensors", arguments_broadcast_tensors, results_broadcast_tensors, 1, 1, 1, -1, 0, {{call_broadcast_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_meshgrid(const lt_value *a, lt_value *r) { return tensor_meshgrid(a[0].list.data, a[0].list.length, a[1].text, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_meshgrid[] = {
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
-    {"indexing", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"indexing", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_meshgrid[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_meshgrid[] = {
-    {"meshgrid", arguments_meshgrid, results_meshgrid, 2, 1, 1, -1, {{call_meshgrid, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"meshgrid", arguments_meshgrid, results_meshgrid, 2, 1, 1, -1, 0, {{call_meshgrid, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_cartesian_prod(const lt_value *a, lt_value *r) { return tensor_cartesian_prod(a[0].list.data, a[0].list.length, &r[0].tensor); }
 static const lt_argument arguments_cartesian_prod[] = {
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_cartesian_prod[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_cartesian_prod[] = {
-    {"cartesianProd", arguments_cartesian_prod, results_cartesian_prod, 1, 1, 1, -1, {{call_cartesian_prod, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"cartesianProd", arguments_cartesian_prod, results_cartesian_prod, 1, 1, 1, -1, 0, {{call_cartesian_prod, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_combinations(const lt_value *a, lt_value *r) { return tensor_combinations(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
 static const lt_argument arguments_combinations[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"r", LT_INT, LT_HAS_DEFAULT, {.i = 2}},
-    {"withReplacement", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"r", LT_INT, LT_HAS_DEFAULT, -1, {.i = 2}},
+    {"withReplacement", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_combinations[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_combinations[] = {
-    {"combinations", arguments_combinations, results_combinations, 3, 3, 1, -1, {{call_combinations, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"combinations", arguments_combinations, results_combinations, 3, 3, 1, -1, 0, {{call_combinations, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_block_diag(const lt_value *a, lt_value *r) { return tensor_block_diag(a[0].list.data, a[0].list.length, &r[0].tensor); }
 static const lt_argument arguments_block_diag[] = {
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_block_diag[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_block_diag[] = {
-    {"blockDiag", arguments_block_diag, results_block_diag, 1, 1, 1, -1, {{call_block_diag, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"blockDiag", arguments_block_diag, results_block_diag, 1, 1, 1, -1, 0, {{call_block_diag, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_repeat(const lt_value *a, lt_value *r) { return tensor_repeat(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_repeat[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"repeats", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"repeats", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
 };
 static const lt_argument results_repeat[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_repeat[] = {
-    {"repeat", arguments_repeat, results_repeat, 2, 2, 1, -1, {{call_repeat, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"repeat", arguments_repeat, results_repeat, 2, 2, 1, -1, 0, {{call_repeat, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_tile(const lt_value *a, lt_value *r) { return tensor_tile(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_tile[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dims", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dims", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
 };
 static const lt_argument results_tile[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_tile[] = {
-    {"tile", arguments_tile, results_tile, 2, 2, 1, -1, {{call_tile, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"tile", arguments_tile, results_tile, 2, 2, 1, -1, 0, {{call_tile, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_repeat_interleave_int(const lt_value *a, lt_value *r) { return tensor_repeat_interleave_int(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
 static const lt_argument arguments_repeat_interleave_int[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"repeats", LT_INT, 0, {0}},
-    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"outputSize", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"repeats", LT_INT, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {.i = TENSOR_NONE}},
+    {"outputSize", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 static const lt_argument results_repeat_interleave_int[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_repeat_interleave_tensor(const lt_value *a, lt_value *r) { return tensor_repeat_interleave_tensor(a[0].tensor, a[1].tensor, a[2].i, a[3].i, &r[0].tensor); }
 static const lt_argument arguments_repeat_interleave_tensor[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"repeats", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"outputSize", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"repeats", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {.i = TENSOR_NONE}},
+    {"outputSize", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 static const lt_argument results_repeat_interleave_tensor[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_repeat_interleave(const lt_value *a, lt_value *r) { return tensor_repeat_interleave(a[0].tensor, a[1].i, &r[0].tensor); }
 static const lt_argument arguments_repeat_interleave[] = {
-    {"repeats", LT_TENSOR, 0, {0}},
-    {"outputSize", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"repeats", LT_TENSOR, 0, -1, {0}},
+    {"outputSize", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 static const lt_argument results_repeat_interleave[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_repeat_interleave_int[] = {
-    {"repeatInterleave", arguments_repeat_interleave_int, results_repeat_interleave_int, 4, 3, 1, -1, {{call_repeat_interleave_int, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"repeatInterleave", arguments_repeat_interleave_tensor, results_repeat_interleave_tensor, 4, 3, 1, -1, {{call_repeat_interleave_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"repeatInterleave", arguments_repeat_interleave, results_repeat_interleave, 2, 1, 1, -1, {{call_repeat_interleave, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"repeatInterleave", arguments_repeat_interleave_int, results_repeat_interleave_int, 4, 3, 1, -1, 0, {{call_repeat_interleave_int, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"repeatInterleave", arguments_repeat_interleave_tensor, results_repeat_interleave_tensor, 4, 3, 1, -1, 0, {{call_repeat_interleave_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"repeatInterleave", arguments_repeat_interleave, results_repeat_interleave, 2, 1, 1, -1, 0, {{call_repeat_interleave, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_roll(const lt_value *a, lt_value *r) { return tensor_roll(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, &r[0].tensor); }
 static const lt_argument arguments_roll[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"shifts", LT_INT, LT_IS_LIST, {0}},
-    {"dims", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"shifts", LT_INT, LT_IS_LIST, -1, {0}},
+    {"dims", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
 };
 static const lt_argument results_roll[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_roll[] = {
-    {"roll", arguments_roll, results_roll, 3, 3, 1, -1, {{call_roll, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"roll", arguments_roll, results_roll, 3, 3, 1, -1, 0, {{call_roll, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_flip(const lt_value *a, lt_value *r) { return tensor_flip(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_flip[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dims", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dims", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, 0, {0}},
 };
 static const lt_argument results_flip[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_flip[] = {
-    {"flip", arguments_flip, results_flip, 2, 2, 1, -1, {{call_flip, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"flip", arguments_flip, results_flip, 2, 2, 1, -1, 0, {{call_flip, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_fliplr(const lt_value *a, lt_value *r) { return tensor_fliplr(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_fliplr[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_fliplr[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fliplr[] = {
-    {"fliplr", arguments_fliplr, results_fliplr, 1, 1, 1, -1, {{call_fliplr, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"fliplr", arguments_fliplr, results_fliplr, 1, 1, 1, -1, 0, {{call_fliplr, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_flipud(const lt_value *a, lt_value *r) { return tensor_flipud(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_flipud[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_flipud[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_flipud[] = {
-    {"flipud", arguments_flipud, results_flipud, 1, 1, 1, -1, {{call_flipud, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"flipud", arguments_flipud, results_flipud, 1, 1, 1, -1, 0, {{call_flipud, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_rot90(const lt_value *a, lt_value *r) { return tensor_rot90(a[0].tensor, a[1].i, a[2].list.data, a[2].list.length, &r[0].tensor); }
 static const lt_argument arguments_rot90[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"k", LT_INT, LT_HAS_DEFAULT, {.i = 1}},
-    {"dims", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){0, 1}, 2}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"k", LT_INT, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"dims", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, 0, {.list = {(const int64_t[]){0, 1}, 2}}},
 };
 static const lt_argument results_rot90[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_rot90[] = {
-    {"rot90", arguments_rot90, results_rot90, 3, 3, 1, -1, {{call_rot90, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"rot90", arguments_rot90, results_rot90, 3, 3, 1, -1, 0, {{call_rot90, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_tril(const lt_value *a, lt_value *r) { return tensor_tril(a[0].tensor, a[1].i, &r[0].tensor); }
 static tensor_status call_tril_(const lt_value *a, lt_value *r) { (void)r; return tensor_tril_(a[0].tensor, a[1].i); }
 static tensor_status call_tril_out(const lt_value *a, lt_value *r) { return tensor_tril_out(a[0].tensor, a[1].i, r[0].tensor); }
 static const lt_argument arguments_tril[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"diagonal", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"diagonal", LT_INT, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_tril[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_tril[] = {
-    {"tril", arguments_tril, results_tril, 2, 2, 1, -1, {{call_tril, NULL}, {call_tril_, NULL}, {call_tril_out, NULL}}},
+    {"tril", arguments_tril, results_tril, 2, 2, 1, -1, 0, {{call_tril, NULL}, {call_tril_, NULL}, {call_tril_out, NULL}}},
 };
 
 static tensor_status call_triu(const lt_value *a, lt_value *r) { return tensor_triu(a[0].tensor, a[1].i, &r[0].tensor); }
 static tensor_status call_triu_(const lt_value *a, lt_value *r) { (void)r; return tensor_triu_(a[0].tensor, a[1].i); }
 static tensor_status call_triu_out(const lt_value *a, lt_value *r) { return tensor_triu_out(a[0].tensor, a[1].i, r[0].tensor); }
 static const lt_argument arguments_triu[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"diagonal", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"diagonal", LT_INT, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_triu[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_triu[] = {
-    {"triu", arguments_triu, results_triu, 2, 2, 1, -1, {{call_triu, NULL}, {call_triu_, NULL}, {call_triu_out, NULL}}},
+    {"triu", arguments_triu, results_triu, 2, 2, 1, -1, 0, {{call_triu, NULL}, {call_triu_, NULL}, {call_triu_out, NULL}}},
 };
 
 static tensor_status call_diag(const lt_value *a, lt_value *r) { return tensor_diag(a[0].tensor, a[1].i, &r[0].tensor); }
 static tensor_status call_diag_out(const lt_value *a, lt_value *r) { return tensor_diag_out(a[0].tensor, a[1].i, r[0].tensor); }
 static const lt_argument arguments_diag[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"diagonal", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"diagonal", LT_INT, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_diag[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_diag[] = {
-    {"diag", arguments_diag, results_diag, 2, 2, 1, -1, {{call_diag, NULL}, {NULL, NULL}, {call_diag_out, NULL}}},
+    {"diag", arguments_diag, results_diag, 2, 2, 1, -1, 0, {{call_diag, NULL}, {NULL, NULL}, {call_diag_out, NULL}}},
 };
 
 static tensor_status call_diag_embed(const lt_value *a, lt_value *r) { return tensor_diag_embed(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
 static const lt_argument arguments_diag_embed[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"offset", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
-    {"dim1", LT_INT, LT_HAS_DEFAULT, {.i = -2}},
-    {"dim2", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"offset", LT_INT, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dim1", LT_INT, LT_HAS_DEFAULT, 0, {.i = -2}},
+    {"dim2", LT_INT, LT_HAS_DEFAULT, 0, {.i = -1}},
 };
 static const lt_argument results_diag_embed[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_diag_embed[] = {
-    {"diagEmbed", arguments_diag_embed, results_diag_embed, 4, 4, 1, -1, {{call_diag_embed, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"diagEmbed", arguments_diag_embed, results_diag_embed, 4, 4, 1, -1, 0, {{call_diag_embed, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_diagflat(const lt_value *a, lt_value *r) { return tensor_diagflat(a[0].tensor, a[1].i, &r[0].tensor); }
 static const lt_argument arguments_diagflat[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"offset", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"offset", LT_INT, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_diagflat[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_diagflat[] = {
-    {"diagflat", arguments_diagflat, results_diagflat, 2, 2, 1, -1, {{call_diagflat, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"diagflat", arguments_diagflat, results_diagflat, 2, 2, 1, -1, 0, {{call_diagflat, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_diagonal_scatter(const lt_value *a, lt_value *r) { return tensor_diagonal_scatter(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].i, &r[0].tensor); }
 static const lt_argument arguments_diagonal_scatter[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"src", LT_TENSOR, 0, {0}},
-    {"offset", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
-    {"dim1", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
-    {"dim2", LT_INT, LT_HAS_DEFAULT, {.i = 1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"src", LT_TENSOR, 0, -1, {0}},
+    {"offset", LT_INT, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dim1", LT_INT, LT_HAS_DEFAULT, 0, {.i = 0}},
+    {"dim2", LT_INT, LT_HAS_DEFAULT, 0, {.i = 1}},
 };
 static const lt_argument results_diagonal_scatter[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_diagonal_scatter[] = {
-    {"diagonalScatter", arguments_diagonal_scatter, results_diagonal_scatter, 5, 5, 1, -1, {{call_diagonal_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"diagonalScatter", arguments_diagonal_scatter, results_diagonal_scatter, 5, 5, 1, -1, 0, {{call_diagonal_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_select_scatter(const lt_value *a, lt_value *r) { return tensor_select_scatter(a[0].tensor, a[1].tensor, a[2].i, a[3].i, &r[0].tensor); }
 static const lt_argument arguments_select_scatter[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"src", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"index", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"src", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"index", LT_INT, 0, -1, {0}},
 };
 static const lt_argument results_select_scatter[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_select_scatter[] = {
-    {"selectScatter", arguments_select_scatter, results_select_scatter, 4, 4, 1, -1, {{call_select_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"selectScatter", arguments_select_scatter, results_select_scatter, 4, 4, 1, -1, 0, {{call_select_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_slice_scatter(const lt_value *a, lt_value *r) { return tensor_slice_scatter(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].i, a[5].i, &r[0].tensor); }
 static const lt_argument arguments_slice_scatter[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"src", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
-    {"start", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"end", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"step", LT_INT, LT_HAS_DEFAULT, {.i = 1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"src", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = 0}},
+    {"start", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"end", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"step", LT_INT, LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_argument results_slice_scatter[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_slice_scatter[] = {
-    {"sliceScatter", arguments_slice_scatter, results_slice_scatter, 6, 6, 1, -1, {{call_slice_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"sliceScatter", arguments_slice_scatter, results_slice_scatter, 6, 6, 1, -1, 0, {{call_slice_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_as_strided_scatter(const lt_value *a, lt_value *r) { return tensor_as_strided_scatter(a[0].tensor, a[1].tensor, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, a[4].i, &r[0].tensor); }
 static const lt_argument arguments_as_strided_scatter[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"src", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST, {0}},
-    {"stride", LT_INT, LT_IS_LIST, {0}},
-    {"storageOffset", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"src", LT_TENSOR, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST, -1, {0}},
+    {"stride", LT_INT, LT_IS_LIST, -1, {0}},
+    {"storageOffset", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 static const lt_argument results_as_strided_scatter[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_as_strided_scatter[] = {
-    {"asStridedScatter", arguments_as_strided_scatter, results_as_strided_scatter, 5, 5, 1, -1, {{call_as_strided_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"asStridedScatter", arguments_as_strided_scatter, results_as_strided_scatter, 5, 5, 1, -1, 0, {{call_as_strided_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_unravel_index(const lt_value *a, lt_value *r) { return tensor_unravel_index(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_unravel_index[] = {
-    {"indices", LT_TENSOR, 0, {0}},
-    {"shape", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
+    {"indices", LT_TENSOR, 0, -1, {0}},
+    {"shape", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
 };
 static const lt_argument results_unravel_index[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_operator overloads_unravel_index[] = {
-    {"unravelIndex", arguments_unravel_index, results_unravel_index, 2, 2, 1, -1, {{call_unravel_index, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"unravelIndex", arguments_unravel_index, results_unravel_index, 2, 2, 1, -1, 0, {{call_unravel_index, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sum_to_size(const lt_value *a, lt_value *r) { return tensor_sum_to_size(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_sum_to_size[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
 };
 static const lt_argument results_sum_to_size[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_sum_to_size[] = {
-    {"sumToSize", arguments_sum_to_size, results_sum_to_size, 2, 2, 1, -1, {{call_sum_to_size, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"sumToSize", arguments_sum_to_size, results_sum_to_size, 2, 2, 1, -1, 0, {{call_sum_to_size, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_constant_pad_nd(const lt_value *a, lt_value *r) { return tensor_constant_pad_nd(a[0].tensor, a[1].list.data, a[1].list.length, a[2].scalar, &r[0].tensor); }
 static const lt_argument arguments_constant_pad_nd[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"pad", LT_INT, LT_IS_LIST, {0}},
-    {"value", LT_SCALAR, LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {0}}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"pad", LT_INT, LT_IS_LIST, -1, {0}},
+    {"value", LT_SCALAR, LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {0}}}},
 };
 static const lt_argument results_constant_pad_nd[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_constant_pad_nd[] = {
-    {"constantPadNd", arguments_constant_pad_nd, results_constant_pad_nd, 3, 3, 1, -1, {{call_constant_pad_nd, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"constantPadNd", arguments_constant_pad_nd, results_constant_pad_nd, 3, 3, 1, -1, 0, {{call_constant_pad_nd, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_linalg_matmul(const lt_value *a, lt_value *r) { return tensor_linalg_matmul(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_linalg_matmul_out(const lt_value *a, lt_value *r) { return tensor_linalg_matmul_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_linalg_matmul[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_linalg_matmul[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_matmul[] = {
-    {"linalg.matmul", arguments_linalg_matmul, results_linalg_matmul, 2, 2, 1, -1, {{call_linalg_matmul, NULL}, {NULL, NULL}, {call_linalg_matmul_out, NULL}}},
+    {"linalg.matmul", arguments_linalg_matmul, results_linalg_matmul, 2, 2, 1, -1, 0, {{call_linalg_matmul, NULL}, {NULL, NULL}, {call_linalg_matmul_out, NULL}}},
 };
 
 static tensor_status call_linalg_cross(const lt_value *a, lt_value *r) { return tensor_linalg_cross(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
 static tensor_status call_linalg_cross_out(const lt_value *a, lt_value *r) { return tensor_linalg_cross_out(a[0].tensor, a[1].tensor, a[2].i, r[0].tensor); }
 static const lt_argument arguments_linalg_cross[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, 0, {.i = -1}},
 };
 static const lt_argument results_linalg_cross[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_cross[] = {
-    {"linalg.cross", arguments_linalg_cross, results_linalg_cross, 3, 2, 1, -1, {{call_linalg_cross, NULL}, {NULL, NULL}, {call_linalg_cross_out, NULL}}},
+    {"linalg.cross", arguments_linalg_cross, results_linalg_cross, 3, 2, 1, -1, 0, {{call_linalg_cross, NULL}, {NULL, NULL}, {call_linalg_cross_out, NULL}}},
 };
 
 static tensor_status call_linalg_diagonal(const lt_value *a, lt_value *r) { return tensor_linalg_diagonal(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
 static const lt_argument arguments_linalg_diagonal[] = {
-    {"A", LT_TENSOR, 0, {0}},
-    {"offset", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
-    {"dim1", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -2}},
-    {"dim2", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"A", LT_TENSOR, 0, -1, {0}},
+    {"offset", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dim1", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -2}},
+    {"dim2", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_linalg_diagonal[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_linalg_diagonal[] = {
-    {"linalg.diagonal", arguments_linalg_diagonal, results_linalg_diagonal, 4, 1, 1, -1, {{call_linalg_diagonal, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"linalg.diagonal", arguments_linalg_diagonal, results_linalg_diagonal, 4, 1, 1, -1, 0, {{call_linalg_diagonal, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_linalg_vecdot(const lt_value *a, lt_value *r) { return tensor_linalg_vecdot(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
 static tensor_status call_linalg_vecdot_out(const lt_value *a, lt_value *r) { return tensor_linalg_vecdot_out(a[0].tensor, a[1].tensor, a[2].i, r[0].tensor); }
 static const lt_argument arguments_linalg_vecdot[] = {
-    {"x", LT_TENSOR, 0, {0}},
-    {"y", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"x", LT_TENSOR, 0, -1, {0}},
+    {"y", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_linalg_vecdot[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_vecdot[] = {
-    {"linalg.vecdot", arguments_linalg_vecdot, results_linalg_vecdot, 3, 2, 1, -1, {{call_linalg_vecdot, NULL}, {NULL, NULL}, {call_linalg_vecdot_out, NULL}}},
+    {"linalg.vecdot", arguments_linalg_vecdot, results_linalg_vecdot, 3, 2, 1, -1, 0, {{call_linalg_vecdot, NULL}, {NULL, NULL}, {call_linalg_vecdot_out, NULL}}},
 };
 
 static tensor_status call_linalg_multi_dot(const lt_value *a, lt_value *r) { return tensor_linalg_multi_dot(a[0].list.data, a[0].list.length, &r[0].tensor); }
 static tensor_status call_linalg_multi_dot_out(const lt_value *a, lt_value *r) { return tensor_linalg_multi_dot_out(a[0].list.data, a[0].list.length, r[0].tensor); }
 static const lt_argument arguments_linalg_multi_dot[] = {
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_linalg_multi_dot[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_multi_dot[] = {
-    {"linalg.multiDot", arguments_linalg_multi_dot, results_linalg_multi_dot, 1, 1, 1, -1, {{call_linalg_multi_dot, NULL}, {NULL, NULL}, {call_linalg_multi_dot_out, NULL}}},
+    {"linalg.multiDot", arguments_linalg_multi_dot, results_linalg_multi_dot, 1, 1, 1, -1, 0, {{call_linalg_multi_dot, NULL}, {NULL, NULL}, {call_linalg_multi_dot_out, NULL}}},
 };
 
 static tensor_status call_chain_matmul(const lt_value *a, lt_value *r) { return tensor_chain_matmul(a[0].list.data, a[0].list.length, &r[0].tensor); }
 static tensor_status call_chain_matmul_out(const lt_value *a, lt_value *r) { return tensor_chain_matmul_out(a[0].list.data, a[0].list.length, r[0].tensor); }
 static const lt_argument arguments_chain_matmul[] = {
-    {"matrices", LT_TENSOR, LT_IS_LIST, {0}},
+    {"matrices", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_chain_matmul[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_chain_matmul[] = {
-    {"chainMatmul", arguments_chain_matmul, results_chain_matmul, 1, 1, 1, -1, {{call_chain_matmul, NULL}, {NULL, NULL}, {call_chain_matmul_out, NULL}}},
+    {"chainMatmul", arguments_chain_matmul, results_chain_matmul, 1, 1, 1, -1, 0, {{call_chain_matmul, NULL}, {NULL, NULL}, {call_chain_matmul_out, NULL}}},
 };
 
 static tensor_status call_linalg_matrix_power(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_power(a[0].tensor, a[1].i, &r[0].tensor); }
 static tensor_status call_linalg_matrix_power_out(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_power_out(a[0].tensor, a[1].i, r[0].tensor); }
 static const lt_argument arguments_linalg_matrix_power[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"n", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"n", LT_INT, 0, -1, {0}},
 };
 static const lt_argument results_linalg_matrix_power[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_matrix_power[] = {
-    {"linalg.matrixPower", arguments_linalg_matrix_power, results_linalg_matrix_power, 2, 2, 1, -1, {{call_linalg_matrix_power, NULL}, {NULL, NULL}, {call_linalg_matrix_power_out, NULL}}},
+    {"linalg.matrixPower", arguments_linalg_matrix_power, results_linalg_matrix_power, 2, 2, 1, -1, 0, {{call_linalg_matrix_power, NULL}, {NULL, NULL}, {call_linalg_matrix_power_out, NULL}}},
 };
 
 static tensor_status call_matrix_power(const lt_value *a, lt_value *r) { return tensor_matrix_power(a[0].tensor, a[1].i, &r[0].tensor); }
 static tensor_status call_matrix_power_out(const lt_value *a, lt_value *r) { return tensor_matrix_power_out(a[0].tensor, a[1].i, r[0].tensor); }
 static const lt_argument arguments_matrix_power[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"n", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"n", LT_INT, 0, -1, {0}},
 };
 static const lt_argument results_matrix_power[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_matrix_power[] = {
-    {"matrixPower", arguments_matrix_power, results_matrix_power, 2, 2, 1, -1, {{call_matrix_power, NULL}, {NULL, NULL}, {call_matrix_power_out, NULL}}},
+    {"matrixPower", arguments_matrix_power, results_matrix_power, 2, 2, 1, -1, 0, {{call_matrix_power, NULL}, {NULL, NULL}, {call_matrix_power_out, NULL}}},
 };
 
 static tensor_status call_linalg_matrix_exp(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_exp(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_linalg_matrix_exp[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_linalg_matrix_exp[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_matrix_exp[] = {
-    {"linalg.matrixExp", arguments_linalg_matrix_exp, results_linalg_matrix_exp, 1, 1, 1, -1, {{call_linalg_matrix_exp, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"linalg.matrixExp", arguments_linalg_matrix_exp, results_linalg_matrix_exp, 1, 1, 1, -1, 0, {{call_linalg_matrix_exp, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_matrix_exp(const lt_value *a, lt_value *r) { return tensor_matrix_exp(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_matrix_exp[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_matrix_exp[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_matrix_exp[] = {
-    {"matrixExp", arguments_matrix_exp, results_matrix_exp, 1, 1, 1, -1, {{call_matrix_exp, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"matrixExp", arguments_matrix_exp, results_matrix_exp, 1, 1, 1, -1, 0, {{call_matrix_exp, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_linalg_vander(const lt_value *a, lt_value *r) { return tensor_linalg_vander(a[0].tensor, a[1].i, &r[0].tensor); }
 static const lt_argument arguments_linalg_vander[] = {
-    {"x", LT_TENSOR, 0, {0}},
-    {"N", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"x", LT_TENSOR, 0, -1, {0}},
+    {"N", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 static const lt_argument results_linalg_vander[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_vander[] = {
-    {"linalg.vander", arguments_linalg_vander, results_linalg_vander, 2, 1, 1, -1, {{call_linalg_vander, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"linalg.vander", arguments_linalg_vander, results_linalg_vander, 2, 1, 1, -1, 0, {{call_linalg_vander, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_linalg_tensorinv(const lt_value *a, lt_value *r) { return tensor_linalg_tensorinv(a[0].tensor, a[1].i, &r[0].tensor); }
 static tensor_status call_linalg_tensorinv_out(const lt_value *a, lt_value *r) { return tensor_linalg_tensorinv_out(a[0].tensor, a[1].i, r[0].tensor); }
 static const lt_argument arguments_linalg_tensorinv[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"ind", LT_INT, LT_HAS_DEFAULT, {.i = 2}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"ind", LT_INT, LT_HAS_DEFAULT, -1, {.i = 2}},
 };
 static const lt_argument results_linalg_tensorinv[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_tensorinv[] = {
-    {"linalg.tensorinv", arguments_linalg_tensorinv, results_linalg_tensorinv, 2, 2, 1, -1, {{call_linalg_tensorinv, NULL}, {NULL, NULL}, {call_linalg_tensorinv_out, NULL}}},
+    {"linalg.tensorinv", arguments_linalg_tensorinv, results_linalg_tensorinv, 2, 2, 1, -1, 0, {{call_linalg_tensorinv, NULL}, {NULL, NULL}, {call_linalg_tensorinv_out, NULL}}},
 };
 
 static tensor_status call_linalg_tensorsolve(const lt_value *a, lt_value *r) { return tensor_linalg_tensorsolve(a[0].tensor, a[1].tensor, a[2].list.data, a[2].list.length, &r[0].tensor); }
 static tensor_status call_linalg_tensorsolve_out(const lt_value *a, lt_value *r) { return tensor_linalg_tensorsolve_out(a[0].tensor, a[1].tensor, a[2].list.data, a[2].list.length, r[0].tensor); }
 static const lt_argument arguments_linalg_tensorsolve[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
-    {"dims", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
+    {"dims", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_linalg_tensorsolve[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_tensorsolve[] = {
-    {"linalg.tensorsolve", arguments_linalg_tensorsolve, results_linalg_tensorsolve, 3, 3, 1, -1, {{call_linalg_tensorsolve, NULL}, {NULL, NULL}, {call_linalg_tensorsolve_out, NULL}}},
+    {"linalg.tensorsolve", arguments_linalg_tensorsolve, results_linalg_tensorsolve, 3, 3, 1, -1, 0, {{call_linalg_tensorsolve, NULL}, {NULL, NULL}, {call_linalg_tensorsolve_out, NULL}}},
 };
 
 static tensor_status call_linalg_cholesky_ex(const lt_value *a, lt_value *r) { return tensor_linalg_cholesky_ex(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_linalg_cholesky_ex_out(const lt_value *a, lt_value *r) { return tensor_linalg_cholesky_ex_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_linalg_cholesky_ex[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"upper", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
-    {"checkErrors", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"upper", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"checkErrors", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_linalg_cholesky_ex[] = {
-    {"L", LT_TENSOR, 0, {0}},
-    {"info", LT_TENSOR, 0, {0}},
+    {"L", LT_TENSOR, 0, -1, {0}},
+    {"info", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_cholesky_ex[] = {
-    {"linalg.choleskyEx", arguments_linalg_cholesky_ex, results_linalg_cholesky_ex, 3, 1, 2, -1, {{call_linalg_cholesky_ex, NULL}, {NULL, NULL}, {call_linalg_cholesky_ex_out, NULL}}},
+    {"linalg.choleskyEx", arguments_linalg_cholesky_ex, results_linalg_cholesky_ex, 3, 1, 2, -1, 0, {{call_linalg_cholesky_ex, NULL}, {NULL, NULL}, {call_linalg_cholesky_ex_out, NULL}}},
 };
 
 static tensor_status call_linalg_cholesky(const lt_value *a, lt_value *r) { return tensor_linalg_cholesky(a[0].tensor, a[1].i, &r[0].tensor); }
 static tensor_status call_linalg_cholesky_out(const lt_value *a, lt_value *r) { return tensor_linalg_cholesky_out(a[0].tensor, a[1].i, r[0].tensor); }
 static const lt_argument arguments_linalg_cholesky[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"upper", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"upper", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_linalg_cholesky[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_cholesky[] = {
-    {"linalg.cholesky", arguments_linalg_cholesky, results_linalg_cholesky, 2, 1, 1, -1, {{call_linalg_cholesky, NULL}, {NULL, NULL}, {call_linalg_cholesky_out, NULL}}},
+    {"linalg.cholesky", arguments_linalg_cholesky, results_linalg_cholesky, 2, 1, 1, -1, 0, {{call_linalg_cholesky, NULL}, {NULL, NULL}, {call_linalg_cholesky_out, NULL}}},
 };
 
 static tensor_status call_cholesky(const lt_value *a, lt_value *r) { return tensor_cholesky(a[0].tensor, a[1].i, &r[0].tensor); }
 static tensor_status call_cholesky_out(const lt_value *a, lt_value *r) { return tensor_cholesky_out(a[0].tensor, a[1].i, r[0].tensor); }
 static const lt_argument arguments_cholesky[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"upper", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"upper", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_cholesky[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_cholesky[] = {
-    {"cholesky", arguments_cholesky, results_cholesky, 2, 2, 1, -1, {{call_cholesky, NULL}, {NULL, NULL}, {call_cholesky_out, NULL}}},
+    {"cholesky", arguments_cholesky, results_cholesky, 2, 2, 1, -1, 0, {{call_cholesky, NULL}, {NULL, NULL}, {call_cholesky_out, NULL}}},
 };
 
 static tensor_status call_linalg_lu_factor_ex(const lt_value *a, lt_value *r) { return tensor_linalg_lu_factor_ex(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
 static tensor_status call_linalg_lu_factor_ex_out(const lt_value *a, lt_value *r) { return tensor_linalg_lu_factor_ex_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor, r[2].tensor); }
 static const lt_argument arguments_linalg_lu_factor_ex[] = {
-    {"A", LT_TENSOR, 0, {0}},
-    {"pivot", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
-    {"checkErrors", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"A", LT_TENSOR, 0, -1, {0}},
+    {"pivot", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"checkErrors", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_linalg_lu_factor_ex[] = {
-    {"LU", LT_TENSOR, 0, {0}},
-    {"pivots", LT_TENSOR, 0, {0}},
-    {"info", LT_TENSOR, 0, {0}},
+    {"LU", LT_TENSOR, 0, -1, {0}},
+    {"pivots", LT_TENSOR, 0, -1, {0}},
+    {"info", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_lu_factor_ex[] = {
-    {"linalg.luFactorEx", arguments_linalg_lu_factor_ex, results_linalg_lu_factor_ex, 3, 1, 3, -1, {{call_linalg_lu_factor_ex, NULL}, {NULL, NULL}, {call_linalg_lu_factor_ex_out, NULL}}},
+    {"linalg.luFactorEx", arguments_linalg_lu_factor_ex, results_linalg_lu_factor_ex, 3, 1, 3, -1, 0, {{call_linalg_lu_factor_ex, NULL}, {NULL, NULL}, {call_linalg_lu_factor_ex_out, NULL}}},
 };
 
 static tensor_status call_linalg_lu_factor(const lt_value *a, lt_value *r) { return tensor_linalg_lu_factor(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_linalg_lu_factor_out(const lt_value *a, lt_value *r) { return tensor_linalg_lu_factor_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_linalg_lu_factor[] = {
-    {"A", LT_TENSOR, 0, {0}},
-    {"pivot", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"A", LT_TENSOR, 0, -1, {0}},
+    {"pivot", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_argument results_linalg_lu_factor[] = {
-    {"LU", LT_TENSOR, 0, {0}},
-    {"pivots", LT_TENSOR, 0, {0}},
+    {"LU", LT_TENSOR, 0, -1, {0}},
+    {"pivots", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_lu_factor[] = {
-    {"linalg.luFactor", arguments_linalg_lu_factor, results_linalg_lu_factor, 2, 1, 2, -1, {{call_linalg_lu_factor, NULL}, {NULL, NULL}, {call_linalg_lu_factor_out, NULL}}},
+    {"linalg.luFactor", arguments_linalg_lu_factor, results_linalg_lu_factor, 2, 1, 2, -1, 0, {{call_linalg_lu_factor, NULL}, {NULL, NULL}, {call_linalg_lu_factor_out, NULL}}},
 };
 
 static tensor_status call_linalg_lu(const lt_value *a, lt_value *r) { return tensor_linalg_lu(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
 static tensor_status call_linalg_lu_out(const lt_value *a, lt_value *r) { return tensor_linalg_lu_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor, r[2].tensor); }
 static const lt_argument arguments_linalg_lu[] = {
-    {"A", LT_TENSOR, 0, {0}},
-    {"pivot", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"A", LT_TENSOR, 0, -1, {0}},
+    {"pivot", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_argument results_linalg_lu[] = {
-    {"P", LT_TENSOR, 0, {0}},
-    {"L", LT_TENSOR, 0, {0}},
-    {"U", LT_TENSOR, 0, {0}},
+    {"P", LT_TENSOR, 0, -1, {0}},
+    {"L", LT_TENSOR, 0, -1, {0}},
+    {"U", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_lu[] = {
-    {"linalg.lu", arguments_linalg_lu, results_linalg_lu, 2, 1, 3, -1, {{call_linalg_lu, NULL}, {NULL, NULL}, {call_linalg_lu_out, NULL}}},
+    {"linalg.lu", arguments_linalg_lu, results_linalg_lu, 2, 1, 3, -1, 0, {{call_linalg_lu, NULL}, {NULL, NULL}, {call_linalg_lu_out, NULL}}},
 };
 
 static tensor_status call_lu_unpack(const lt_value *a, lt_value *r) { return tensor_lu_unpack(a[0].tensor, a[1].tensor, a[2].i, a[3].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
 static tensor_status call_lu_unpack_out(const lt_value *a, lt_value *r) { return tensor_lu_unpack_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, r[0].tensor, r[1].tensor, r[2].tensor); }
 static const lt_argument arguments_lu_unpack[] = {
-    {"LUData", LT_TENSOR, 0, {0}},
-    {"LUPivots", LT_TENSOR, 0, {0}},
-    {"unpackData", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"unpackPivots", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"LUData", LT_TENSOR, 0, -1, {0}},
+    {"LUPivots", LT_TENSOR, 0, -1, {0}},
+    {"unpackData", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"unpackPivots", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_argument results_lu_unpack[] = {
-    {"P", LT_TENSOR, 0, {0}},
-    {"L", LT_TENSOR, 0, {0}},
-    {"U", LT_TENSOR, 0, {0}},
+    {"P", LT_TENSOR, 0, -1, {0}},
+    {"L", LT_TENSOR, 0, -1, {0}},
+    {"U", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_lu_unpack[] = {
-    {"luUnpack", arguments_lu_unpack, results_lu_unpack, 4, 4, 3, -1, {{call_lu_unpack, NULL}, {NULL, NULL}, {call_lu_unpack_out, NULL}}},
+    {"luUnpack", arguments_lu_unpack, results_lu_unpack, 4, 4, 3, -1, 0, {{call_lu_unpack, NULL}, {NULL, NULL}, {call_lu_unpack_out, NULL}}},
 };
 
 static tensor_status call_pivots_permutation(const lt_value *a, lt_value *r) { return tensor_pivots_permutation(a[0].tensor, a[1].i, &r[0].tensor); }
 static const lt_argument arguments_pivots_permutation[] = {
-    {"pivots", LT_TENSOR, 0, {0}},
-    {"n", LT_INT, 0, {0}},
+    {"pivots", LT_TENSOR, 0, -1, {0}},
+    {"n", LT_INT, 0, -1, {0}},
 };
 static const lt_argument results_pivots_permutation[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_pivots_permutation[] = {
-    {"pivotsPermutation", arguments_pivots_permutation, results_pivots_permutation, 2, 2, 1, -1, {{call_pivots_permutation, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"pivotsPermutation", arguments_pivots_permutation, results_pivots_permutation, 2, 2, 1, -1, 0, {{call_pivots_permutation, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_linalg_ldl_factor_ex(const lt_value *a, lt_value *r) { return tensor_linalg_ldl_factor_ex(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
 static tensor_status call_linalg_ldl_factor_ex_out(const lt_value *a, lt_value *r) { return tensor_linalg_ldl_factor_ex_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor, r[2].tensor); }
 static const lt_argument arguments_linalg_ldl_factor_ex[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
-    {"checkErrors", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"checkErrors", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_linalg_ldl_factor_ex[] = {
-    {"LD", LT_TENSOR, 0, {0}},
-    {"pivots", LT_TENSOR, 0, {0}},
-    {"info", LT_TENSOR, 0, {0}},
+    {"LD", LT_TENSOR, 0, -1, {0}},
+    {"pivots", LT_TENSOR, 0, -1, {0}},
+    {"info", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_ldl_factor_ex[] = {
-    {"linalg.ldlFactorEx", arguments_linalg_ldl_factor_ex, results_linalg_ldl_factor_ex, 3, 1, 3, -1, {{call_linalg_ldl_factor_ex, NULL}, {NULL, NULL}, {call_linalg_ldl_factor_ex_out, NULL}}},
+    {"linalg.ldlFactorEx", arguments_linalg_ldl_factor_ex, results_linalg_ldl_factor_ex, 3, 1, 3, -1, 0, {{call_linalg_ldl_factor_ex, NULL}, {NULL, NULL}, {call_linalg_ldl_factor_ex_out, NULL}}},
 };
 
 static tensor_status call_linalg_ldl_factor(const lt_value *a, lt_value *r) { return tensor_linalg_ldl_factor(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_linalg_ldl_factor_out(const lt_value *a, lt_value *r) { return tensor_linalg_ldl_factor_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_linalg_ldl_factor[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_linalg_ldl_factor[] = {
-    {"LD", LT_TENSOR, 0, {0}},
-    {"pivots", LT_TENSOR, 0, {0}},
+    {"LD", LT_TENSOR, 0, -1, {0}},
+    {"pivots", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_ldl_factor[] = {
-    {"linalg.ldlFactor", arguments_linalg_ldl_factor, results_linalg_ldl_factor, 2, 1, 2, -1, {{call_linalg_ldl_factor, NULL}, {NULL, NULL}, {call_linalg_ldl_factor_out, NULL}}},
+    {"linalg.ldlFactor", arguments_linalg_ldl_factor, results_linalg_ldl_factor, 2, 1, 2, -1, 0, {{call_linalg_ldl_factor, NULL}, {NULL, NULL}, {call_linalg_ldl_factor_out, NULL}}},
 };
 
 static tensor_status call_geqrf(const lt_value *a, lt_value *r) { return tensor_geqrf(a[0].tensor, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_geqrf_out(const lt_value *a, lt_value *r) { return tensor_geqrf_out(a[0].tensor, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_geqrf[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_geqrf[] = {
-    {"a", LT_TENSOR, 0, {0}},
-    {"tau", LT_TENSOR, 0, {0}},
+    {"a", LT_TENSOR, 0, -1, {0}},
+    {"tau", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_geqrf[] = {
-    {"geqrf", arguments_geqrf, results_geqrf, 1, 1, 2, -1, {{call_geqrf, NULL}, {NULL, NULL}, {call_geqrf_out, NULL}}},
+    {"geqrf", arguments_geqrf, results_geqrf, 1, 1, 2, -1, 0, {{call_geqrf, NULL}, {NULL, NULL}, {call_geqrf_out, NULL}}},
 };
 
 static tensor_status call_linalg_qr(const lt_value *a, lt_value *r) { return tensor_linalg_qr(a[0].tensor, a[1].text, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_linalg_qr_out(const lt_value *a, lt_value *r) { return tensor_linalg_qr_out(a[0].tensor, a[1].text, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_linalg_qr[] = {
-    {"A", LT_TENSOR, 0, {0}},
-    {"mode", LT_STR, LT_HAS_DEFAULT, {.text = "reduced"}},
+    {"A", LT_TENSOR, 0, -1, {0}},
+    {"mode", LT_STR, LT_HAS_DEFAULT, -1, {.text = "reduced"}},
 };
 static const lt_argument results_linalg_qr[] = {
-    {"Q", LT_TENSOR, 0, {0}},
-    {"R", LT_TENSOR, 0, {0}},
+    {"Q", LT_TENSOR, 0, -1, {0}},
+    {"R", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_qr[] = {
-    {"linalg.qr", arguments_linalg_qr, results_linalg_qr, 2, 2, 2, -1, {{call_linalg_qr, NULL}, {NULL, NULL}, {call_linalg_qr_out, NULL}}},
+    {"linalg.qr", arguments_linalg_qr, results_linalg_qr, 2, 2, 2, -1, 0, {{call_linalg_qr, NULL}, {NULL, NULL}, {call_linalg_qr_out, NULL}}},
 };
 
 static tensor_status call_qr(const lt_value *a, lt_value *r) { return tensor_qr(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_qr_out(const lt_value *a, lt_value *r) { return tensor_qr_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_qr[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"some", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"some", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_argument results_qr[] = {
-    {"Q", LT_TENSOR, 0, {0}},
-    {"R", LT_TENSOR, 0, {0}},
+    {"Q", LT_TENSOR, 0, -1, {0}},
+    {"R", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_qr[] = {
-    {"qr", arguments_qr, results_qr, 2, 2, 2, -1, {{call_qr, NULL}, {NULL, NULL}, {call_qr_out, NULL}}},
+    {"qr", arguments_qr, results_qr, 2, 2, 2, -1, 0, {{call_qr, NULL}, {NULL, NULL}, {call_qr_out, NULL}}},
 };
 
 static tensor_status call_linalg_householder_product(const lt_value *a, lt_value *r) { return tensor_linalg_householder_product(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_linalg_householder_product_out(const lt_value *a, lt_value *r) { return tensor_linalg_householder_product_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_linalg_householder_product[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"tau", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"tau", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_linalg_householder_product[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_householder_product[] = {
-    {"linalg.householderProduct", arguments_linalg_householder_product, results_linalg_householder_product, 2, 2, 1, -1, {{call_linalg_householder_product, NULL}, {NULL, NULL}, {call_linalg_householder_product_out, NULL}}},
+    {"linalg.householderProduct", arguments_linalg_householder_product, results_linalg_householder_product, 2, 2, 1, -1, 0, {{call_linalg_householder_product, NULL}, {NULL, NULL}, {call_linalg_householder_product_out, NULL}}},
 };
 
 static tensor_status call_orgqr(const lt_value *a, lt_value *r) { return tensor_orgqr(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_orgqr_out(const lt_value *a, lt_value *r) { return tensor_orgqr_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_orgqr[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"tau", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"tau", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_orgqr[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_orgqr[] = {
-    {"orgqr", arguments_orgqr, results_orgqr, 2, 2, 1, -1, {{call_orgqr, NULL}, {NULL, NULL}, {call_orgqr_out, NULL}}},
+    {"orgqr", arguments_orgqr, results_orgqr, 2, 2, 1, -1, 0, {{call_orgqr, NULL}, {NULL, NULL}, {call_orgqr_out, NULL}}},
 };
 
 static tensor_status call_ormqr(const lt_value *a, lt_value *r) { return tensor_ormqr(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, a[4].i, &r[0].tensor); }
 static tensor_status call_ormqr_out(const lt_value *a, lt_value *r) { return tensor_ormqr_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, a[4].i, r[0].tensor); }
 static const lt_argument arguments_ormqr[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"tau", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
-    {"left", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"transpose", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"tau", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
+    {"left", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"transpose", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_ormqr[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_ormqr[] = {
-    {"ormqr", arguments_ormqr, results_ormqr, 5, 5, 1, -1, {{call_ormqr, NULL}, {NULL, NULL}, {call_ormqr_out, NULL}}},
+    {"ormqr", arguments_ormqr, results_ormqr, 5, 5, 1, -1, 0, {{call_ormqr, NULL}, {NULL, NULL}, {call_ormqr_out, NULL}}},
 };
 
 static tensor_status call_linalg_matrix_sqrth(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_sqrth(a[0].tensor, &r[0].tensor); }
 static tensor_status call_linalg_matrix_sqrth_out(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_sqrth_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_linalg_matrix_sqrth[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_linalg_matrix_sqrth[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_matrix_sqrth[] = {
-    {"linalg.matrixSqrth", arguments_linalg_matrix_sqrth, results_linalg_matrix_sqrth, 1, 1, 1, -1, {{call_linalg_matrix_sqrth, NULL}, {NULL, NULL}, {call_linalg_matrix_sqrth_out, NULL}}},
+    {"linalg.matrixSqrth", arguments_linalg_matrix_sqrth, results_linalg_matrix_sqrth, 1, 1, 1, -1, 0, {{call_linalg_matrix_sqrth, NULL}, {NULL, NULL}, {call_linalg_matrix_sqrth_out, NULL}}},
 };
 
 static tensor_status call_linalg_polar(const lt_value *a, lt_value *r) { return tensor_linalg_polar(a[0].tensor, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_linalg_polar_out(const lt_value *a, lt_value *r) { return tensor_linalg_polar_out(a[0].tensor, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_linalg_polar[] = {
-    {"A", LT_TENSOR, 0, {0}},
+    {"A", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_linalg_polar[] = {
-    {"U", LT_TENSOR, 0, {0}},
-    {"H", LT_TENSOR, 0, {0}},
+    {"U", LT_TENSOR, 0, -1, {0}},
+    {"H", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_polar[] = {
-    {"linalg.polar", arguments_linalg_polar, results_linalg_polar, 1, 1, 2, -1, {{call_linalg_polar, NULL}, {NULL, NULL}, {call_linalg_polar_out, NULL}}},
+    {"linalg.polar", arguments_linalg_polar, results_linalg_polar, 1, 1, 2, -1, 0, {{call_linalg_polar, NULL}, {NULL, NULL}, {call_linalg_polar_out, NULL}}},
 };
 
 static tensor_status call_linalg_det(const lt_value *a, lt_value *r) { return tensor_linalg_det(a[0].tensor, &r[0].tensor); }
 static tensor_status call_linalg_det_out(const lt_value *a, lt_value *r) { return tensor_linalg_det_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_linalg_det[] = {
-    {"A", LT_TENSOR, 0, {0}},
+    {"A", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_linalg_det[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_det[] = {
-    {"linalg.det", arguments_linalg_det, results_linalg_det, 1, 1, 1, -1, {{call_linalg_det, NULL}, {NULL, NULL}, {call_linalg_det_out, NULL}}},
+    {"linalg.det", arguments_linalg_det, results_linalg_det, 1, 1, 1, -1, 0, {{call_linalg_det, NULL}, {NULL, NULL}, {call_linalg_det_out, NULL}}},
 };
 
 static tensor_status call_det(const lt_value *a, lt_value *r) { return tensor_det(a[0].tensor, &r[0].tensor); }
 static tensor_status call_det_out(const lt_value *a, lt_value *r) { return tensor_det_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_det[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_det[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_det[] = {
-    {"det", arguments_det, results_det, 1, 1, 1, -1, {{call_det, NULL}, {NULL, NULL}, {call_det_out, NULL}}},
+    {"det", arguments_det, results_det, 1, 1, 1, -1, 0, {{call_det, NULL}, {NULL, NULL}, {call_det_out, NULL}}},
 };
 
 static tensor_status call_linalg_slogdet(const lt_value *a, lt_value *r) { return tensor_linalg_slogdet(a[0].tensor, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_linalg_slogdet_out(const lt_value *a, lt_value *r) { return tensor_linalg_slogdet_out(a[0].tensor, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_linalg_slogdet[] = {
-    {"A", LT_TENSOR, 0, {0}},
+    {"A", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_linalg_slogdet[] = {
-    {"sign", LT_TENSOR, 0, {0}},
-    {"logabsdet", LT_TENSOR, 0, {0}},
+    {"sign", LT_TENSOR, 0, -1, {0}},
+    {"logabsdet", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_slogdet[] = {
-    {"linalg.slogdet", arguments_linalg_slogdet, results_linalg_slogdet, 1, 1, 2, -1, {{call_linalg_slogdet, NULL}, {NULL, NULL}, {call_linalg_slogdet_out, NULL}}},
+    {"linalg.slogdet", arguments_linalg_slogdet, results_linalg_slogdet, 1, 1, 2, -1, 0, {{call_linalg_slogdet, NULL}, {NULL, NULL}, {call_linalg_slogdet_out, NULL}}},
 };
 
 static tensor_status call_slogdet(const lt_value *a, lt_value *r) { return tensor_slogdet(a[0].tensor, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_slogdet_out(const lt_value *a, lt_value *r) { return tensor_slogdet_out(a[0].tensor, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_slogdet[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_slogdet[] = {
-    {"sign", LT_TENSOR, 0, {0}},
-    {"logabsdet", LT_TENSOR, 0, {0}},
+    {"sign", LT_TENSOR, 0, -1, {0}},
+    {"logabsdet", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_slogdet[] = {
-    {"slogdet", arguments_slogdet, results_slogdet, 1, 1, 2, -1, {{call_slogdet, NULL}, {NULL, NULL}, {call_slogdet_out, NULL}}},
+    {"slogdet", arguments_slogdet, results_slogdet, 1, 1, 2, -1, 0, {{call_slogdet, NULL}, {NULL, NULL}, {call_slogdet_out, NULL}}},
 };
 
 static tensor_status call_logdet(const lt_value *a, lt_value *r) { return tensor_logdet(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_logdet[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_logdet[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_logdet[] = {
-    {"logdet", arguments_logdet, results_logdet, 1, 1, 1, -1, {{call_logdet, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"logdet", arguments_logdet, results_logdet, 1, 1, 1, -1, 0, {{call_logdet, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_linalg_vector_norm(const lt_value *a, lt_value *r) { return tensor_linalg_vector_norm(a[0].tensor, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, &r[0].tensor); }
 static tensor_status call_linalg_vector_norm_out(const lt_value *a, lt_value *r) { return tensor_linalg_vector_norm_out(a[0].tensor, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, r[0].tensor); }
 static const lt_argument arguments_linalg_vector_norm[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"ord", LT_SCALAR, LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {2}}}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"ord", LT_SCALAR, LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {2}}}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_linalg_vector_norm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_vector_norm[] = {
-    {"linalg.vectorNorm", arguments_linalg_vector_norm, results_linalg_vector_norm, 5, 4, 1, -1, {{call_linalg_vector_norm, NULL}, {NULL, NULL}, {call_linalg_vector_norm_out, NULL}}},
+    {"linalg.vectorNorm", arguments_linalg_vector_norm, results_linalg_vector_norm, 5, 4, 1, -1, 0, {{call_linalg_vector_norm, NULL}, {NULL, NULL}, {call_linalg_vector_norm_out, NULL}}},
 };
 
 static tensor_status call_linalg_matrix_norm(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_norm(a[0].tensor, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, &r[0].tensor); }
 static tensor_status call_linalg_matrix_norm_out(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_norm_out(a[0].tensor, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, r[0].tensor); }
 static const lt_argument arguments_linalg_matrix_norm[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"ord", LT_SCALAR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"ord", LT_SCALAR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, 0, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_linalg_matrix_norm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_linalg_matrix_norm_str_ord(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_norm_str_ord(a[0].tensor, a[1].text, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, &r[0].tensor); }
 static tensor_status call_linalg_matrix_norm_str_ord_out(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_norm_str_ord_out(a[0].tensor, a[1].text, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, r[0].tensor); }
 static const lt_argument arguments_linalg_matrix_norm_str_ord[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"ord", LT_STR, LT_HAS_DEFAULT, {.text = "fro"}},
-    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"ord", LT_STR, LT_HAS_DEFAULT, -1, {.text = "fro"}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, 0, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_linalg_matrix_norm_str_ord[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_matrix_norm[] = {
-    {"linalg.matrixNorm", arguments_linalg_matrix_norm, results_linalg_matrix_norm, 5, 4, 1, -1, {{call_linalg_matrix_norm, NULL}, {NULL, NULL}, {call_linalg_matrix_norm_out, NULL}}},
-    {"linalg.matrixNorm", arguments_linalg_matrix_norm_str_ord, results_linalg_matrix_norm_str_ord, 5, 4, 1, -1, {{call_linalg_matrix_norm_str_ord, NULL}, {NULL, NULL}, {call_linalg_matrix_norm_str_ord_out, NULL}}},
+    {"linalg.matrixNorm", arguments_linalg_matrix_norm, results_linalg_matrix_norm, 5, 4, 1, -1, 0, {{call_linalg_matrix_norm, NULL}, {NULL, NULL}, {call_linalg_matrix_norm_out, NULL}}},
+    {"linalg.matrixNorm", arguments_linalg_matrix_norm_str_ord, results_linalg_matrix_norm_str_ord, 5, 4, 1, -1, 0, {{call_linalg_matrix_norm_str_ord, NULL}, {NULL, NULL}, {call_linalg_matrix_norm_str_ord_out, NULL}}},
 };
 
 static tensor_status call_linalg_norm(const lt_value *a, lt_value *r) { return tensor_linalg_norm(a[0].tensor, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, &r[0].tensor); }
 static tensor_status call_linalg_norm_out(const lt_value *a, lt_value *r) { return tensor_linalg_norm_out(a[0].tensor, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, r[0].tensor); }
 static const lt_argument arguments_linalg_norm[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"ord", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"ord", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_linalg_norm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_linalg_norm_ord_str(const lt_value *a, lt_value *r) { return tensor_linalg_norm_ord_str(a[0].tensor, a[1].text, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, &r[0].tensor); }
 static tensor_status call_linalg_norm_ord_str_out(const lt_value *a, lt_value *r) { return tensor_linalg_norm_ord_str_out(a[0].tensor, a[1].text, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, r[0].tensor); }
 static const lt_argument arguments_linalg_norm_ord_str[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"ord", LT_STR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"ord", LT_STR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_linalg_norm_ord_str[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_norm[] = {
-    {"linalg.norm", arguments_linalg_norm, results_linalg_norm, 5, 4, 1, -1, {{call_linalg_norm, NULL}, {NULL, NULL}, {call_linalg_norm_out, NULL}}},
-    {"linalg.norm", arguments_linalg_norm_ord_str, results_linalg_norm_ord_str, 5, 4, 1, -1, {{call_linalg_norm_ord_str, NULL}, {NULL, NULL}, {call_linalg_norm_ord_str_out, NULL}}},
+    {"linalg.norm", arguments_linalg_norm, results_linalg_norm, 5, 4, 1, -1, 0, {{call_linalg_norm, NULL}, {NULL, NULL}, {call_linalg_norm_out, NULL}}},
+    {"linalg.norm", arguments_linalg_norm_ord_str, results_linalg_norm_ord_str, 5, 4, 1, -1, 0, {{call_linalg_norm_ord_str, NULL}, {NULL, NULL}, {call_linalg_norm_ord_str_out, NULL}}},
 };
 
 static tensor_status call_frobenius_norm(const lt_value *a, lt_value *r) { return tensor_frobenius_norm(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
 static tensor_status call_frobenius_norm_out(const lt_value *a, lt_value *r) { return tensor_frobenius_norm_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, r[0].tensor); }
 static const lt_argument arguments_frobenius_norm[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST, {0}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_frobenius_norm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_frobenius_norm[] = {
-    {"frobeniusNorm", arguments_frobenius_norm, results_frobenius_norm, 3, 3, 1, -1, {{call_frobenius_norm, NULL}, {NULL, NULL}, {call_frobenius_norm_out, NULL}}},
+    {"frobeniusNorm", arguments_frobenius_norm, results_frobenius_norm, 3, 3, 1, -1, 0, {{call_frobenius_norm, NULL}, {NULL, NULL}, {call_frobenius_norm_out, NULL}}},
 };
 
 static tensor_status call_nuclear_norm(const lt_value *a, lt_value *r) { return tensor_nuclear_norm(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
 static tensor_status call_nuclear_norm_out(const lt_value *a, lt_value *r) { return tensor_nuclear_norm_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, r[0].tensor); }
 static const lt_argument arguments_nuclear_norm[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){-2, -1}, 2}}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, 0, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_nuclear_norm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_nuclear_norm[] = {
-    {"nuclearNorm", arguments_nuclear_norm, results_nuclear_norm, 3, 3, 1, -1, {{call_nuclear_norm, NULL}, {NULL, NULL}, {call_nuclear_norm_out, NULL}}},
+    {"nuclearNorm", arguments_nuclear_norm, results_nuclear_norm, 3, 3, 1, -1, 0, {{call_nuclear_norm, NULL}, {NULL, NULL}, {call_nuclear_norm_out, NULL}}},
 };
 
 static tensor_status call_linalg_cond(const lt_value *a, lt_value *r) { return tensor_linalg_cond(a[0].tensor, a[1].scalar, &r[0].tensor); }
 static tensor_status call_linalg_cond_out(const lt_value *a, lt_value *r) { return tensor_linalg_cond_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_linalg_cond[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"p", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"p", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
 };
 static const lt_argument results_linalg_cond[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_linalg_cond_p_str(const lt_value *a, lt_value *r) { return tensor_linalg_cond_p_str(a[0].tensor, a[1].text, &r[0].tensor); }
 static tensor_status call_linalg_cond_p_str_out(const lt_value *a, lt_value *r) { return tensor_linalg_cond_p_str_out(a[0].tensor, a[1].text, r[0].tensor); }
 static const lt_argument arguments_linalg_cond_p_str[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"p", LT_STR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"p", LT_STR, 0, -1, {0}},
 };
 static const lt_argument results_linalg_cond_p_str[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_cond[] = {
-    {"linalg.cond", arguments_linalg_cond, results_linalg_cond, 2, 2, 1, -1, {{call_linalg_cond, NULL}, {NULL, NULL}, {call_linalg_cond_out, NULL}}},
-    {"linalg.cond", arguments_linalg_cond_p_str, results_linalg_cond_p_str, 2, 2, 1, -1, {{call_linalg_cond_p_str, NULL}, {NULL, NULL}, {call_linalg_cond_p_str_out, NULL}}},
+    {"linalg.cond", arguments_linalg_cond, results_linalg_cond, 2, 2, 1, -1, 0, {{call_linalg_cond, NULL}, {NULL, NULL}, {call_linalg_cond_out, NULL}}},
+    {"linalg.cond", arguments_linalg_cond_p_str, results_linalg_cond_p_str, 2, 2, 1, -1, 0, {{call_linalg_cond_p_str, NULL}, {NULL, NULL}, {call_linalg_cond_p_str_out, NULL}}},
 };
 
 static tensor_status call_linalg_matrix_rank(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_rank(a[0].tensor, a[1].number, a[2].number, a[3].i, &r[0].tensor); }
 static tensor_status call_linalg_matrix_rank_out(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_rank_out(a[0].tensor, a[1].number, a[2].number, a[3].i, r[0].tensor); }
 static const lt_argument arguments_linalg_matrix_rank[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"atol", LT_FLOAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"rtol", LT_FLOAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"atol", LT_FLOAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"rtol", LT_FLOAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_linalg_matrix_rank[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_linalg_matrix_rank_atol_rtol_tensor(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_rank_atol_rtol_tensor(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, &r[0].tensor); }
 static tensor_status call_linalg_matrix_rank_atol_rtol_tensor_out(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_rank_atol_rtol_tensor_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, r[0].tensor); }
 static const lt_argument arguments_linalg_matrix_rank_atol_rtol_tensor[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"atol", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"rtol", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"atol", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"rtol", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_linalg_matrix_rank_atol_rtol_tensor[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_linalg_matrix_rank_tol(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_rank_tol(a[0].tensor, a[1].f, a[2].i, &r[0].tensor); }
 static tensor_status call_linalg_matrix_rank_tol_out(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_rank_tol_out(a[0].tensor, a[1].f, a[2].i, r[0].tensor); }
 static const lt_argument arguments_linalg_matrix_rank_tol[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"tol", LT_FLOAT, 0, {0}},
-    {"hermitian", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"tol", LT_FLOAT, 0, -1, {0}},
+    {"hermitian", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_linalg_matrix_rank_tol[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_linalg_matrix_rank_tol_tensor(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_rank_tol_tensor(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
 static tensor_status call_linalg_matrix_rank_tol_tensor_out(const lt_value *a, lt_value *r) { return tensor_linalg_matrix_rank_tol_tensor_out(a[0].tensor, a[1].tensor, a[2].i, r[0].tensor); }
 static const lt_argument arguments_linalg_matrix_rank_tol_tensor[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"tol", LT_TENSOR, 0, {0}},
-    {"hermitian", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"tol", LT_TENSOR, 0, -1, {0}},
+    {"hermitian", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_linalg_matrix_rank_tol_tensor[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_matrix_rank[] = {
-    {"linalg.matrixRank", arguments_linalg_matrix_rank, results_linalg_matrix_rank, 4, 1, 1, -1, {{call_linalg_matrix_rank, NULL}, {NULL, NULL}, {call_linalg_matrix_rank_out, NULL}}},
-    {"linalg.matrixRank", arguments_linalg_matrix_rank_atol_rtol_tensor, results_linalg_matrix_rank_atol_rtol_tensor, 4, 1, 1, -1, {{call_linalg_matrix_rank_atol_rtol_tensor, NULL}, {NULL, NULL}, {call_linalg_matrix_rank_atol_rtol_tensor_out, NULL}}},
-    {"linalg.matrixRank", arguments_linalg_matrix_rank_tol, results_linalg_matrix_rank_tol, 3, 3, 1, -1, {{call_linalg_matrix_rank_tol, NULL}, {NULL, NULL}, {call_linalg_matrix_rank_tol_out, NULL}}},
-    {"linalg.matrixRank", arguments_linalg_matrix_rank_tol_tensor, results_linalg_matrix_rank_tol_tensor, 3, 3, 1, -1, {{call_linalg_matrix_rank_tol_tensor, NULL}, {NULL, NULL}, {call_linalg_matrix_rank_tol_tensor_out, NULL}}},
+    {"linalg.matrixRank", arguments_linalg_matrix_rank, results_linalg_matrix_rank, 4, 1, 1, -1, 0, {{call_linalg_matrix_rank, NULL}, {NULL, NULL}, {call_linalg_matrix_rank_out, NULL}}},
+    {"linalg.matrixRank", arguments_linalg_matrix_rank_atol_rtol_tensor, results_linalg_matrix_rank_atol_rtol_tensor, 4, 1, 1, -1, 0, {{call_linalg_matrix_rank_atol_rtol_tensor, NULL}, {NULL, NULL}, {call_linalg_matrix_rank_atol_rtol_tensor_out, NULL}}},
+    {"linalg.matrixRank", arguments_linalg_matrix_rank_tol, results_linalg_matrix_rank_tol, 3, 3, 1, -1, 0, {{call_linalg_matrix_rank_tol, NULL}, {NULL, NULL}, {call_linalg_matrix_rank_tol_out, NULL}}},
+    {"linalg.matrixRank", arguments_linalg_matrix_rank_tol_tensor, results_linalg_matrix_rank_tol_tensor, 3, 3, 1, -1, 0, {{call_linalg_matrix_rank_tol_tensor, NULL}, {NULL, NULL}, {call_linalg_matrix_rank_tol_tensor_out, NULL}}},
 };
 
 static tensor_status call_linalg_pinv(const lt_value *a, lt_value *r) { return tensor_linalg_pinv(a[0].tensor, a[1].number, a[2].number, a[3].i, &r[0].tensor); }
 static tensor_status call_linalg_pinv_out(const lt_value *a, lt_value *r) { return tensor_linalg_pinv_out(a[0].tensor, a[1].number, a[2].number, a[3].i, r[0].tensor); }
 static const lt_argument arguments_linalg_pinv[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"atol", LT_FLOAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"rtol", LT_FLOAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"atol", LT_FLOAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"rtol", LT_FLOAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_linalg_pinv[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_linalg_pinv_atol_rtol_tensor(const lt_value *a, lt_value *r) { return tensor_linalg_pinv_atol_rtol_tensor(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, &r[0].tensor); }
 static tensor_status call_linalg_pinv_atol_rtol_tensor_out(const lt_value *a, lt_value *r) { return tensor_linalg_pinv_atol_rtol_tensor_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, r[0].tensor); }
 static const lt_argument arguments_linalg_pinv_atol_rtol_tensor[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"atol", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"rtol", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"atol", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"rtol", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_linalg_pinv_atol_rtol_tensor[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_linalg_pinv_rcond(const lt_value *a, lt_value *r) { return tensor_linalg_pinv_rcond(a[0].tensor, a[1].f, a[2].i, &r[0].tensor); }
 static tensor_status call_linalg_pinv_rcond_out(const lt_value *a, lt_value *r) { return tensor_linalg_pinv_rcond_out(a[0].tensor, a[1].f, a[2].i, r[0].tensor); }
 static const lt_argument arguments_linalg_pinv_rcond[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"rcond", LT_FLOAT, 0, {0}},
-    {"hermitian", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"rcond", LT_FLOAT, 0, -1, {0}},
+    {"hermitian", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_linalg_pinv_rcond[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_linalg_pinv_rcond_tensor(const lt_value *a, lt_value *r) { return tensor_linalg_pinv_rcond_tensor(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
 static tensor_status call_linalg_pinv_rcond_tensor_out(const lt_value *a, lt_value *r) { return tensor_linalg_pinv_rcond_tensor_out(a[0].tensor, a[1].tensor, a[2].i, r[0].tensor); }
 static const lt_argument arguments_linalg_pinv_rcond_tensor[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"rcond", LT_TENSOR, 0, {0}},
-    {"hermitian", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"rcond", LT_TENSOR, 0, -1, {0}},
+    {"hermitian", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_linalg_pinv_rcond_tensor[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_pinv[] = {
-    {"linalg.pinv", arguments_linalg_pinv, results_linalg_pinv, 4, 1, 1, -1, {{call_linalg_pinv, NULL}, {NULL, NULL}, {call_linalg_pinv_out, NULL}}},
-    {"linalg.pinv", arguments_linalg_pinv_atol_rtol_tensor, results_linalg_pinv_atol_rtol_tensor, 4, 1, 1, -1, {{call_linalg_pinv_atol_rtol_tensor, NULL}, {NULL, NULL}, {call_linalg_pinv_atol_rtol_tensor_out, NULL}}},
-    {"linalg.pinv", arguments_linalg_pinv_rcond, results_linalg_pinv_rcond, 3, 3, 1, -1, {{call_linalg_pinv_rcond, NULL}, {NULL, NULL}, {call_linalg_pinv_rcond_out, NULL}}},
-    {"linalg.pinv", arguments_linalg_pinv_rcond_tensor, results_linalg_pinv_rcond_tensor, 3, 3, 1, -1, {{call_linalg_pinv_rcond_tensor, NULL}, {NULL, NULL}, {call_linalg_pinv_rcond_tensor_out, NULL}}},
+    {"linalg.pinv", arguments_linalg_pinv, results_linalg_pinv, 4, 1, 1, -1, 0, {{call_linalg_pinv, NULL}, {NULL, NULL}, {call_linalg_pinv_out, NULL}}},
+    {"linalg.pinv", arguments_linalg_pinv_atol_rtol_tensor, results_linalg_pinv_atol_rtol_tensor, 4, 1, 1, -1, 0, {{call_linalg_pinv_atol_rtol_tensor, NULL}, {NULL, NULL}, {call_linalg_pinv_atol_rtol_tensor_out, NULL}}},
+    {"linalg.pinv", arguments_linalg_pinv_rcond, results_linalg_pinv_rcond, 3, 3, 1, -1, 0, {{call_linalg_pinv_rcond, NULL}, {NULL, NULL}, {call_linalg_pinv_rcond_out, NULL}}},
+    {"linalg.pinv", arguments_linalg_pinv_rcond_tensor, results_linalg_pinv_rcond_tensor, 3, 3, 1, -1, 0, {{call_linalg_pinv_rcond_tensor, NULL}, {NULL, NULL}, {call_linalg_pinv_rcond_tensor_out, NULL}}},
 };
 
 static tensor_status call_pinverse(const lt_value *a, lt_value *r) { return tensor_pinverse(a[0].tensor, a[1].f, &r[0].tensor); }
 static const lt_argument arguments_pinverse[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"rcond", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1e-15}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"rcond", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1e-15}},
 };
 static const lt_argument results_pinverse[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_pinverse[] = {
-    {"pinverse", arguments_pinverse, results_pinverse, 2, 2, 1, -1, {{call_pinverse, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"pinverse", arguments_pinverse, results_pinverse, 2, 2, 1, -1, 0, {{call_pinverse, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_linalg_solve_ex(const lt_value *a, lt_value *r) { return tensor_linalg_solve_ex(a[0].tensor, a[1].tensor, a[2].i, a[3].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_linalg_solve_ex_out(const lt_value *a, lt_value *r) { return tensor_linalg_solve_ex_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_linalg_solve_ex[] = {
-    {"A", LT_TENSOR, 0, {0}},
-    {"B", LT_TENSOR, 0, {0}},
-    {"left", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
-    {"checkErrors", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"A", LT_TENSOR, 0, -1, {0}},
+    {"B", LT_TENSOR, 0, -1, {0}},
+    {"left", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"checkErrors", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_linalg_solve_ex[] = {
-    {"result", LT_TENSOR, 0, {0}},
-    {"info", LT_TENSOR, 0, {0}},
+    {"result", LT_TENSOR, 0, -1, {0}},
+    {"info", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_solve_ex[] = {
-    {"linalg.solveEx", arguments_linalg_solve_ex, results_linalg_solve_ex, 4, 2, 2, -1, {{call_linalg_solve_ex, NULL}, {NULL, NULL}, {call_linalg_solve_ex_out, NULL}}},
+    {"linalg.solveEx", arguments_linalg_solve_ex, results_linalg_solve_ex, 4, 2, 2, -1, 0, {{call_linalg_solve_ex, NULL}, {NULL, NULL}, {call_linalg_solve_ex_out, NULL}}},
 };
 
 static tensor_status call_linalg_solve(const lt_value *a, lt_value *r) { return tensor_linalg_solve(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
 static tensor_status call_linalg_solve_out(const lt_value *a, lt_value *r) { return tensor_linalg_solve_out(a[0].tensor, a[1].tensor, a[2].i, r[0].tensor); }
 static const lt_argument arguments_linalg_solve[] = {
-    {"A", LT_TENSOR, 0, {0}},
-    {"B", LT_TENSOR, 0, {0}},
-    {"left", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"A", LT_TENSOR, 0, -1, {0}},
+    {"B", LT_TENSOR, 0, -1, {0}},
+    {"left", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_argument results_linalg_solve[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_solve[] = {
-    {"linalg.solve", arguments_linalg_solve, results_linalg_solve, 3, 2, 1, -1, {{call_linalg_solve, NULL}, {NULL, NULL}, {call_linalg_solve_out, NULL}}},
+    {"linalg.solve", arguments_linalg_solve, results_linalg_solve, 3, 2, 1, -1, 0, {{call_linalg_solve, NULL}, {NULL, NULL}, {call_linalg_solve_out, NULL}}},
 };
 
 static tensor_status call_linalg_inv_ex(const lt_value *a, lt_value *r) { return tensor_linalg_inv_ex(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_linalg_inv_ex_out(const lt_value *a, lt_value *r) { return tensor_linalg_inv_ex_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_linalg_inv_ex[] = {
-    {"A", LT_TENSOR, 0, {0}},
-    {"checkErrors", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"A", LT_TENSOR, 0, -1, {0}},
+    {"checkErrors", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_linalg_inv_ex[] = {
-    {"inverse", LT_TENSOR, 0, {0}},
-    {"info", LT_TENSOR, 0, {0}},
+    {"inverse", LT_TENSOR, 0, -1, {0}},
+    {"info", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_inv_ex[] = {
-    {"linalg.invEx", arguments_linalg_inv_ex, results_linalg_inv_ex, 2, 1, 2, -1, {{call_linalg_inv_ex, NULL}, {NULL, NULL}, {call_linalg_inv_ex_out, NULL}}},
+    {"linalg.invEx", arguments_linalg_inv_ex, results_linalg_inv_ex, 2, 1, 2, -1, 0, {{call_linalg_inv_ex, NULL}, {NULL, NULL}, {call_linalg_inv_ex_out, NULL}}},
 };
 
 static tensor_status call_linalg_inv(const lt_value *a, lt_value *r) { return tensor_linalg_inv(a[0].tensor, &r[0].tensor); }
 static tensor_status call_linalg_inv_out(const lt_value *a, lt_value *r) { return tensor_linalg_inv_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_linalg_inv[] = {
-    {"A", LT_TENSOR, 0, {0}},
+    {"A", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_linalg_inv[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_inv[] = {
-    {"linalg.inv", arguments_linalg_inv, results_linalg_inv, 1, 1, 1, -1, {{call_linalg_inv, NULL}, {NULL, NULL}, {call_linalg_inv_out, NULL}}},
+    {"linalg.inv", arguments_linalg_inv, results_linalg_inv, 1, 1, 1, -1, 0, {{call_linalg_inv, NULL}, {NULL, NULL}, {call_linalg_inv_out, NULL}}},
 };
 
 static tensor_status call_inverse(const lt_value *a, lt_value *r) { return tensor_inverse(a[0].tensor, &r[0].tensor); }
 static tensor_status call_inverse_out(const lt_value *a, lt_value *r) { return tensor_inverse_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_inverse[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_inverse[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_inverse[] = {
-    {"inverse", arguments_inverse, results_inverse, 1, 1, 1, -1, {{call_inverse, NULL}, {NULL, NULL}, {call_inverse_out, NULL}}},
+    {"inverse", arguments_inverse, results_inverse, 1, 1, 1, -1, 0, {{call_inverse, NULL}, {NULL, NULL}, {call_inverse_out, NULL}}},
 };
 
 static tensor_status call_linalg_solve_triangular(const lt_value *a, lt_value *r) { return tensor_linalg_solve_triangular(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].i, &r[0].tensor); }
 static tensor_status call_linalg_solve_triangular_out(const lt_value *a, lt_value *r) { return tensor_linalg_solve_triangular_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].i, r[0].tensor); }
 static const lt_argument arguments_linalg_solve_triangular[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"B", LT_TENSOR, 0, {0}},
-    {"upper", LT_BOOL, LT_IS_KEYWORD, {0}},
-    {"left", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
-    {"unitriangular", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"B", LT_TENSOR, 0, -1, {0}},
+    {"upper", LT_BOOL, LT_IS_KEYWORD, -1, {0}},
+    {"left", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"unitriangular", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_linalg_solve_triangular[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_solve_triangular[] = {
-    {"linalg.solveTriangular", arguments_linalg_solve_triangular, results_linalg_solve_triangular, 5, 2, 1, -1, {{call_linalg_solve_triangular, NULL}, {NULL, NULL}, {call_linalg_solve_triangular_out, NULL}}},
+    {"linalg.solveTriangular", arguments_linalg_solve_triangular, results_linalg_solve_triangular, 5, 2, 1, -1, 0, {{call_linalg_solve_triangular, NULL}, {NULL, NULL}, {call_linalg_solve_triangular_out, NULL}}},
 };
 
 static tensor_status call_triangular_solve(const lt_value *a, lt_value *r) { return tensor_triangular_solve(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_triangular_solve_out(const lt_value *a, lt_value *r) { return tensor_triangular_solve_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_triangular_solve[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"A", LT_TENSOR, 0, {0}},
-    {"upper", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"transpose", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"unitriangular", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"A", LT_TENSOR, 0, -1, {0}},
+    {"upper", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"transpose", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"unitriangular", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_triangular_solve[] = {
-    {"solution", LT_TENSOR, 0, {0}},
-    {"clonedCoefficient", LT_TENSOR, 0, {0}},
+    {"solution", LT_TENSOR, 0, -1, {0}},
+    {"clonedCoefficient", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_triangular_solve[] = {
-    {"triangularSolve", arguments_triangular_solve, results_triangular_solve, 5, 5, 2, -1, {{call_triangular_solve, NULL}, {NULL, NULL}, {call_triangular_solve_out, NULL}}},
+    {"triangularSolve", arguments_triangular_solve, results_triangular_solve, 5, 5, 2, -1, 0, {{call_triangular_solve, NULL}, {NULL, NULL}, {call_triangular_solve_out, NULL}}},
 };
 
 static tensor_status call_linalg_lu_solve(const lt_value *a, lt_value *r) { return tensor_linalg_lu_solve(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, a[4].i, &r[0].tensor); }
 static tensor_status call_linalg_lu_solve_out(const lt_value *a, lt_value *r) { return tensor_linalg_lu_solve_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, a[4].i, r[0].tensor); }
 static const lt_argument arguments_linalg_lu_solve[] = {
-    {"LU", LT_TENSOR, 0, {0}},
-    {"pivots", LT_TENSOR, 0, {0}},
-    {"B", LT_TENSOR, 0, {0}},
-    {"left", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
-    {"adjoint", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"LU", LT_TENSOR, 0, -1, {0}},
+    {"pivots", LT_TENSOR, 0, -1, {0}},
+    {"B", LT_TENSOR, 0, -1, {0}},
+    {"left", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"adjoint", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_linalg_lu_solve[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_lu_solve[] = {
-    {"linalg.luSolve", arguments_linalg_lu_solve, results_linalg_lu_solve, 5, 3, 1, -1, {{call_linalg_lu_solve, NULL}, {NULL, NULL}, {call_linalg_lu_solve_out, NULL}}},
+    {"linalg.luSolve", arguments_linalg_lu_solve, results_linalg_lu_solve, 5, 3, 1, -1, 0, {{call_linalg_lu_solve, NULL}, {NULL, NULL}, {call_linalg_lu_solve_out, NULL}}},
 };
 
 static tensor_status call_lu_solve(const lt_value *a, lt_value *r) { return tensor_lu_solve(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
 static tensor_status call_lu_solve_out(const lt_value *a, lt_value *r) { return tensor_lu_solve_out(a[0].tensor, a[1].tensor, a[2].tensor, r[0].tensor); }
 static const lt_argument arguments_lu_solve[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"LUData", LT_TENSOR, 0, {0}},
-    {"LUPivots", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"LUData", LT_TENSOR, 0, -1, {0}},
+    {"LUPivots", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_lu_solve[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_lu_solve[] = {
-    {"luSolve", arguments_lu_solve, results_lu_solve, 3, 3, 1, -1, {{call_lu_solve, NULL}, {NULL, NULL}, {call_lu_solve_out, NULL}}},
+    {"luSolve", arguments_lu_solve, results_lu_solve, 3, 3, 1, -1, 0, {{call_lu_solve, NULL}, {NULL, NULL}, {call_lu_solve_out, NULL}}},
 };
 
 static tensor_status call_cholesky_solve(const lt_value *a, lt_value *r) { return tensor_cholesky_solve(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
 static tensor_status call_cholesky_solve_out(const lt_value *a, lt_value *r) { return tensor_cholesky_solve_out(a[0].tensor, a[1].tensor, a[2].i, r[0].tensor); }
 static const lt_argument arguments_cholesky_solve[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"L", LT_TENSOR, 0, {0}},
-    {"upper", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"L", LT_TENSOR, 0, -1, {0}},
+    {"upper", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_cholesky_solve[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_cholesky_solve[] = {
-    {"choleskySolve", arguments_cholesky_solve, results_cholesky_solve, 3, 3, 1, -1, {{call_cholesky_solve, NULL}, {NULL, NULL}, {call_cholesky_solve_out, NULL}}},
+    {"choleskySolve", arguments_cholesky_solve, results_cholesky_solve, 3, 3, 1, -1, 0, {{call_cholesky_solve, NULL}, {NULL, NULL}, {call_cholesky_solve_out, NULL}}},
 };
 
 static tensor_status call_cholesky_inverse(const lt_value *a, lt_value *r) { return tensor_cholesky_inverse(a[0].tensor, a[1].i, &r[0].tensor); }
 static tensor_status call_cholesky_inverse_out(const lt_value *a, lt_value *r) { return tensor_cholesky_inverse_out(a[0].tensor, a[1].i, r[0].tensor); }
 static const lt_argument arguments_cholesky_inverse[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"upper", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"upper", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_cholesky_inverse[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_cholesky_inverse[] = {
-    {"choleskyInverse", arguments_cholesky_inverse, results_cholesky_inverse, 2, 2, 1, -1, {{call_cholesky_inverse, NULL}, {NULL, NULL}, {call_cholesky_inverse_out, NULL}}},
+    {"choleskyInverse", arguments_cholesky_inverse, results_cholesky_inverse, 2, 2, 1, -1, 0, {{call_cholesky_inverse, NULL}, {NULL, NULL}, {call_cholesky_inverse_out, NULL}}},
 };
 
 static tensor_status call_linalg_ldl_solve(const lt_value *a, lt_value *r) { return tensor_linalg_ldl_solve(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, &r[0].tensor); }
 static tensor_status call_linalg_ldl_solve_out(const lt_value *a, lt_value *r) { return tensor_linalg_ldl_solve_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, r[0].tensor); }
 static const lt_argument arguments_linalg_ldl_solve[] = {
-    {"LD", LT_TENSOR, 0, {0}},
-    {"pivots", LT_TENSOR, 0, {0}},
-    {"B", LT_TENSOR, 0, {0}},
-    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"LD", LT_TENSOR, 0, -1, {0}},
+    {"pivots", LT_TENSOR, 0, -1, {0}},
+    {"B", LT_TENSOR, 0, -1, {0}},
+    {"hermitian", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_linalg_ldl_solve[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_ldl_solve[] = {
-    {"linalg.ldlSolve", arguments_linalg_ldl_solve, results_linalg_ldl_solve, 4, 3, 1, -1, {{call_linalg_ldl_solve, NULL}, {NULL, NULL}, {call_linalg_ldl_solve_out, NULL}}},
+    {"linalg.ldlSolve", arguments_linalg_ldl_solve, results_linalg_ldl_solve, 4, 3, 1, -1, 0, {{call_linalg_ldl_solve, NULL}, {NULL, NULL}, {call_linalg_ldl_solve_out, NULL}}},
 };
 
 static tensor_status call_linalg_lstsq(const lt_value *a, lt_value *r) { return tensor_linalg_lstsq(a[0].tensor, a[1].tensor, a[2].number, a[3].text, &r[0].tensor, &r[1].tensor, &r[2].tensor, &r[3].tensor); }
 static tensor_status call_linalg_lstsq_out(const lt_value *a, lt_value *r) { return tensor_linalg_lstsq_out(a[0].tensor, a[1].tensor, a[2].number, a[3].text, r[0].tensor, r[1].tensor, r[2].tensor, r[3].tensor); }
 static const lt_argument arguments_linalg_lstsq[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"b", LT_TENSOR, 0, {0}},
-    {"rcond", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"driver", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"b", LT_TENSOR, 0, -1, {0}},
+    {"rcond", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"driver", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_linalg_lstsq[] = {
-    {"solution", LT_TENSOR, 0, {0}},
-    {"residuals", LT_TENSOR, 0, {0}},
-    {"rank", LT_TENSOR, 0, {0}},
-    {"singularValues", LT_TENSOR, 0, {0}},
+    {"solution", LT_TENSOR, 0, -1, {0}},
+    {"residuals", LT_TENSOR, 0, -1, {0}},
+    {"rank", LT_TENSOR, 0, -1, {0}},
+    {"singularValues", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_lstsq[] = {
-    {"linalg.lstsq", arguments_linalg_lstsq, results_linalg_lstsq, 4, 3, 4, -1, {{call_linalg_lstsq, NULL}, {NULL, NULL}, {call_linalg_lstsq_out, NULL}}},
+    {"linalg.lstsq", arguments_linalg_lstsq, results_linalg_lstsq, 4, 3, 4, -1, 0, {{call_linalg_lstsq, NULL}, {NULL, NULL}, {call_linalg_lstsq_out, NULL}}},
 };
 
 static tensor_status call_linalg_eigh(const lt_value *a, lt_value *r) { return tensor_linalg_eigh(a[0].tensor, a[1].text, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_linalg_eigh_out(const lt_value *a, lt_value *r) { return tensor_linalg_eigh_out(a[0].tensor, a[1].text, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_linalg_eigh[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"UPLO", LT_STR, LT_HAS_DEFAULT, {.text = "L"}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"UPLO", LT_STR, LT_HAS_DEFAULT, -1, {.text = "L"}},
 };
 static const lt_argument results_linalg_eigh[] = {
-    {"eigenvalues", LT_TENSOR, 0, {0}},
-    {"eigenvectors", LT_TENSOR, 0, {0}},
+    {"eigenvalues", LT_TENSOR, 0, -1, {0}},
+    {"eigenvectors", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_eigh[] = {
-    {"linalg.eigh", arguments_linalg_eigh, results_linalg_eigh, 2, 2, 2, -1, {{call_linalg_eigh, NULL}, {NULL, NULL}, {call_linalg_eigh_out, NULL}}},
+    {"linalg.eigh", arguments_linalg_eigh, results_linalg_eigh, 2, 2, 2, -1, 0, {{call_linalg_eigh, NULL}, {NULL, NULL}, {call_linalg_eigh_out, NULL}}},
 };
 
 static tensor_status call_linalg_eigvalsh(const lt_value *a, lt_value *r) { return tensor_linalg_eigvalsh(a[0].tensor, a[1].text, &r[0].tensor); }
 static tensor_status call_linalg_eigvalsh_out(const lt_value *a, lt_value *r) { return tensor_linalg_eigvalsh_out(a[0].tensor, a[1].text, r[0].tensor); }
 static const lt_argument arguments_linalg_eigvalsh[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"UPLO", LT_STR, LT_HAS_DEFAULT, {.text = "L"}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"UPLO", LT_STR, LT_HAS_DEFAULT, -1, {.text = "L"}},
 };
 static const lt_argument results_linalg_eigvalsh[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_eigvalsh[] = {
-    {"linalg.eigvalsh", arguments_linalg_eigvalsh, results_linalg_eigvalsh, 2, 2, 1, -1, {{call_linalg_eigvalsh, NULL}, {NULL, NULL}, {call_linalg_eigvalsh_out, NULL}}},
+    {"linalg.eigvalsh", arguments_linalg_eigvalsh, results_linalg_eigvalsh, 2, 2, 1, -1, 0, {{call_linalg_eigvalsh, NULL}, {NULL, NULL}, {call_linalg_eigvalsh_out, NULL}}},
 };
 
 static tensor_status call_linalg_eig(const lt_value *a, lt_value *r) { return tensor_linalg_eig(a[0].tensor, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_linalg_eig_out(const lt_value *a, lt_value *r) { return tensor_linalg_eig_out(a[0].tensor, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_linalg_eig[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_linalg_eig[] = {
-    {"eigenvalues", LT_TENSOR, 0, {0}},
-    {"eigenvectors", LT_TENSOR, 0, {0}},
+    {"eigenvalues", LT_TENSOR, 0, -1, {0}},
+    {"eigenvectors", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_eig[] = {
-    {"linalg.eig", arguments_linalg_eig, results_linalg_eig, 1, 1, 2, -1, {{call_linalg_eig, NULL}, {NULL, NULL}, {call_linalg_eig_out, NULL}}},
+    {"linalg.eig", arguments_linalg_eig, results_linalg_eig, 1, 1, 2, -1, 0, {{call_linalg_eig, NULL}, {NULL, NULL}, {call_linalg_eig_out, NULL}}},
 };
 
 static tensor_status call_linalg_eigvals(const lt_value *a, lt_value *r) { return tensor_linalg_eigvals(a[0].tensor, &r[0].tensor); }
 static tensor_status call_linalg_eigvals_out(const lt_value *a, lt_value *r) { return tensor_linalg_eigvals_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_linalg_eigvals[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_linalg_eigvals[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_eigvals[] = {
-    {"linalg.eigvals", arguments_linalg_eigvals, results_linalg_eigvals, 1, 1, 1, -1, {{call_linalg_eigvals, NULL}, {NULL, NULL}, {call_linalg_eigvals_out, NULL}}},
+    {"linalg.eigvals", arguments_linalg_eigvals, results_linalg_eigvals, 1, 1, 1, -1, 0, {{call_linalg_eigvals, NULL}, {NULL, NULL}, {call_linalg_eigvals_out, NULL}}},
 };
 
 static tensor_status call_linalg_svd(const lt_value *a, lt_value *r) { return tensor_linalg_svd(a[0].tensor, a[1].i, a[2].text, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
 static tensor_status call_linalg_svd_out(const lt_value *a, lt_value *r) { return tensor_linalg_svd_out(a[0].tensor, a[1].i, a[2].text, r[0].tensor, r[1].tensor, r[2].tensor); }
 static const lt_argument arguments_linalg_svd[] = {
-    {"A", LT_TENSOR, 0, {0}},
-    {"fullMatrices", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"driver", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"A", LT_TENSOR, 0, -1, {0}},
+    {"fullMatrices", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"driver", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_linalg_svd[] = {
-    {"U", LT_TENSOR, 0, {0}},
-    {"S", LT_TENSOR, 0, {0}},
-    {"Vh", LT_TENSOR, 0, {0}},
+    {"U", LT_TENSOR, 0, -1, {0}},
+    {"S", LT_TENSOR, 0, -1, {0}},
+    {"Vh", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_svd[] = {
-    {"linalg.svd", arguments_linalg_svd, results_linalg_svd, 3, 2, 3, -1, {{call_linalg_svd, NULL}, {NULL, NULL}, {call_linalg_svd_out, NULL}}},
+    {"linalg.svd", arguments_linalg_svd, results_linalg_svd, 3, 2, 3, -1, 0, {{call_linalg_svd, NULL}, {NULL, NULL}, {call_linalg_svd_out, NULL}}},
 };
 
 static tensor_status call_svd(const lt_value *a, lt_value *r) { return tensor_svd(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
 static tensor_status call_svd_out(const lt_value *a, lt_value *r) { return tensor_svd_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor, r[2].tensor); }
 static const lt_argument arguments_svd[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"some", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"computeUv", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"some", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"computeUv", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_argument results_svd[] = {
-    {"U", LT_TENSOR, 0, {0}},
-    {"S", LT_TENSOR, 0, {0}},
-    {"V", LT_TENSOR, 0, {0}},
+    {"U", LT_TENSOR, 0, -1, {0}},
+    {"S", LT_TENSOR, 0, -1, {0}},
+    {"V", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_svd[] = {
-    {"svd", arguments_svd, results_svd, 3, 3, 3, -1, {{call_svd, NULL}, {NULL, NULL}, {call_svd_out, NULL}}},
+    {"svd", arguments_svd, results_svd, 3, 3, 3, -1, 0, {{call_svd, NULL}, {NULL, NULL}, {call_svd_out, NULL}}},
 };
 
 static tensor_status call_linalg_svdvals(const lt_value *a, lt_value *r) { return tensor_linalg_svdvals(a[0].tensor, a[1].text, &r[0].tensor); }
 static tensor_status call_linalg_svdvals_out(const lt_value *a, lt_value *r) { return tensor_linalg_svdvals_out(a[0].tensor, a[1].text, r[0].tensor); }
 static const lt_argument arguments_linalg_svdvals[] = {
-    {"A", LT_TENSOR, 0, {0}},
-    {"driver", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"A", LT_TENSOR, 0, -1, {0}},
+    {"driver", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_linalg_svdvals[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_linalg_svdvals[] = {
-    {"linalg.svdvals", arguments_linalg_svdvals, results_linalg_svdvals, 2, 1, 1, -1, {{call_linalg_svdvals, NULL}, {NULL, NULL}, {call_linalg_svdvals_out, NULL}}},
+    {"linalg.svdvals", arguments_linalg_svdvals, results_linalg_svdvals, 2, 1, 1, -1, 0, {{call_linalg_svdvals, NULL}, {NULL, NULL}, {call_linalg_svdvals_out, NULL}}},
 };
 
 static tensor_status call_svd_lowrank(const lt_value *a, lt_value *r) { return tensor_svd_lowrank(a[0].tensor, a[1].i, a[2].i, a[3].tensor, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
 static const lt_argument arguments_svd_lowrank[] = {
-    {"A", LT_TENSOR, 0, {0}},
-    {"q", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = 6}},
-    {"niter", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = 2}},
-    {"M", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"A", LT_TENSOR, 0, -1, {0}},
+    {"q", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = 6}},
+    {"niter", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = 2}},
+    {"M", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_svd_lowrank[] = {
-    {"U", LT_TENSOR, 0, {0}},
-    {"S", LT_TENSOR, 0, {0}},
-    {"V", LT_TENSOR, 0, {0}},
+    {"U", LT_TENSOR, 0, -1, {0}},
+    {"S", LT_TENSOR, 0, -1, {0}},
+    {"V", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_svd_lowrank[] = {
-    {"svdLowrank", arguments_svd_lowrank, results_svd_lowrank, 4, 4, 3, -1, {{call_svd_lowrank, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"svdLowrank", arguments_svd_lowrank, results_svd_lowrank, 4, 4, 3, -1, 0, {{call_svd_lowrank, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_pca_lowrank(const lt_value *a, lt_value *r) { return tensor_pca_lowrank(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
 static const lt_argument arguments_pca_lowrank[] = {
-    {"A", LT_TENSOR, 0, {0}},
-    {"q", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"center", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"niter", LT_INT, LT_HAS_DEFAULT, {.i = 2}},
+    {"A", LT_TENSOR, 0, -1, {0}},
+    {"q", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"center", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"niter", LT_INT, LT_HAS_DEFAULT, -1, {.i = 2}},
 };
 static const lt_argument results_pca_lowrank[] = {
-    {"U", LT_TENSOR, 0, {0}},
-    {"S", LT_TENSOR, 0, {0}},
-    {"V", LT_TENSOR, 0, {0}},
+    {"U", LT_TENSOR, 0, -1, {0}},
+    {"S", LT_TENSOR, 0, -1, {0}},
+    {"V", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_pca_lowrank[] = {
-    {"pcaLowrank", arguments_pca_lowrank, results_pca_lowrank, 4, 4, 3, -1, {{call_pca_lowrank, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"pcaLowrank", arguments_pca_lowrank, results_pca_lowrank, 4, 4, 3, -1, 0, {{call_pca_lowrank, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_lobpcg(const lt_value *a, lt_value *r) { return tensor_lobpcg(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].i, a[5].tensor, a[6].i, a[7].number, (int32_t)a[8].i, a[9].text, &r[0].tensor, &r[1].tensor); }
 static const lt_argument arguments_lobpcg[] = {
-    {"A", LT_TENSOR, 0, {0}},
-    {"k", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"B", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"X", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"iK", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"niter", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"tol", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"largest", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
-    {"method", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"A", LT_TENSOR, 0, -1, {0}},
+    {"k", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"B", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"X", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"n", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"iK", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"niter", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"tol", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"largest", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"method", LT_STR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_lobpcg[] = {
-    {"eigenvalues", LT_TENSOR, 0, {0}},
-    {"eigenvectors", LT_TENSOR, 0, {0}},
+    {"eigenvalues", LT_TENSOR, 0, -1, {0}},
+    {"eigenvectors", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_lobpcg[] = {
-    {"lobpcg", arguments_lobpcg, results_lobpcg, 10, 10, 2, -1, {{call_lobpcg, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"lobpcg", arguments_lobpcg, results_lobpcg, 10, 10, 2, -1, 0, {{call_lobpcg, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_logical_and(const lt_value *a, lt_value *r) { return tensor_logical_and(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_logical_and_(const lt_value *a, lt_value *r) { (void)r; return tensor_logical_and_(a[0].tensor, a[1].tensor); }
 static tensor_status call_logical_and_out(const lt_value *a, lt_value *r) { return tensor_logical_and_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_logical_and[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_logical_and[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_logical_and[] = {
-    {"logicalAnd", arguments_logical_and, results_logical_and, 2, 2, 1, -1, {{call_logical_and, NULL}, {call_logical_and_, NULL}, {call_logical_and_out, NULL}}},
+    {"logicalAnd", arguments_logical_and, results_logical_and, 2, 2, 1, -1, 0, {{call_logical_and, NULL}, {call_logical_and_, NULL}, {call_logical_and_out, NULL}}},
 };
 
 static tensor_status call_logical_or(const lt_value *a, lt_value *r) { return tensor_logical_or(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_logical_or_(const lt_value *a, lt_value *r) { (void)r; return tensor_logical_or_(a[0].tensor, a[1].tensor); }
 static tensor_status call_logical_or_out(const lt_value *a, lt_value *r) { return tensor_logical_or_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_logical_or[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_logical_or[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_logical_or[] = {
-    {"logicalOr", arguments_logical_or, results_logical_or, 2, 2, 1, -1, {{call_logical_or, NULL}, {call_logical_or_, NULL}, {call_logical_or_out, NULL}}},
+    {"logicalOr", arguments_logical_or, results_logical_or, 2, 2, 1, -1, 0, {{call_logical_or, NULL}, {call_logical_or_, NULL}, {call_logical_or_out, NULL}}},
 };
 
 static tensor_status call_logical_xor(const lt_value *a, lt_value *r) { return tensor_logical_xor(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_logical_xor_(const lt_value *a, lt_value *r) { (void)r; return tensor_logical_xor_(a[0].tensor, a[1].tensor); }
 static tensor_status call_logical_xor_out(const lt_value *a, lt_value *r) { return tensor_logical_xor_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_logical_xor[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_logical_xor[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_logical_xor[] = {
-    {"logicalXor", arguments_logical_xor, results_logical_xor, 2, 2, 1, -1, {{call_logical_xor, NULL}, {call_logical_xor_, NULL}, {call_logical_xor_out, NULL}}},
+    {"logicalXor", arguments_logical_xor, results_logical_xor, 2, 2, 1, -1, 0, {{call_logical_xor, NULL}, {call_logical_xor_, NULL}, {call_logical_xor_out, NULL}}},
 };
 
 static tensor_status call_logical_not(const lt_value *a, lt_value *r) { return tensor_logical_not(a[0].tensor, &r[0].tensor); }
 static tensor_status call_logical_not_(const lt_value *a, lt_value *r) { (void)r; return tensor_logical_not_(a[0].tensor); }
 static tensor_status call_logical_not_out(const lt_value *a, lt_value *r) { return tensor_logical_not_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_logical_not[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_logical_not[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_logical_not[] = {
-    {"logicalNot", arguments_logical_not, results_logical_not, 1, 1, 1, -1, {{call_logical_not, NULL}, {call_logical_not_, NULL}, {call_logical_not_out, NULL}}},
+    {"logicalNot", arguments_logical_not, results_logical_not, 1, 1, 1, -1, 0, {{call_logical_not, NULL}, {call_logical_not_, NULL}, {call_logical_not_out, NULL}}},
 };
 
 static tensor_status call_bitwise_and(const lt_value *a, lt_value *r) { return tensor_bitwise_and(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -5117,14 +5117,14 @@ static tensor_status call_bitwise_and_scalar_(const lt_value *a, lt_value *r) { 
 static tensor_status call_bitwise_and_out(const lt_value *a, lt_value *r) { return tensor_bitwise_and_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_bitwise_and_scalar_out(const lt_value *a, lt_value *r) { return tensor_bitwise_and_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_bitwise_and[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_bitwise_and[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_bitwise_and[] = {
-    {"bitwiseAnd", arguments_bitwise_and, results_bitwise_and, 2, 2, 1, 1, {{call_bitwise_and, call_bitwise_and_scalar}, {call_bitwise_and_, call_bitwise_and_scalar_}, {call_bitwise_and_out, call_bitwise_and_scalar_out}}},
+    {"bitwiseAnd", arguments_bitwise_and, results_bitwise_and, 2, 2, 1, 1, 0, {{call_bitwise_and, call_bitwise_and_scalar}, {call_bitwise_and_, call_bitwise_and_scalar_}, {call_bitwise_and_out, call_bitwise_and_scalar_out}}},
 };
 
 static tensor_status call_bitwise_or(const lt_value *a, lt_value *r) { return tensor_bitwise_or(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -5134,14 +5134,14 @@ static tensor_status call_bitwise_or_scalar_(const lt_value *a, lt_value *r) { (
 static tensor_status call_bitwise_or_out(const lt_value *a, lt_value *r) { return tensor_bitwise_or_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_bitwise_or_scalar_out(const lt_value *a, lt_value *r) { return tensor_bitwise_or_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_bitwise_or[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_bitwise_or[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_bitwise_or[] = {
-    {"bitwiseOr", arguments_bitwise_or, results_bitwise_or, 2, 2, 1, 1, {{call_bitwise_or, call_bitwise_or_scalar}, {call_bitwise_or_, call_bitwise_or_scalar_}, {call_bitwise_or_out, call_bitwise_or_scalar_out}}},
+    {"bitwiseOr", arguments_bitwise_or, results_bitwise_or, 2, 2, 1, 1, 0, {{call_bitwise_or, call_bitwise_or_scalar}, {call_bitwise_or_, call_bitwise_or_scalar_}, {call_bitwise_or_out, call_bitwise_or_scalar_out}}},
 };
 
 static tensor_status call_bitwise_xor(const lt_value *a, lt_value *r) { return tensor_bitwise_xor(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -5151,27 +5151,27 @@ static tensor_status call_bitwise_xor_scalar_(const lt_value *a, lt_value *r) { 
 static tensor_status call_bitwise_xor_out(const lt_value *a, lt_value *r) { return tensor_bitwise_xor_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_bitwise_xor_scalar_out(const lt_value *a, lt_value *r) { return tensor_bitwise_xor_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_bitwise_xor[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_bitwise_xor[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_bitwise_xor[] = {
-    {"bitwiseXor", arguments_bitwise_xor, results_bitwise_xor, 2, 2, 1, 1, {{call_bitwise_xor, call_bitwise_xor_scalar}, {call_bitwise_xor_, call_bitwise_xor_scalar_}, {call_bitwise_xor_out, call_bitwise_xor_scalar_out}}},
+    {"bitwiseXor", arguments_bitwise_xor, results_bitwise_xor, 2, 2, 1, 1, 0, {{call_bitwise_xor, call_bitwise_xor_scalar}, {call_bitwise_xor_, call_bitwise_xor_scalar_}, {call_bitwise_xor_out, call_bitwise_xor_scalar_out}}},
 };
 
 static tensor_status call_bitwise_not(const lt_value *a, lt_value *r) { return tensor_bitwise_not(a[0].tensor, &r[0].tensor); }
 static tensor_status call_bitwise_not_(const lt_value *a, lt_value *r) { (void)r; return tensor_bitwise_not_(a[0].tensor); }
 static tensor_status call_bitwise_not_out(const lt_value *a, lt_value *r) { return tensor_bitwise_not_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_bitwise_not[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_bitwise_not[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_bitwise_not[] = {
-    {"bitwiseNot", arguments_bitwise_not, results_bitwise_not, 1, 1, 1, -1, {{call_bitwise_not, NULL}, {call_bitwise_not_, NULL}, {call_bitwise_not_out, NULL}}},
+    {"bitwiseNot", arguments_bitwise_not, results_bitwise_not, 1, 1, 1, -1, 0, {{call_bitwise_not, NULL}, {call_bitwise_not_, NULL}, {call_bitwise_not_out, NULL}}},
 };
 
 static tensor_status call_bitwise_left_shift(const lt_value *a, lt_value *r) { return tensor_bitwise_left_shift(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -5181,14 +5181,14 @@ static tensor_status call_bitwise_left_shift_scalar_(const lt_value *a, lt_value
 static tensor_status call_bitwise_left_shift_out(const lt_value *a, lt_value *r) { return tensor_bitwise_left_shift_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_bitwise_left_shift_scalar_out(const lt_value *a, lt_value *r) { return tensor_bitwise_left_shift_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_bitwise_left_shift[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_bitwise_left_shift[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_bitwise_left_shift[] = {
-    {"bitwiseLeftShift", arguments_bitwise_left_shift, results_bitwise_left_shift, 2, 2, 1, 1, {{call_bitwise_left_shift, call_bitwise_left_shift_scalar}, {call_bitwise_left_shift_, call_bitwise_left_shift_scalar_}, {call_bitwise_left_shift_out, call_bitwise_left_shift_scalar_out}}},
+    {"bitwiseLeftShift", arguments_bitwise_left_shift, results_bitwise_left_shift, 2, 2, 1, 1, 0, {{call_bitwise_left_shift, call_bitwise_left_shift_scalar}, {call_bitwise_left_shift_, call_bitwise_left_shift_scalar_}, {call_bitwise_left_shift_out, call_bitwise_left_shift_scalar_out}}},
 };
 
 static tensor_status call_bitwise_right_shift(const lt_value *a, lt_value *r) { return tensor_bitwise_right_shift(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -5198,646 +5198,737 @@ static tensor_status call_bitwise_right_shift_scalar_(const lt_value *a, lt_valu
 static tensor_status call_bitwise_right_shift_out(const lt_value *a, lt_value *r) { return tensor_bitwise_right_shift_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_bitwise_right_shift_scalar_out(const lt_value *a, lt_value *r) { return tensor_bitwise_right_shift_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_bitwise_right_shift[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_bitwise_right_shift[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_bitwise_right_shift[] = {
-    {"bitwiseRightShift", arguments_bitwise_right_shift, results_bitwise_right_shift, 2, 2, 1, 1, {{call_bitwise_right_shift, call_bitwise_right_shift_scalar}, {call_bitwise_right_shift_, call_bitwise_right_shift_scalar_}, {call_bitwise_right_shift_out, call_bitwise_right_shift_scalar_out}}},
+    {"bitwiseRightShift", arguments_bitwise_right_shift, results_bitwise_right_shift, 2, 2, 1, 1, 0, {{call_bitwise_right_shift, call_bitwise_right_shift_scalar}, {call_bitwise_right_shift_, call_bitwise_right_shift_scalar_}, {call_bitwise_right_shift_out, call_bitwise_right_shift_scalar_out}}},
 };
 
 static tensor_status call_matmul(const lt_value *a, lt_value *r) { return tensor_matmul(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_matmul_out(const lt_value *a, lt_value *r) { return tensor_matmul_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_matmul[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_matmul[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_matmul[] = {
-    {"matmul", arguments_matmul, results_matmul, 2, 2, 1, -1, {{call_matmul, NULL}, {NULL, NULL}, {call_matmul_out, NULL}}},
+    {"matmul", arguments_matmul, results_matmul, 2, 2, 1, -1, 0, {{call_matmul, NULL}, {NULL, NULL}, {call_matmul_out, NULL}}},
 };
 
 static tensor_status call_mm(const lt_value *a, lt_value *r) { return tensor_mm(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_mm_out(const lt_value *a, lt_value *r) { return tensor_mm_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_mm[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"mat2", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_mm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_mm[] = {
-    {"mm", arguments_mm, results_mm, 2, 2, 1, -1, {{call_mm, NULL}, {NULL, NULL}, {call_mm_out, NULL}}},
+    {"mm", arguments_mm, results_mm, 2, 2, 1, -1, 0, {{call_mm, NULL}, {NULL, NULL}, {call_mm_out, NULL}}},
 };
 
 static tensor_status call_spmm(const lt_value *a, lt_value *r) { return tensor_spmm(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_spmm_out(const lt_value *a, lt_value *r) { return tensor_spmm_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_spmm[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"mat2", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_spmm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_spmm[] = {
-    {"spmm", arguments_spmm, results_spmm, 2, 2, 1, -1, {{call_spmm, NULL}, {NULL, NULL}, {call_spmm_out, NULL}}},
+    {"spmm", arguments_spmm, results_spmm, 2, 2, 1, -1, 0, {{call_spmm, NULL}, {NULL, NULL}, {call_spmm_out, NULL}}},
 };
 
 static tensor_status call_bmm(const lt_value *a, lt_value *r) { return tensor_bmm(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_bmm_out(const lt_value *a, lt_value *r) { return tensor_bmm_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_bmm[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"mat2", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_bmm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_bmm[] = {
-    {"bmm", arguments_bmm, results_bmm, 2, 2, 1, -1, {{call_bmm, NULL}, {NULL, NULL}, {call_bmm_out, NULL}}},
+    {"bmm", arguments_bmm, results_bmm, 2, 2, 1, -1, 0, {{call_bmm, NULL}, {NULL, NULL}, {call_bmm_out, NULL}}},
 };
 
 static tensor_status call_mv(const lt_value *a, lt_value *r) { return tensor_mv(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_mv_out(const lt_value *a, lt_value *r) { return tensor_mv_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_mv[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"vec", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"vec", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_mv[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_mv[] = {
-    {"mv", arguments_mv, results_mv, 2, 2, 1, -1, {{call_mv, NULL}, {NULL, NULL}, {call_mv_out, NULL}}},
+    {"mv", arguments_mv, results_mv, 2, 2, 1, -1, 0, {{call_mv, NULL}, {NULL, NULL}, {call_mv_out, NULL}}},
 };
 
 static tensor_status call_dot(const lt_value *a, lt_value *r) { return tensor_dot(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_dot_out(const lt_value *a, lt_value *r) { return tensor_dot_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_dot[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"tensor", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"tensor", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_dot[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_dot[] = {
-    {"dot", arguments_dot, results_dot, 2, 2, 1, -1, {{call_dot, NULL}, {NULL, NULL}, {call_dot_out, NULL}}},
+    {"dot", arguments_dot, results_dot, 2, 2, 1, -1, 0, {{call_dot, NULL}, {NULL, NULL}, {call_dot_out, NULL}}},
 };
 
 static tensor_status call_vdot(const lt_value *a, lt_value *r) { return tensor_vdot(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_vdot_out(const lt_value *a, lt_value *r) { return tensor_vdot_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_vdot[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_vdot[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_vdot[] = {
-    {"vdot", arguments_vdot, results_vdot, 2, 2, 1, -1, {{call_vdot, NULL}, {NULL, NULL}, {call_vdot_out, NULL}}},
+    {"vdot", arguments_vdot, results_vdot, 2, 2, 1, -1, 0, {{call_vdot, NULL}, {NULL, NULL}, {call_vdot_out, NULL}}},
 };
 
 static tensor_status call_inner(const lt_value *a, lt_value *r) { return tensor_inner(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_inner_out(const lt_value *a, lt_value *r) { return tensor_inner_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_inner[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_inner[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_inner[] = {
-    {"inner", arguments_inner, results_inner, 2, 2, 1, -1, {{call_inner, NULL}, {NULL, NULL}, {call_inner_out, NULL}}},
+    {"inner", arguments_inner, results_inner, 2, 2, 1, -1, 0, {{call_inner, NULL}, {NULL, NULL}, {call_inner_out, NULL}}},
 };
 
 static tensor_status call_outer(const lt_value *a, lt_value *r) { return tensor_outer(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_outer_out(const lt_value *a, lt_value *r) { return tensor_outer_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_outer[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"vec2", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"vec2", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_outer[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_outer[] = {
-    {"outer", arguments_outer, results_outer, 2, 2, 1, -1, {{call_outer, NULL}, {NULL, NULL}, {call_outer_out, NULL}}},
+    {"outer", arguments_outer, results_outer, 2, 2, 1, -1, 0, {{call_outer, NULL}, {NULL, NULL}, {call_outer_out, NULL}}},
 };
 
 static tensor_status call_ger(const lt_value *a, lt_value *r) { return tensor_ger(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_ger_out(const lt_value *a, lt_value *r) { return tensor_ger_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_ger[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"vec2", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"vec2", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_ger[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_ger[] = {
-    {"ger", arguments_ger, results_ger, 2, 2, 1, -1, {{call_ger, NULL}, {NULL, NULL}, {call_ger_out, NULL}}},
+    {"ger", arguments_ger, results_ger, 2, 2, 1, -1, 0, {{call_ger, NULL}, {NULL, NULL}, {call_ger_out, NULL}}},
 };
 
 static tensor_status call_addmm(const lt_value *a, lt_value *r) { return tensor_addmm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
 static tensor_status call_addmm_(const lt_value *a, lt_value *r) { (void)r; return tensor_addmm_(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar); }
 static tensor_status call_addmm_out(const lt_value *a, lt_value *r) { return tensor_addmm_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, r[0].tensor); }
 static const lt_argument arguments_addmm[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"mat1", LT_TENSOR, 0, {0}},
-    {"mat2", LT_TENSOR, 0, {0}},
-    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
-    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mat1", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
+    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
 };
 static const lt_argument results_addmm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_addmm[] = {
-    {"addmm", arguments_addmm, results_addmm, 5, 3, 1, -1, {{call_addmm, NULL}, {call_addmm_, NULL}, {call_addmm_out, NULL}}},
+    {"addmm", arguments_addmm, results_addmm, 5, 3, 1, -1, 0, {{call_addmm, NULL}, {call_addmm_, NULL}, {call_addmm_out, NULL}}},
 };
 
 static tensor_status call_baddbmm(const lt_value *a, lt_value *r) { return tensor_baddbmm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
 static tensor_status call_baddbmm_(const lt_value *a, lt_value *r) { (void)r; return tensor_baddbmm_(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar); }
 static tensor_status call_baddbmm_out(const lt_value *a, lt_value *r) { return tensor_baddbmm_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, r[0].tensor); }
 static const lt_argument arguments_baddbmm[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"batch1", LT_TENSOR, 0, {0}},
-    {"batch2", LT_TENSOR, 0, {0}},
-    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
-    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"batch1", LT_TENSOR, 0, -1, {0}},
+    {"batch2", LT_TENSOR, 0, -1, {0}},
+    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
 };
 static const lt_argument results_baddbmm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_baddbmm[] = {
-    {"baddbmm", arguments_baddbmm, results_baddbmm, 5, 3, 1, -1, {{call_baddbmm, NULL}, {call_baddbmm_, NULL}, {call_baddbmm_out, NULL}}},
+    {"baddbmm", arguments_baddbmm, results_baddbmm, 5, 3, 1, -1, 0, {{call_baddbmm, NULL}, {call_baddbmm_, NULL}, {call_baddbmm_out, NULL}}},
 };
 
 static tensor_status call_addbmm(const lt_value *a, lt_value *r) { return tensor_addbmm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
 static tensor_status call_addbmm_(const lt_value *a, lt_value *r) { (void)r; return tensor_addbmm_(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar); }
 static tensor_status call_addbmm_out(const lt_value *a, lt_value *r) { return tensor_addbmm_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, r[0].tensor); }
 static const lt_argument arguments_addbmm[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"batch1", LT_TENSOR, 0, {0}},
-    {"batch2", LT_TENSOR, 0, {0}},
-    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
-    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"batch1", LT_TENSOR, 0, -1, {0}},
+    {"batch2", LT_TENSOR, 0, -1, {0}},
+    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
 };
 static const lt_argument results_addbmm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_addbmm[] = {
-    {"addbmm", arguments_addbmm, results_addbmm, 5, 3, 1, -1, {{call_addbmm, NULL}, {call_addbmm_, NULL}, {call_addbmm_out, NULL}}},
+    {"addbmm", arguments_addbmm, results_addbmm, 5, 3, 1, -1, 0, {{call_addbmm, NULL}, {call_addbmm_, NULL}, {call_addbmm_out, NULL}}},
 };
 
 static tensor_status call_addmv(const lt_value *a, lt_value *r) { return tensor_addmv(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
 static tensor_status call_addmv_(const lt_value *a, lt_value *r) { (void)r; return tensor_addmv_(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar); }
 static tensor_status call_addmv_out(const lt_value *a, lt_value *r) { return tensor_addmv_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, r[0].tensor); }
 static const lt_argument arguments_addmv[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"mat", LT_TENSOR, 0, {0}},
-    {"vec", LT_TENSOR, 0, {0}},
-    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
-    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mat", LT_TENSOR, 0, -1, {0}},
+    {"vec", LT_TENSOR, 0, -1, {0}},
+    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
 };
 static const lt_argument results_addmv[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_addmv[] = {
-    {"addmv", arguments_addmv, results_addmv, 5, 3, 1, -1, {{call_addmv, NULL}, {call_addmv_, NULL}, {call_addmv_out, NULL}}},
+    {"addmv", arguments_addmv, results_addmv, 5, 3, 1, -1, 0, {{call_addmv, NULL}, {call_addmv_, NULL}, {call_addmv_out, NULL}}},
 };
 
 static tensor_status call_addr(const lt_value *a, lt_value *r) { return tensor_addr(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
 static tensor_status call_addr_(const lt_value *a, lt_value *r) { (void)r; return tensor_addr_(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar); }
 static tensor_status call_addr_out(const lt_value *a, lt_value *r) { return tensor_addr_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, r[0].tensor); }
 static const lt_argument arguments_addr[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"vec1", LT_TENSOR, 0, {0}},
-    {"vec2", LT_TENSOR, 0, {0}},
-    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
-    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"vec1", LT_TENSOR, 0, -1, {0}},
+    {"vec2", LT_TENSOR, 0, -1, {0}},
+    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
 };
 static const lt_argument results_addr[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_addr[] = {
-    {"addr", arguments_addr, results_addr, 5, 3, 1, -1, {{call_addr, NULL}, {call_addr_, NULL}, {call_addr_out, NULL}}},
+    {"addr", arguments_addr, results_addr, 5, 3, 1, -1, 0, {{call_addr, NULL}, {call_addr_, NULL}, {call_addr_out, NULL}}},
 };
 
 static tensor_status call_einsum(const lt_value *a, lt_value *r) { return tensor_einsum(a[0].text, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_einsum[] = {
-    {"equation", LT_STR, 0, {0}},
-    {"tensors", LT_TENSOR, LT_IS_LIST, {0}},
+    {"equation", LT_STR, 0, -1, {0}},
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_einsum[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_einsum[] = {
-    {"einsum", arguments_einsum, results_einsum, 2, 2, 1, -1, {{call_einsum, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"einsum", arguments_einsum, results_einsum, 2, 2, 1, -1, 0, {{call_einsum, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_tensordot(const lt_value *a, lt_value *r) { return tensor_tensordot(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
 static tensor_status call_tensordot_out(const lt_value *a, lt_value *r) { return tensor_tensordot_out(a[0].tensor, a[1].tensor, a[2].i, r[0].tensor); }
 static const lt_argument arguments_tensordot[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
-    {"dims", LT_INT, LT_HAS_DEFAULT, {.i = 2}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
+    {"dims", LT_INT, LT_HAS_DEFAULT, -1, {.i = 2}},
 };
 static const lt_argument results_tensordot[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_tensordot_dims(const lt_value *a, lt_value *r) { return tensor_tensordot_dims(a[0].tensor, a[1].tensor, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, &r[0].tensor); }
 static tensor_status call_tensordot_dims_out(const lt_value *a, lt_value *r) { return tensor_tensordot_dims_out(a[0].tensor, a[1].tensor, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, r[0].tensor); }
 static const lt_argument arguments_tensordot_dims[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
-    {"dimsSelf", LT_INT, LT_IS_LIST, {0}},
-    {"dimsOther", LT_INT, LT_IS_LIST, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
+    {"dimsSelf", LT_INT, LT_IS_LIST, -1, {0}},
+    {"dimsOther", LT_INT, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_tensordot_dims[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_tensordot[] = {
-    {"tensordot", arguments_tensordot, results_tensordot, 3, 3, 1, -1, {{call_tensordot, NULL}, {NULL, NULL}, {call_tensordot_out, NULL}}},
-    {"tensordot", arguments_tensordot_dims, results_tensordot_dims, 4, 4, 1, -1, {{call_tensordot_dims, NULL}, {NULL, NULL}, {call_tensordot_dims_out, NULL}}},
+    {"tensordot", arguments_tensordot, results_tensordot, 3, 3, 1, -1, 0, {{call_tensordot, NULL}, {NULL, NULL}, {call_tensordot_out, NULL}}},
+    {"tensordot", arguments_tensordot_dims, results_tensordot_dims, 4, 4, 1, -1, 0, {{call_tensordot_dims, NULL}, {NULL, NULL}, {call_tensordot_dims_out, NULL}}},
 };
 
 static tensor_status call_kron(const lt_value *a, lt_value *r) { return tensor_kron(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_kron_out(const lt_value *a, lt_value *r) { return tensor_kron_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_kron[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_kron[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_kron[] = {
-    {"kron", arguments_kron, results_kron, 2, 2, 1, -1, {{call_kron, NULL}, {NULL, NULL}, {call_kron_out, NULL}}},
+    {"kron", arguments_kron, results_kron, 2, 2, 1, -1, 0, {{call_kron, NULL}, {NULL, NULL}, {call_kron_out, NULL}}},
 };
 
 static tensor_status call_cdist(const lt_value *a, lt_value *r) { return tensor_cdist(a[0].tensor, a[1].tensor, a[2].f, a[3].text, &r[0].tensor); }
 static const lt_argument arguments_cdist[] = {
-    {"x1", LT_TENSOR, 0, {0}},
-    {"x2", LT_TENSOR, 0, {0}},
-    {"p", LT_FLOAT, LT_HAS_DEFAULT, {.f = 2.0}},
-    {"computeMode", LT_STR, LT_HAS_DEFAULT, {.text = "use_mm_for_euclid_dist_if_necessary"}},
+    {"x1", LT_TENSOR, 0, -1, {0}},
+    {"x2", LT_TENSOR, 0, -1, {0}},
+    {"p", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 2.0}},
+    {"computeMode", LT_STR, LT_HAS_DEFAULT, -1, {.text = "use_mm_for_euclid_dist_if_necessary"}},
 };
 static const lt_argument results_cdist[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_cdist[] = {
-    {"cdist", arguments_cdist, results_cdist, 4, 4, 1, -1, {{call_cdist, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"cdist", arguments_cdist, results_cdist, 4, 4, 1, -1, 0, {{call_cdist, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_names(const lt_value *a, lt_value *r) { return tensor_names(a[0].tensor, &r[0].strings.items, &r[0].strings.length); }
+static const lt_argument arguments_names[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_names[] = {
+    {"out", LT_STR, LT_IS_LIST, -1, {0}},
+};
+static const lt_operator overloads_names[] = {
+    {"names", arguments_names, results_names, 1, 1, 1, -1, 0, {{call_names, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_dim_by_name(const lt_value *a, lt_value *r) { return tensor_dim_by_name(a[0].tensor, a[1].text, &r[0].i); }
+static const lt_argument arguments_dim_by_name[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"name", LT_STR, 0, -1, {0}},
+};
+static const lt_argument results_dim_by_name[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_dim_by_name[] = {
+    {"dimByName", arguments_dim_by_name, results_dim_by_name, 2, 2, 1, -1, 0, {{call_dim_by_name, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_rename(const lt_value *a, lt_value *r) { return tensor_rename(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_rename[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"names", LT_STR, LT_IS_LIST | LT_IS_OPTIONAL, -1, {0}},
+};
+static const lt_argument results_rename[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
+};
+static const lt_operator overloads_rename[] = {
+    {"rename", arguments_rename, results_rename, 2, 2, 1, -1, 0, {{call_rename, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_rename_(const lt_value *a, lt_value *r) { (void)r; return tensor_rename_(a[0].tensor, a[1].list.data, a[1].list.length); }
+static const lt_argument arguments_rename_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"names", LT_STR, LT_IS_LIST | LT_IS_OPTIONAL, -1, {0}},
+};
+static const lt_operator overloads_rename_[] = {
+    {"rename_", arguments_rename_, NULL, 2, 2, 0, -1, 0, {{call_rename_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_refine_names(const lt_value *a, lt_value *r) { return tensor_refine_names(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_refine_names[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"names", LT_STR, LT_IS_LIST, -1, {0}},
+};
+static const lt_argument results_refine_names[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
+};
+static const lt_operator overloads_refine_names[] = {
+    {"refineNames", arguments_refine_names, results_refine_names, 2, 2, 1, -1, 0, {{call_refine_names, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_align_to(const lt_value *a, lt_value *r) { return tensor_align_to(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
+static const lt_argument arguments_align_to[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"names", LT_STR, LT_IS_LIST, -1, {0}},
+};
+static const lt_argument results_align_to[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
+};
+static const lt_operator overloads_align_to[] = {
+    {"alignTo", arguments_align_to, results_align_to, 2, 2, 1, -1, 0, {{call_align_to, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_align_as(const lt_value *a, lt_value *r) { return tensor_align_as(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static const lt_argument arguments_align_as[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_align_as[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
+};
+static const lt_operator overloads_align_as[] = {
+    {"alignAs", arguments_align_as, results_align_as, 2, 2, 1, -1, 0, {{call_align_as, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_align_tensors(const lt_value *a, lt_value *r) { return tensor_align_tensors(a[0].list.data, a[0].list.length, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_align_tensors[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+};
+static const lt_argument results_align_tensors[] = {
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
+};
+static const lt_operator overloads_align_tensors[] = {
+    {"alignTensors", arguments_align_tensors, results_align_tensors, 1, 1, 1, -1, 0, {{call_align_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_to_string(const lt_value *a, lt_value *r) { return tensor_to_string(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, (int32_t)a[5].i, &r[0].string); }
 static const lt_argument arguments_to_string[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"precision", LT_INT, LT_HAS_DEFAULT, {.i = 4}},
-    {"threshold", LT_INT, LT_HAS_DEFAULT, {.i = 1000}},
-    {"edgeitems", LT_INT, LT_HAS_DEFAULT, {.i = 3}},
-    {"linewidth", LT_INT, LT_HAS_DEFAULT, {.i = 80}},
-    {"sciMode", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"precision", LT_INT, LT_HAS_DEFAULT, -1, {.i = 4}},
+    {"threshold", LT_INT, LT_HAS_DEFAULT, -1, {.i = 1000}},
+    {"edgeitems", LT_INT, LT_HAS_DEFAULT, -1, {.i = 3}},
+    {"linewidth", LT_INT, LT_HAS_DEFAULT, -1, {.i = 80}},
+    {"sciMode", LT_BOOL, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_to_string[] = {
-    {"out", LT_STR, 0, {0}},
+    {"out", LT_STR, 0, -1, {0}},
 };
 static const lt_operator overloads_to_string[] = {
-    {"toString", arguments_to_string, results_to_string, 6, 6, 1, -1, {{call_to_string, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"toString", arguments_to_string, results_to_string, 6, 6, 1, -1, 0, {{call_to_string, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_scalar_operand(const lt_value *a, lt_value *r) { return tensor_scalar_operand(a[0].scalar, &r[0].tensor); }
 static const lt_argument arguments_scalar_operand[] = {
-    {"value", LT_SCALAR, 0, {0}},
+    {"value", LT_SCALAR, 0, -1, {0}},
 };
 static const lt_argument results_scalar_operand[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_scalar_operand[] = {
-    {"scalarOperand", arguments_scalar_operand, results_scalar_operand, 1, 1, 1, -1, {{call_scalar_operand, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"scalarOperand", arguments_scalar_operand, results_scalar_operand, 1, 1, 1, -1, 0, {{call_scalar_operand, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_result_type(const lt_value *a, lt_value *r) { return tensor_result_type(a[0].tensor, a[1].tensor, &r[0].dtype); }
 static tensor_status call_result_type_scalar(const lt_value *a, lt_value *r) { return tensor_result_type_scalar(a[0].tensor, a[1].scalar, &r[0].dtype); }
 static const lt_argument arguments_result_type[] = {
-    {"tensor1", LT_OPERAND, 0, {0}},
-    {"tensor2", LT_OPERAND, 0, {0}},
+    {"tensor1", LT_OPERAND, 0, -1, {0}},
+    {"tensor2", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_result_type[] = {
-    {"out", LT_DTYPE, 0, {0}},
+    {"out", LT_DTYPE, 0, -1, {0}},
 };
 static const lt_operator overloads_result_type[] = {
-    {"resultType", arguments_result_type, results_result_type, 2, 2, 1, 1, {{call_result_type, call_result_type_scalar}, {NULL, NULL}, {NULL, NULL}}},
+    {"resultType", arguments_result_type, results_result_type, 2, 2, 1, 1, 0, {{call_result_type, call_result_type_scalar}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_promote_types(const lt_value *a, lt_value *r) { return tensor_promote_types((tensor_dtype)a[0].i, (tensor_dtype)a[1].i, &r[0].dtype); }
 static const lt_argument arguments_promote_types[] = {
-    {"type1", LT_DTYPE, 0, {0}},
-    {"type2", LT_DTYPE, 0, {0}},
+    {"type1", LT_DTYPE, 0, -1, {0}},
+    {"type2", LT_DTYPE, 0, -1, {0}},
 };
 static const lt_argument results_promote_types[] = {
-    {"out", LT_DTYPE, 0, {0}},
+    {"out", LT_DTYPE, 0, -1, {0}},
 };
 static const lt_operator overloads_promote_types[] = {
-    {"promoteTypes", arguments_promote_types, results_promote_types, 2, 2, 1, -1, {{call_promote_types, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"promoteTypes", arguments_promote_types, results_promote_types, 2, 2, 1, -1, 0, {{call_promote_types, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_can_cast(const lt_value *a, lt_value *r) { return tensor_can_cast((tensor_dtype)a[0].i, (tensor_dtype)a[1].i, &r[0].b); }
 static const lt_argument arguments_can_cast[] = {
-    {"from", LT_DTYPE, 0, {0}},
-    {"to", LT_DTYPE, 0, {0}},
+    {"from", LT_DTYPE, 0, -1, {0}},
+    {"to", LT_DTYPE, 0, -1, {0}},
 };
 static const lt_argument results_can_cast[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_can_cast[] = {
-    {"canCast", arguments_can_cast, results_can_cast, 2, 2, 1, -1, {{call_can_cast, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"canCast", arguments_can_cast, results_can_cast, 2, 2, 1, -1, 0, {{call_can_cast, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_set_default_dtype(const lt_value *a, lt_value *r) { (void)r; return tensor_set_default_dtype((tensor_dtype)a[0].i); }
 static const lt_argument arguments_set_default_dtype[] = {
-    {"d", LT_DTYPE, 0, {0}},
+    {"d", LT_DTYPE, 0, -1, {0}},
 };
 static const lt_operator overloads_set_default_dtype[] = {
-    {"setDefaultDtype", arguments_set_default_dtype, NULL, 1, 1, 0, -1, {{call_set_default_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"setDefaultDtype", arguments_set_default_dtype, NULL, 1, 1, 0, -1, 0, {{call_set_default_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_get_default_dtype(const lt_value *a, lt_value *r) { (void)a; return tensor_get_default_dtype(&r[0].dtype); }
 static const lt_argument results_get_default_dtype[] = {
-    {"out", LT_DTYPE, 0, {0}},
+    {"out", LT_DTYPE, 0, -1, {0}},
 };
 static const lt_operator overloads_get_default_dtype[] = {
-    {"getDefaultDtype", NULL, results_get_default_dtype, 0, 0, 1, -1, {{call_get_default_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"getDefaultDtype", NULL, results_get_default_dtype, 0, 0, 1, -1, 0, {{call_get_default_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_set_default_device(const lt_value *a, lt_value *r) { (void)r; return tensor_set_default_device(a[0].device); }
 static const lt_argument arguments_set_default_device[] = {
-    {"device", LT_DEVICE, 0, {0}},
+    {"device", LT_DEVICE, 0, -1, {0}},
 };
 static const lt_operator overloads_set_default_device[] = {
-    {"setDefaultDevice", arguments_set_default_device, NULL, 1, 1, 0, -1, {{call_set_default_device, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"setDefaultDevice", arguments_set_default_device, NULL, 1, 1, 0, -1, 0, {{call_set_default_device, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_get_default_device(const lt_value *a, lt_value *r) { (void)a; return tensor_get_default_device(&r[0].device); }
 static const lt_argument results_get_default_device[] = {
-    {"out", LT_DEVICE, 0, {0}},
+    {"out", LT_DEVICE, 0, -1, {0}},
 };
 static const lt_operator overloads_get_default_device[] = {
-    {"getDefaultDevice", NULL, results_get_default_device, 0, 0, 1, -1, {{call_get_default_device, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"getDefaultDevice", NULL, results_get_default_device, 0, 0, 1, -1, 0, {{call_get_default_device, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_set_grad_enabled(const lt_value *a, lt_value *r) { (void)r; return tensor_set_grad_enabled(a[0].i); }
 static const lt_argument arguments_set_grad_enabled[] = {
-    {"enabled", LT_BOOL, 0, {0}},
+    {"enabled", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_set_grad_enabled[] = {
-    {"setGradEnabled", arguments_set_grad_enabled, NULL, 1, 1, 0, -1, {{call_set_grad_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"setGradEnabled", arguments_set_grad_enabled, NULL, 1, 1, 0, -1, 0, {{call_set_grad_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_grad_enabled(const lt_value *a, lt_value *r) { (void)a; return tensor_is_grad_enabled(&r[0].b); }
 static const lt_argument results_is_grad_enabled[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_is_grad_enabled[] = {
-    {"isGradEnabled", NULL, results_is_grad_enabled, 0, 0, 1, -1, {{call_is_grad_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isGradEnabled", NULL, results_is_grad_enabled, 0, 0, 1, -1, 0, {{call_is_grad_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_set_inference_mode(const lt_value *a, lt_value *r) { (void)r; return tensor_set_inference_mode(a[0].i); }
 static const lt_argument arguments_set_inference_mode[] = {
-    {"enabled", LT_BOOL, 0, {0}},
+    {"enabled", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_set_inference_mode[] = {
-    {"setInferenceMode", arguments_set_inference_mode, NULL, 1, 1, 0, -1, {{call_set_inference_mode, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"setInferenceMode", arguments_set_inference_mode, NULL, 1, 1, 0, -1, 0, {{call_set_inference_mode, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_inference_mode_enabled(const lt_value *a, lt_value *r) { (void)a; return tensor_is_inference_mode_enabled(&r[0].b); }
 static const lt_argument results_is_inference_mode_enabled[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_is_inference_mode_enabled[] = {
-    {"isInferenceModeEnabled", NULL, results_is_inference_mode_enabled, 0, 0, 1, -1, {{call_is_inference_mode_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isInferenceModeEnabled", NULL, results_is_inference_mode_enabled, 0, 0, 1, -1, 0, {{call_is_inference_mode_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_parse_device(const lt_value *a, lt_value *r) { return tensor_parse_device(a[0].text, &r[0].device); }
 static const lt_argument arguments_parse_device[] = {
-    {"text", LT_STR, 0, {0}},
+    {"text", LT_STR, 0, -1, {0}},
 };
 static const lt_argument results_parse_device[] = {
-    {"out", LT_DEVICE, 0, {0}},
+    {"out", LT_DEVICE, 0, -1, {0}},
 };
 static const lt_operator overloads_parse_device[] = {
-    {"parseDevice", arguments_parse_device, results_parse_device, 1, 1, 1, -1, {{call_parse_device, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"parseDevice", arguments_parse_device, results_parse_device, 1, 1, 1, -1, 0, {{call_parse_device, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_set_num_threads(const lt_value *a, lt_value *r) { (void)r; return tensor_set_num_threads(a[0].i); }
 static const lt_argument arguments_set_num_threads[] = {
-    {"n", LT_INT, 0, {0}},
+    {"n", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_set_num_threads[] = {
-    {"setNumThreads", arguments_set_num_threads, NULL, 1, 1, 0, -1, {{call_set_num_threads, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"setNumThreads", arguments_set_num_threads, NULL, 1, 1, 0, -1, 0, {{call_set_num_threads, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_get_num_threads(const lt_value *a, lt_value *r) { (void)a; return tensor_get_num_threads(&r[0].i); }
 static const lt_argument results_get_num_threads[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_get_num_threads[] = {
-    {"getNumThreads", NULL, results_get_num_threads, 0, 0, 1, -1, {{call_get_num_threads, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"getNumThreads", NULL, results_get_num_threads, 0, 0, 1, -1, 0, {{call_get_num_threads, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_cpu_tier(const lt_value *a, lt_value *r) { (void)a; return tensor_cpu_tier(&r[0].string); }
 static const lt_argument results_cpu_tier[] = {
-    {"out", LT_STR, 0, {0}},
+    {"out", LT_STR, 0, -1, {0}},
 };
 static const lt_operator overloads_cpu_tier[] = {
-    {"cpuTier", NULL, results_cpu_tier, 0, 0, 1, -1, {{call_cpu_tier, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"cpuTier", NULL, results_cpu_tier, 0, 0, 1, -1, 0, {{call_cpu_tier, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_nonzero(const lt_value *a, lt_value *r) { return tensor_is_nonzero(a[0].tensor, &r[0].b); }
 static const lt_argument arguments_is_nonzero[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_is_nonzero[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_is_nonzero[] = {
-    {"isNonzero", arguments_is_nonzero, results_is_nonzero, 1, 1, 1, -1, {{call_is_nonzero, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isNonzero", arguments_is_nonzero, results_is_nonzero, 1, 1, 1, -1, 0, {{call_is_nonzero, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_conj(const lt_value *a, lt_value *r) { return tensor_is_conj(a[0].tensor, &r[0].b); }
 static const lt_argument arguments_is_conj[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_is_conj[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_is_conj[] = {
-    {"isConj", arguments_is_conj, results_is_conj, 1, 1, 1, -1, {{call_is_conj, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isConj", arguments_is_conj, results_is_conj, 1, 1, 1, -1, 0, {{call_is_conj, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_neg(const lt_value *a, lt_value *r) { return tensor_is_neg(a[0].tensor, &r[0].b); }
 static const lt_argument arguments_is_neg[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_is_neg[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_is_neg[] = {
-    {"isNeg", arguments_is_neg, results_is_neg, 1, 1, 1, -1, {{call_is_neg, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isNeg", arguments_is_neg, results_is_neg, 1, 1, 1, -1, 0, {{call_is_neg, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_same_size(const lt_value *a, lt_value *r) { return tensor_is_same_size(a[0].tensor, a[1].tensor, &r[0].b); }
 static const lt_argument arguments_is_same_size[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_is_same_size[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_is_same_size[] = {
-    {"isSameSize", arguments_is_same_size, results_is_same_size, 2, 2, 1, -1, {{call_is_same_size, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isSameSize", arguments_is_same_size, results_is_same_size, 2, 2, 1, -1, 0, {{call_is_same_size, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_rand(const lt_value *a, lt_value *r) { return tensor_rand(a[0].list.data, a[0].list.length, a[1].generator, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static tensor_status call_rand_out(const lt_value *a, lt_value *r) { return tensor_rand_out(a[0].list.data, a[0].list.length, a[1].generator, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, r[0].tensor); }
 static const lt_argument arguments_rand[] = {
-    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_rand[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_rand[] = {
-    {"rand", arguments_rand, results_rand, 5, 1, 1, -1, {{call_rand, NULL}, {NULL, NULL}, {call_rand_out, NULL}}},
+    {"rand", arguments_rand, results_rand, 5, 1, 1, -1, LT_MAKES, {{call_rand, NULL}, {NULL, NULL}, {call_rand_out, NULL}}},
 };
 
 static tensor_status call_randn(const lt_value *a, lt_value *r) { return tensor_randn(a[0].list.data, a[0].list.length, a[1].generator, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static tensor_status call_randn_out(const lt_value *a, lt_value *r) { return tensor_randn_out(a[0].list.data, a[0].list.length, a[1].generator, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, r[0].tensor); }
 static const lt_argument arguments_randn[] = {
-    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_randn[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_randn[] = {
-    {"randn", arguments_randn, results_randn, 5, 1, 1, -1, {{call_randn, NULL}, {NULL, NULL}, {call_randn_out, NULL}}},
+    {"randn", arguments_randn, results_randn, 5, 1, 1, -1, LT_MAKES, {{call_randn, NULL}, {NULL, NULL}, {call_randn_out, NULL}}},
 };
 
 static tensor_status call_randint(const lt_value *a, lt_value *r) { return tensor_randint(a[0].i, a[1].i, a[2].list.data, a[2].list.length, a[3].generator, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, &r[0].tensor); }
 static tensor_status call_randint_out(const lt_value *a, lt_value *r) { return tensor_randint_out(a[0].i, a[1].i, a[2].list.data, a[2].list.length, a[3].generator, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, r[0].tensor); }
 static const lt_argument arguments_randint[] = {
-    {"low", LT_INT, 0, {0}},
-    {"high", LT_INT, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST, {0}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"low", LT_INT, 0, -1, {0}},
+    {"high", LT_INT, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_randint[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_randint_high(const lt_value *a, lt_value *r) { return tensor_randint_high(a[0].i, a[1].list.data, a[1].list.length, a[2].generator, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
 static tensor_status call_randint_high_out(const lt_value *a, lt_value *r) { return tensor_randint_high_out(a[0].i, a[1].list.data, a[1].list.length, a[2].generator, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, r[0].tensor); }
 static const lt_argument arguments_randint_high[] = {
-    {"high", LT_INT, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST, {0}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"high", LT_INT, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_randint_high[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_randint[] = {
-    {"randint", arguments_randint, results_randint, 7, 3, 1, -1, {{call_randint, NULL}, {NULL, NULL}, {call_randint_out, NULL}}},
-    {"randint", arguments_randint_high, results_randint_high, 6, 2, 1, -1, {{call_randint_high, NULL}, {NULL, NULL}, {call_randint_high_out, NULL}}},
+    {"randint", arguments_randint, results_randint, 7, 3, 1, -1, LT_MAKES, {{call_randint, NULL}, {NULL, NULL}, {call_randint_out, NULL}}},
+    {"randint", arguments_randint_high, results_randint_high, 6, 2, 1, -1, LT_MAKES, {{call_randint_high, NULL}, {NULL, NULL}, {call_randint_high_out, NULL}}},
 };
 
 static tensor_status call_randperm(const lt_value *a, lt_value *r) { return tensor_randperm(a[0].i, a[1].generator, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static tensor_status call_randperm_out(const lt_value *a, lt_value *r) { return tensor_randperm_out(a[0].i, a[1].generator, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, r[0].tensor); }
 static const lt_argument arguments_randperm[] = {
-    {"n", LT_INT, 0, {0}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"n", LT_INT, 0, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_randperm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_randperm[] = {
-    {"randperm", arguments_randperm, results_randperm, 5, 1, 1, -1, {{call_randperm, NULL}, {NULL, NULL}, {call_randperm_out, NULL}}},
+    {"randperm", arguments_randperm, results_randperm, 5, 1, 1, -1, LT_MAKES, {{call_randperm, NULL}, {NULL, NULL}, {call_randperm_out, NULL}}},
 };
 
 static tensor_status call_rand_like(const lt_value *a, lt_value *r) { return tensor_rand_like(a[0].tensor, a[1].generator, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, (tensor_memory_format)a[5].i, &r[0].tensor); }
 static const lt_argument arguments_rand_like[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
-    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_rand_like[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_rand_like[] = {
-    {"randLike", arguments_rand_like, results_rand_like, 6, 1, 1, -1, {{call_rand_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"randLike", arguments_rand_like, results_rand_like, 6, 1, 1, -1, LT_MAKES, {{call_rand_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_randn_like(const lt_value *a, lt_value *r) { return tensor_randn_like(a[0].tensor, a[1].generator, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, (tensor_memory_format)a[5].i, &r[0].tensor); }
 static const lt_argument arguments_randn_like[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
-    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_randn_like[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_randn_like[] = {
-    {"randnLike", arguments_randn_like, results_randn_like, 6, 1, 1, -1, {{call_randn_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"randnLike", arguments_randn_like, results_randn_like, 6, 1, 1, -1, LT_MAKES, {{call_randn_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_randint_like(const lt_value *a, lt_value *r) { return tensor_randint_like(a[0].tensor, a[1].i, a[2].i, a[3].generator, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, (tensor_memory_format)a[7].i, &r[0].tensor); }
 static const lt_argument arguments_randint_like[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"low", LT_INT, 0, {0}},
-    {"high", LT_INT, 0, {0}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
-    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"low", LT_INT, 0, -1, {0}},
+    {"high", LT_INT, 0, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_randint_like[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_randint_like_high(const lt_value *a, lt_value *r) { return tensor_randint_like_high(a[0].tensor, a[1].i, a[2].generator, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, (tensor_memory_format)a[6].i, &r[0].tensor); }
 static const lt_argument arguments_randint_like_high[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"high", LT_INT, 0, {0}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
-    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"high", LT_INT, 0, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"memoryFormat", LT_FORMAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_randint_like_high[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_randint_like[] = {
-    {"randintLike", arguments_randint_like, results_randint_like, 8, 3, 1, -1, {{call_randint_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"randintLike", arguments_randint_like_high, results_randint_like_high, 7, 2, 1, -1, {{call_randint_like_high, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"randintLike", arguments_randint_like, results_randint_like, 8, 3, 1, -1, LT_MAKES, {{call_randint_like, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"randintLike", arguments_randint_like_high, results_randint_like_high, 7, 2, 1, -1, LT_MAKES, {{call_randint_like_high, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_normal_tensors(const lt_value *a, lt_value *r) { return tensor_normal_tensors(a[0].tensor, a[1].tensor, a[2].generator, &r[0].tensor); }
@@ -5845,868 +5936,868 @@ static tensor_status call_normal_tensors_scalar(const lt_value *a, lt_value *r) 
 static tensor_status call_normal_tensors_out(const lt_value *a, lt_value *r) { return tensor_normal_tensors_out(a[0].tensor, a[1].tensor, a[2].generator, r[0].tensor); }
 static tensor_status call_normal_tensors_scalar_out(const lt_value *a, lt_value *r) { return tensor_normal_tensors_scalar_out(a[0].tensor, a[1].scalar, a[2].generator, r[0].tensor); }
 static const lt_argument arguments_normal_tensors[] = {
-    {"mean", LT_OPERAND, 0, {0}},
-    {"std", LT_OPERAND, LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"mean", LT_OPERAND, 0, -1, {0}},
+    {"std", LT_OPERAND, LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_normal_tensors[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_normal_size(const lt_value *a, lt_value *r) { return tensor_normal_size(a[0].f, a[1].f, a[2].list.data, a[2].list.length, a[3].generator, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, &r[0].tensor); }
 static tensor_status call_normal_size_out(const lt_value *a, lt_value *r) { return tensor_normal_size_out(a[0].f, a[1].f, a[2].list.data, a[2].list.length, a[3].generator, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, r[0].tensor); }
 static const lt_argument arguments_normal_size[] = {
-    {"mean", LT_FLOAT, 0, {0}},
-    {"std", LT_FLOAT, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST, {0}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"mean", LT_FLOAT, 0, -1, {0}},
+    {"std", LT_FLOAT, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_normal_size[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_normal_tensors[] = {
-    {"normal", arguments_normal_tensors, results_normal_tensors, 3, 2, 1, 1, {{call_normal_tensors, call_normal_tensors_scalar}, {NULL, NULL}, {call_normal_tensors_out, call_normal_tensors_scalar_out}}},
-    {"normal", arguments_normal_size, results_normal_size, 7, 3, 1, -1, {{call_normal_size, NULL}, {NULL, NULL}, {call_normal_size_out, NULL}}},
+    {"normal", arguments_normal_tensors, results_normal_tensors, 3, 2, 1, 1, 0, {{call_normal_tensors, call_normal_tensors_scalar}, {NULL, NULL}, {call_normal_tensors_out, call_normal_tensors_scalar_out}}},
+    {"normal", arguments_normal_size, results_normal_size, 7, 3, 1, -1, LT_MAKES, {{call_normal_size, NULL}, {NULL, NULL}, {call_normal_size_out, NULL}}},
 };
 
 static tensor_status call_bernoulli(const lt_value *a, lt_value *r) { return tensor_bernoulli(a[0].tensor, a[1].generator, &r[0].tensor); }
 static tensor_status call_bernoulli_out(const lt_value *a, lt_value *r) { return tensor_bernoulli_out(a[0].tensor, a[1].generator, r[0].tensor); }
 static const lt_argument arguments_bernoulli[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_bernoulli[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_bernoulli_p(const lt_value *a, lt_value *r) { return tensor_bernoulli_p(a[0].tensor, a[1].f, a[2].generator, &r[0].tensor); }
 static const lt_argument arguments_bernoulli_p[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"p", LT_FLOAT, 0, {0}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"p", LT_FLOAT, 0, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_bernoulli_p[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_bernoulli[] = {
-    {"bernoulli", arguments_bernoulli, results_bernoulli, 2, 1, 1, -1, {{call_bernoulli, NULL}, {NULL, NULL}, {call_bernoulli_out, NULL}}},
-    {"bernoulli", arguments_bernoulli_p, results_bernoulli_p, 3, 2, 1, -1, {{call_bernoulli_p, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"bernoulli", arguments_bernoulli, results_bernoulli, 2, 1, 1, -1, 0, {{call_bernoulli, NULL}, {NULL, NULL}, {call_bernoulli_out, NULL}}},
+    {"bernoulli", arguments_bernoulli_p, results_bernoulli_p, 3, 2, 1, -1, 0, {{call_bernoulli_p, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_multinomial(const lt_value *a, lt_value *r) { return tensor_multinomial(a[0].tensor, a[1].i, a[2].i, a[3].generator, &r[0].tensor); }
 static tensor_status call_multinomial_out(const lt_value *a, lt_value *r) { return tensor_multinomial_out(a[0].tensor, a[1].i, a[2].i, a[3].generator, r[0].tensor); }
 static const lt_argument arguments_multinomial[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"numSamples", LT_INT, 0, {0}},
-    {"replacement", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"numSamples", LT_INT, 0, -1, {0}},
+    {"replacement", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_multinomial[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_multinomial[] = {
-    {"multinomial", arguments_multinomial, results_multinomial, 4, 3, 1, -1, {{call_multinomial, NULL}, {NULL, NULL}, {call_multinomial_out, NULL}}},
+    {"multinomial", arguments_multinomial, results_multinomial, 4, 3, 1, -1, 0, {{call_multinomial, NULL}, {NULL, NULL}, {call_multinomial_out, NULL}}},
 };
 
 static tensor_status call_poisson(const lt_value *a, lt_value *r) { return tensor_poisson(a[0].tensor, a[1].generator, &r[0].tensor); }
 static const lt_argument arguments_poisson[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_poisson[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_poisson[] = {
-    {"poisson", arguments_poisson, results_poisson, 2, 1, 1, -1, {{call_poisson, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"poisson", arguments_poisson, results_poisson, 2, 1, 1, -1, 0, {{call_poisson, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_uniform_(const lt_value *a, lt_value *r) { (void)r; return tensor_uniform_(a[0].tensor, a[1].f, a[2].f, a[3].generator); }
 static const lt_argument arguments_uniform_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"from", LT_FLOAT, LT_HAS_DEFAULT, {.f = 0}},
-    {"to", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"from", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 0}},
+    {"to", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_operator overloads_uniform_[] = {
-    {"uniform_", arguments_uniform_, NULL, 4, 3, 0, -1, {{call_uniform_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"uniform_", arguments_uniform_, NULL, 4, 3, 0, -1, 0, {{call_uniform_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_normal_(const lt_value *a, lt_value *r) { (void)r; return tensor_normal_(a[0].tensor, a[1].f, a[2].f, a[3].generator); }
 static const lt_argument arguments_normal_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"mean", LT_FLOAT, LT_HAS_DEFAULT, {.f = 0}},
-    {"std", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"mean", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 0}},
+    {"std", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_operator overloads_normal_[] = {
-    {"normal_", arguments_normal_, NULL, 4, 3, 0, -1, {{call_normal_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"normal_", arguments_normal_, NULL, 4, 3, 0, -1, 0, {{call_normal_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_random_(const lt_value *a, lt_value *r) { (void)r; return tensor_random_(a[0].tensor, a[1].generator); }
 static const lt_argument arguments_random_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static tensor_status call_random__to(const lt_value *a, lt_value *r) { (void)r; return tensor_random__to(a[0].tensor, a[1].i, a[2].generator); }
 static const lt_argument arguments_random__to[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"to", LT_INT, 0, {0}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"to", LT_INT, 0, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static tensor_status call_random__from(const lt_value *a, lt_value *r) { (void)r; return tensor_random__from(a[0].tensor, a[1].i, a[2].i, a[3].generator); }
 static const lt_argument arguments_random__from[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"from", LT_INT, 0, {0}},
-    {"to", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"from", LT_INT, 0, -1, {0}},
+    {"to", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_operator overloads_random_[] = {
-    {"random_", arguments_random_, NULL, 2, 1, 0, -1, {{call_random_, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"random_", arguments_random__to, NULL, 3, 2, 0, -1, {{call_random__to, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"random_", arguments_random__from, NULL, 4, 3, 0, -1, {{call_random__from, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"random_", arguments_random_, NULL, 2, 1, 0, -1, 0, {{call_random_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"random_", arguments_random__to, NULL, 3, 2, 0, -1, 0, {{call_random__to, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"random_", arguments_random__from, NULL, 4, 3, 0, -1, 0, {{call_random__from, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_bernoulli_(const lt_value *a, lt_value *r) { (void)r; return tensor_bernoulli_(a[0].tensor, a[1].f, a[2].generator); }
 static const lt_argument arguments_bernoulli_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"p", LT_FLOAT, LT_HAS_DEFAULT, {.f = 0.5}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"p", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 0.5}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static tensor_status call_bernoulli__tensor(const lt_value *a, lt_value *r) { (void)r; return tensor_bernoulli__tensor(a[0].tensor, a[1].tensor, a[2].generator); }
 static const lt_argument arguments_bernoulli__tensor[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"p", LT_TENSOR, 0, {0}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"p", LT_TENSOR, 0, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_operator overloads_bernoulli_[] = {
-    {"bernoulli_", arguments_bernoulli_, NULL, 3, 2, 0, -1, {{call_bernoulli_, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"bernoulli_", arguments_bernoulli__tensor, NULL, 3, 2, 0, -1, {{call_bernoulli__tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"bernoulli_", arguments_bernoulli_, NULL, 3, 2, 0, -1, 0, {{call_bernoulli_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"bernoulli_", arguments_bernoulli__tensor, NULL, 3, 2, 0, -1, 0, {{call_bernoulli__tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_exponential_(const lt_value *a, lt_value *r) { (void)r; return tensor_exponential_(a[0].tensor, a[1].f, a[2].generator); }
 static const lt_argument arguments_exponential_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"lambd", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"lambd", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_operator overloads_exponential_[] = {
-    {"exponential_", arguments_exponential_, NULL, 3, 2, 0, -1, {{call_exponential_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"exponential_", arguments_exponential_, NULL, 3, 2, 0, -1, 0, {{call_exponential_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_cauchy_(const lt_value *a, lt_value *r) { (void)r; return tensor_cauchy_(a[0].tensor, a[1].f, a[2].f, a[3].generator); }
 static const lt_argument arguments_cauchy_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"median", LT_FLOAT, LT_HAS_DEFAULT, {.f = 0}},
-    {"sigma", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"median", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 0}},
+    {"sigma", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_operator overloads_cauchy_[] = {
-    {"cauchy_", arguments_cauchy_, NULL, 4, 3, 0, -1, {{call_cauchy_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"cauchy_", arguments_cauchy_, NULL, 4, 3, 0, -1, 0, {{call_cauchy_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_log_normal_(const lt_value *a, lt_value *r) { (void)r; return tensor_log_normal_(a[0].tensor, a[1].f, a[2].f, a[3].generator); }
 static const lt_argument arguments_log_normal_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"mean", LT_FLOAT, LT_HAS_DEFAULT, {.f = 1}},
-    {"std", LT_FLOAT, LT_HAS_DEFAULT, {.f = 2}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"mean", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1}},
+    {"std", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 2}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_operator overloads_log_normal_[] = {
-    {"logNormal_", arguments_log_normal_, NULL, 4, 3, 0, -1, {{call_log_normal_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"logNormal_", arguments_log_normal_, NULL, 4, 3, 0, -1, 0, {{call_log_normal_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_geometric_(const lt_value *a, lt_value *r) { (void)r; return tensor_geometric_(a[0].tensor, a[1].f, a[2].generator); }
 static const lt_argument arguments_geometric_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"p", LT_FLOAT, 0, {0}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"p", LT_FLOAT, 0, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_operator overloads_geometric_[] = {
-    {"geometric_", arguments_geometric_, NULL, 3, 2, 0, -1, {{call_geometric_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"geometric_", arguments_geometric_, NULL, 3, 2, 0, -1, 0, {{call_geometric_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_manual_seed(const lt_value *a, lt_value *r) { (void)r; return tensor_manual_seed(a[0].i); }
 static const lt_argument arguments_manual_seed[] = {
-    {"seed", LT_INT, 0, {0}},
+    {"seed", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_manual_seed[] = {
-    {"manualSeed", arguments_manual_seed, NULL, 1, 1, 0, -1, {{call_manual_seed, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"manualSeed", arguments_manual_seed, NULL, 1, 1, 0, -1, 0, {{call_manual_seed, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_default_generator(const lt_value *a, lt_value *r) { (void)a; return tensor_default_generator(&r[0].generator); }
 static const lt_argument results_default_generator[] = {
-    {"out", LT_GENERATOR, 0, {0}},
+    {"out", LT_GENERATOR, 0, -1, {0}},
 };
 static const lt_operator overloads_default_generator[] = {
-    {"defaultGenerator", NULL, results_default_generator, 0, 0, 1, -1, {{call_default_generator, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"defaultGenerator", NULL, results_default_generator, 0, 0, 1, -1, 0, {{call_default_generator, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_generator_new(const lt_value *a, lt_value *r) { return tensor_generator_new(a[0].device, a[1].text, &r[0].generator); }
 static const lt_argument arguments_generator_new[] = {
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
-    {"engine", LT_STR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.text = "mt19937"}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"engine", LT_STR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.text = "mt19937"}},
 };
 static const lt_argument results_generator_new[] = {
-    {"out", LT_GENERATOR, 0, {0}},
+    {"out", LT_GENERATOR, 0, -1, {0}},
 };
 static const lt_operator overloads_generator_new[] = {
-    {"generatorNew", arguments_generator_new, results_generator_new, 2, 0, 1, -1, {{call_generator_new, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"generatorNew", arguments_generator_new, results_generator_new, 2, 0, 1, -1, 0, {{call_generator_new, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_generator_manual_seed(const lt_value *a, lt_value *r) { (void)r; return tensor_generator_manual_seed(a[0].generator, a[1].i); }
 static const lt_argument arguments_generator_manual_seed[] = {
-    {"input", LT_GENERATOR, 0, {0}},
-    {"seed", LT_INT, 0, {0}},
+    {"input", LT_GENERATOR, 0, -1, {0}},
+    {"seed", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_generator_manual_seed[] = {
-    {"generatorManualSeed", arguments_generator_manual_seed, NULL, 2, 2, 0, -1, {{call_generator_manual_seed, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"generatorManualSeed", arguments_generator_manual_seed, NULL, 2, 2, 0, -1, 0, {{call_generator_manual_seed, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_generator_seed(const lt_value *a, lt_value *r) { return tensor_generator_seed(a[0].generator, &r[0].i); }
 static const lt_argument arguments_generator_seed[] = {
-    {"input", LT_GENERATOR, 0, {0}},
+    {"input", LT_GENERATOR, 0, -1, {0}},
 };
 static const lt_argument results_generator_seed[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_generator_seed[] = {
-    {"generatorSeed", arguments_generator_seed, results_generator_seed, 1, 1, 1, -1, {{call_generator_seed, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"generatorSeed", arguments_generator_seed, results_generator_seed, 1, 1, 1, -1, 0, {{call_generator_seed, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_generator_initial_seed(const lt_value *a, lt_value *r) { return tensor_generator_initial_seed(a[0].generator, &r[0].i); }
 static const lt_argument arguments_generator_initial_seed[] = {
-    {"input", LT_GENERATOR, 0, {0}},
+    {"input", LT_GENERATOR, 0, -1, {0}},
 };
 static const lt_argument results_generator_initial_seed[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_generator_initial_seed[] = {
-    {"generatorInitialSeed", arguments_generator_initial_seed, results_generator_initial_seed, 1, 1, 1, -1, {{call_generator_initial_seed, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"generatorInitialSeed", arguments_generator_initial_seed, results_generator_initial_seed, 1, 1, 1, -1, 0, {{call_generator_initial_seed, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_generator_engine(const lt_value *a, lt_value *r) { return tensor_generator_engine(a[0].generator, &r[0].string); }
 static const lt_argument arguments_generator_engine[] = {
-    {"input", LT_GENERATOR, 0, {0}},
+    {"input", LT_GENERATOR, 0, -1, {0}},
 };
 static const lt_argument results_generator_engine[] = {
-    {"out", LT_STR, 0, {0}},
+    {"out", LT_STR, 0, -1, {0}},
 };
 static const lt_operator overloads_generator_engine[] = {
-    {"generatorEngine", arguments_generator_engine, results_generator_engine, 1, 1, 1, -1, {{call_generator_engine, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"generatorEngine", arguments_generator_engine, results_generator_engine, 1, 1, 1, -1, 0, {{call_generator_engine, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_generator_clone(const lt_value *a, lt_value *r) { return tensor_generator_clone(a[0].generator, &r[0].generator); }
 static const lt_argument arguments_generator_clone[] = {
-    {"input", LT_GENERATOR, 0, {0}},
+    {"input", LT_GENERATOR, 0, -1, {0}},
 };
 static const lt_argument results_generator_clone[] = {
-    {"out", LT_GENERATOR, 0, {0}},
+    {"out", LT_GENERATOR, 0, -1, {0}},
 };
 static const lt_operator overloads_generator_clone[] = {
-    {"generatorClone", arguments_generator_clone, results_generator_clone, 1, 1, 1, -1, {{call_generator_clone, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"generatorClone", arguments_generator_clone, results_generator_clone, 1, 1, 1, -1, 0, {{call_generator_clone, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_generator_get_offset(const lt_value *a, lt_value *r) { return tensor_generator_get_offset(a[0].generator, &r[0].i); }
 static const lt_argument arguments_generator_get_offset[] = {
-    {"input", LT_GENERATOR, 0, {0}},
+    {"input", LT_GENERATOR, 0, -1, {0}},
 };
 static const lt_argument results_generator_get_offset[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_generator_get_offset[] = {
-    {"generatorGetOffset", arguments_generator_get_offset, results_generator_get_offset, 1, 1, 1, -1, {{call_generator_get_offset, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"generatorGetOffset", arguments_generator_get_offset, results_generator_get_offset, 1, 1, 1, -1, 0, {{call_generator_get_offset, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_generator_set_offset(const lt_value *a, lt_value *r) { (void)r; return tensor_generator_set_offset(a[0].generator, a[1].i); }
 static const lt_argument arguments_generator_set_offset[] = {
-    {"input", LT_GENERATOR, 0, {0}},
-    {"offset", LT_INT, 0, {0}},
+    {"input", LT_GENERATOR, 0, -1, {0}},
+    {"offset", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_generator_set_offset[] = {
-    {"generatorSetOffset", arguments_generator_set_offset, NULL, 2, 2, 0, -1, {{call_generator_set_offset, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"generatorSetOffset", arguments_generator_set_offset, NULL, 2, 2, 0, -1, 0, {{call_generator_set_offset, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_generator_get_state(const lt_value *a, lt_value *r) { return tensor_generator_get_state(a[0].generator, &r[0].tensor); }
 static const lt_argument arguments_generator_get_state[] = {
-    {"input", LT_GENERATOR, 0, {0}},
+    {"input", LT_GENERATOR, 0, -1, {0}},
 };
 static const lt_argument results_generator_get_state[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_generator_get_state[] = {
-    {"generatorGetState", arguments_generator_get_state, results_generator_get_state, 1, 1, 1, -1, {{call_generator_get_state, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"generatorGetState", arguments_generator_get_state, results_generator_get_state, 1, 1, 1, -1, 0, {{call_generator_get_state, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_generator_set_state(const lt_value *a, lt_value *r) { (void)r; return tensor_generator_set_state(a[0].generator, a[1].tensor); }
 static const lt_argument arguments_generator_set_state[] = {
-    {"input", LT_GENERATOR, 0, {0}},
-    {"state", LT_TENSOR, 0, {0}},
+    {"input", LT_GENERATOR, 0, -1, {0}},
+    {"state", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_generator_set_state[] = {
-    {"generatorSetState", arguments_generator_set_state, NULL, 2, 2, 0, -1, {{call_generator_set_state, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"generatorSetState", arguments_generator_set_state, NULL, 2, 2, 0, -1, 0, {{call_generator_set_state, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sum(const lt_value *a, lt_value *r) { return tensor_sum(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, (tensor_dtype)a[3].i, &r[0].tensor); }
 static tensor_status call_sum_out(const lt_value *a, lt_value *r) { return tensor_sum_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, (tensor_dtype)a[3].i, r[0].tensor); }
 static const lt_argument arguments_sum[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_sum[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sum[] = {
-    {"sum", arguments_sum, results_sum, 4, 3, 1, -1, {{call_sum, NULL}, {NULL, NULL}, {call_sum_out, NULL}}},
+    {"sum", arguments_sum, results_sum, 4, 3, 1, -1, 0, {{call_sum, NULL}, {NULL, NULL}, {call_sum_out, NULL}}},
 };
 
 static tensor_status call_nansum(const lt_value *a, lt_value *r) { return tensor_nansum(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, (tensor_dtype)a[3].i, &r[0].tensor); }
 static tensor_status call_nansum_out(const lt_value *a, lt_value *r) { return tensor_nansum_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, (tensor_dtype)a[3].i, r[0].tensor); }
 static const lt_argument arguments_nansum[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_nansum[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_nansum[] = {
-    {"nansum", arguments_nansum, results_nansum, 4, 3, 1, -1, {{call_nansum, NULL}, {NULL, NULL}, {call_nansum_out, NULL}}},
+    {"nansum", arguments_nansum, results_nansum, 4, 3, 1, -1, 0, {{call_nansum, NULL}, {NULL, NULL}, {call_nansum_out, NULL}}},
 };
 
 static tensor_status call_prod(const lt_value *a, lt_value *r) { return tensor_prod(a[0].tensor, a[1].i, a[2].i, (tensor_dtype)a[3].i, &r[0].tensor); }
 static tensor_status call_prod_out(const lt_value *a, lt_value *r) { return tensor_prod_out(a[0].tensor, a[1].i, a[2].i, (tensor_dtype)a[3].i, r[0].tensor); }
 static const lt_argument arguments_prod[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {.i = TENSOR_NONE}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_prod[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_prod[] = {
-    {"prod", arguments_prod, results_prod, 4, 3, 1, -1, {{call_prod, NULL}, {NULL, NULL}, {call_prod_out, NULL}}},
+    {"prod", arguments_prod, results_prod, 4, 3, 1, -1, 0, {{call_prod, NULL}, {NULL, NULL}, {call_prod_out, NULL}}},
 };
 
 static tensor_status call_mean(const lt_value *a, lt_value *r) { return tensor_mean(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, (tensor_dtype)a[3].i, &r[0].tensor); }
 static tensor_status call_mean_out(const lt_value *a, lt_value *r) { return tensor_mean_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, (tensor_dtype)a[3].i, r[0].tensor); }
 static const lt_argument arguments_mean[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_mean[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_mean[] = {
-    {"mean", arguments_mean, results_mean, 4, 3, 1, -1, {{call_mean, NULL}, {NULL, NULL}, {call_mean_out, NULL}}},
+    {"mean", arguments_mean, results_mean, 4, 3, 1, -1, 0, {{call_mean, NULL}, {NULL, NULL}, {call_mean_out, NULL}}},
 };
 
 static tensor_status call_nanmean(const lt_value *a, lt_value *r) { return tensor_nanmean(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, (tensor_dtype)a[3].i, &r[0].tensor); }
 static tensor_status call_nanmean_out(const lt_value *a, lt_value *r) { return tensor_nanmean_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, (tensor_dtype)a[3].i, r[0].tensor); }
 static const lt_argument arguments_nanmean[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_nanmean[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_nanmean[] = {
-    {"nanmean", arguments_nanmean, results_nanmean, 4, 3, 1, -1, {{call_nanmean, NULL}, {NULL, NULL}, {call_nanmean_out, NULL}}},
+    {"nanmean", arguments_nanmean, results_nanmean, 4, 3, 1, -1, 0, {{call_nanmean, NULL}, {NULL, NULL}, {call_nanmean_out, NULL}}},
 };
 
 static tensor_status call_any(const lt_value *a, lt_value *r) { return tensor_any(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
 static tensor_status call_any_out(const lt_value *a, lt_value *r) { return tensor_any_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, r[0].tensor); }
 static const lt_argument arguments_any[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_any[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_any[] = {
-    {"any", arguments_any, results_any, 3, 3, 1, -1, {{call_any, NULL}, {NULL, NULL}, {call_any_out, NULL}}},
+    {"any", arguments_any, results_any, 3, 3, 1, -1, 0, {{call_any, NULL}, {NULL, NULL}, {call_any_out, NULL}}},
 };
 
 static tensor_status call_all(const lt_value *a, lt_value *r) { return tensor_all(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
 static tensor_status call_all_out(const lt_value *a, lt_value *r) { return tensor_all_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, r[0].tensor); }
 static const lt_argument arguments_all[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_all[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_all[] = {
-    {"all", arguments_all, results_all, 3, 3, 1, -1, {{call_all, NULL}, {NULL, NULL}, {call_all_out, NULL}}},
+    {"all", arguments_all, results_all, 3, 3, 1, -1, 0, {{call_all, NULL}, {NULL, NULL}, {call_all_out, NULL}}},
 };
 
 static tensor_status call_count_nonzero(const lt_value *a, lt_value *r) { return tensor_count_nonzero(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_count_nonzero[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
 };
 static const lt_argument results_count_nonzero[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_count_nonzero[] = {
-    {"countNonzero", arguments_count_nonzero, results_count_nonzero, 2, 2, 1, -1, {{call_count_nonzero, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"countNonzero", arguments_count_nonzero, results_count_nonzero, 2, 2, 1, -1, 0, {{call_count_nonzero, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_std(const lt_value *a, lt_value *r) { return tensor_std(a[0].tensor, a[1].i, &r[0].tensor); }
 static const lt_argument arguments_std[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"unbiased", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"unbiased", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_argument results_std[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_std_dim(const lt_value *a, lt_value *r) { return tensor_std_dim(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &r[0].tensor); }
 static tensor_status call_std_dim_out(const lt_value *a, lt_value *r) { return tensor_std_dim_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, a[3].i, r[0].tensor); }
 static const lt_argument arguments_std_dim[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL, {0}},
-    {"unbiased", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL, 0, {0}},
+    {"unbiased", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_std_dim[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_std_correction(const lt_value *a, lt_value *r) { return tensor_std_correction(a[0].tensor, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, &r[0].tensor); }
 static tensor_status call_std_correction_out(const lt_value *a, lt_value *r) { return tensor_std_correction_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, r[0].tensor); }
 static const lt_argument arguments_std_correction[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"correction", LT_SCALAR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"keepdim", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"correction", LT_SCALAR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"keepdim", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_std_correction[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_std[] = {
-    {"std", arguments_std, results_std, 2, 2, 1, -1, {{call_std, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"std", arguments_std_dim, results_std_dim, 4, 4, 1, -1, {{call_std_dim, NULL}, {NULL, NULL}, {call_std_dim_out, NULL}}},
-    {"std", arguments_std_correction, results_std_correction, 4, 2, 1, -1, {{call_std_correction, NULL}, {NULL, NULL}, {call_std_correction_out, NULL}}},
+    {"std", arguments_std, results_std, 2, 2, 1, -1, 0, {{call_std, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"std", arguments_std_dim, results_std_dim, 4, 4, 1, -1, 0, {{call_std_dim, NULL}, {NULL, NULL}, {call_std_dim_out, NULL}}},
+    {"std", arguments_std_correction, results_std_correction, 4, 2, 1, -1, 0, {{call_std_correction, NULL}, {NULL, NULL}, {call_std_correction_out, NULL}}},
 };
 
 static tensor_status call_var(const lt_value *a, lt_value *r) { return tensor_var(a[0].tensor, a[1].i, &r[0].tensor); }
 static const lt_argument arguments_var[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"unbiased", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"unbiased", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_argument results_var[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_var_dim(const lt_value *a, lt_value *r) { return tensor_var_dim(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &r[0].tensor); }
 static tensor_status call_var_dim_out(const lt_value *a, lt_value *r) { return tensor_var_dim_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, a[3].i, r[0].tensor); }
 static const lt_argument arguments_var_dim[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL, {0}},
-    {"unbiased", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL, 0, {0}},
+    {"unbiased", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_var_dim[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_var_correction(const lt_value *a, lt_value *r) { return tensor_var_correction(a[0].tensor, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, &r[0].tensor); }
 static tensor_status call_var_correction_out(const lt_value *a, lt_value *r) { return tensor_var_correction_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, r[0].tensor); }
 static const lt_argument arguments_var_correction[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"correction", LT_SCALAR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"keepdim", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"correction", LT_SCALAR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"keepdim", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_var_correction[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_var[] = {
-    {"var", arguments_var, results_var, 2, 2, 1, -1, {{call_var, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"var", arguments_var_dim, results_var_dim, 4, 4, 1, -1, {{call_var_dim, NULL}, {NULL, NULL}, {call_var_dim_out, NULL}}},
-    {"var", arguments_var_correction, results_var_correction, 4, 2, 1, -1, {{call_var_correction, NULL}, {NULL, NULL}, {call_var_correction_out, NULL}}},
+    {"var", arguments_var, results_var, 2, 2, 1, -1, 0, {{call_var, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"var", arguments_var_dim, results_var_dim, 4, 4, 1, -1, 0, {{call_var_dim, NULL}, {NULL, NULL}, {call_var_dim_out, NULL}}},
+    {"var", arguments_var_correction, results_var_correction, 4, 2, 1, -1, 0, {{call_var_correction, NULL}, {NULL, NULL}, {call_var_correction_out, NULL}}},
 };
 
 static tensor_status call_std_mean(const lt_value *a, lt_value *r) { return tensor_std_mean(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor); }
 static const lt_argument arguments_std_mean[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"unbiased", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"unbiased", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_argument results_std_mean[] = {
-    {"std", LT_TENSOR, 0, {0}},
-    {"mean", LT_TENSOR, 0, {0}},
+    {"std", LT_TENSOR, 0, -1, {0}},
+    {"mean", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_std_mean_dim(const lt_value *a, lt_value *r) { return tensor_std_mean_dim(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &r[0].tensor, &r[1].tensor); }
 static const lt_argument arguments_std_mean_dim[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL, {0}},
-    {"unbiased", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL, 0, {0}},
+    {"unbiased", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_std_mean_dim[] = {
-    {"std", LT_TENSOR, 0, {0}},
-    {"mean", LT_TENSOR, 0, {0}},
+    {"std", LT_TENSOR, 0, -1, {0}},
+    {"mean", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_std_mean_correction(const lt_value *a, lt_value *r) { return tensor_std_mean_correction(a[0].tensor, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, &r[0].tensor, &r[1].tensor); }
 static const lt_argument arguments_std_mean_correction[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"correction", LT_SCALAR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"keepdim", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"correction", LT_SCALAR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"keepdim", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_std_mean_correction[] = {
-    {"std", LT_TENSOR, 0, {0}},
-    {"mean", LT_TENSOR, 0, {0}},
+    {"std", LT_TENSOR, 0, -1, {0}},
+    {"mean", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_std_mean[] = {
-    {"stdMean", arguments_std_mean, results_std_mean, 2, 2, 2, -1, {{call_std_mean, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"stdMean", arguments_std_mean_dim, results_std_mean_dim, 4, 4, 2, -1, {{call_std_mean_dim, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"stdMean", arguments_std_mean_correction, results_std_mean_correction, 4, 2, 2, -1, {{call_std_mean_correction, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"stdMean", arguments_std_mean, results_std_mean, 2, 2, 2, -1, 0, {{call_std_mean, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"stdMean", arguments_std_mean_dim, results_std_mean_dim, 4, 4, 2, -1, 0, {{call_std_mean_dim, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"stdMean", arguments_std_mean_correction, results_std_mean_correction, 4, 2, 2, -1, 0, {{call_std_mean_correction, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_var_mean(const lt_value *a, lt_value *r) { return tensor_var_mean(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor); }
 static const lt_argument arguments_var_mean[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"unbiased", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"unbiased", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_argument results_var_mean[] = {
-    {"var", LT_TENSOR, 0, {0}},
-    {"mean", LT_TENSOR, 0, {0}},
+    {"var", LT_TENSOR, 0, -1, {0}},
+    {"mean", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_var_mean_dim(const lt_value *a, lt_value *r) { return tensor_var_mean_dim(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, a[3].i, &r[0].tensor, &r[1].tensor); }
 static const lt_argument arguments_var_mean_dim[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL, {0}},
-    {"unbiased", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL, 0, {0}},
+    {"unbiased", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_var_mean_dim[] = {
-    {"var", LT_TENSOR, 0, {0}},
-    {"mean", LT_TENSOR, 0, {0}},
+    {"var", LT_TENSOR, 0, -1, {0}},
+    {"mean", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_var_mean_correction(const lt_value *a, lt_value *r) { return tensor_var_mean_correction(a[0].tensor, a[1].list.data, a[1].list.length, a[2].scalar, a[3].i, &r[0].tensor, &r[1].tensor); }
 static const lt_argument arguments_var_mean_correction[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"correction", LT_SCALAR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"keepdim", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"correction", LT_SCALAR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"keepdim", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_var_mean_correction[] = {
-    {"var", LT_TENSOR, 0, {0}},
-    {"mean", LT_TENSOR, 0, {0}},
+    {"var", LT_TENSOR, 0, -1, {0}},
+    {"mean", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_var_mean[] = {
-    {"varMean", arguments_var_mean, results_var_mean, 2, 2, 2, -1, {{call_var_mean, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"varMean", arguments_var_mean_dim, results_var_mean_dim, 4, 4, 2, -1, {{call_var_mean_dim, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"varMean", arguments_var_mean_correction, results_var_mean_correction, 4, 2, 2, -1, {{call_var_mean_correction, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"varMean", arguments_var_mean, results_var_mean, 2, 2, 2, -1, 0, {{call_var_mean, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"varMean", arguments_var_mean_dim, results_var_mean_dim, 4, 4, 2, -1, 0, {{call_var_mean_dim, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"varMean", arguments_var_mean_correction, results_var_mean_correction, 4, 2, 2, -1, 0, {{call_var_mean_correction, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_norm(const lt_value *a, lt_value *r) { return tensor_norm(a[0].tensor, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, &r[0].tensor); }
 static tensor_status call_norm_out(const lt_value *a, lt_value *r) { return tensor_norm_out(a[0].tensor, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, r[0].tensor); }
 static const lt_argument arguments_norm[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"p", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"p", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_norm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_norm_name(const lt_value *a, lt_value *r) { return tensor_norm_name(a[0].tensor, a[1].text, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, &r[0].tensor); }
 static tensor_status call_norm_name_out(const lt_value *a, lt_value *r) { return tensor_norm_name_out(a[0].tensor, a[1].text, a[2].list.data, a[2].list.length, a[3].i, (tensor_dtype)a[4].i, r[0].tensor); }
 static const lt_argument arguments_norm_name[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"p", LT_STR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"p", LT_STR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_norm_name[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_norm[] = {
-    {"norm", arguments_norm, results_norm, 5, 4, 1, -1, {{call_norm, NULL}, {NULL, NULL}, {call_norm_out, NULL}}},
-    {"norm", arguments_norm_name, results_norm_name, 5, 4, 1, -1, {{call_norm_name, NULL}, {NULL, NULL}, {call_norm_name_out, NULL}}},
+    {"norm", arguments_norm, results_norm, 5, 4, 1, -1, 0, {{call_norm, NULL}, {NULL, NULL}, {call_norm_out, NULL}}},
+    {"norm", arguments_norm_name, results_norm_name, 5, 4, 1, -1, 0, {{call_norm_name, NULL}, {NULL, NULL}, {call_norm_name_out, NULL}}},
 };
 
 static tensor_status call_amax(const lt_value *a, lt_value *r) { return tensor_amax(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
 static tensor_status call_amax_out(const lt_value *a, lt_value *r) { return tensor_amax_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, r[0].tensor); }
 static const lt_argument arguments_amax[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){0}, 0}}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, 0, {.list = {(const int64_t[]){0}, 0}}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_amax[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_amax[] = {
-    {"amax", arguments_amax, results_amax, 3, 3, 1, -1, {{call_amax, NULL}, {NULL, NULL}, {call_amax_out, NULL}}},
+    {"amax", arguments_amax, results_amax, 3, 3, 1, -1, 0, {{call_amax, NULL}, {NULL, NULL}, {call_amax_out, NULL}}},
 };
 
 static tensor_status call_amin(const lt_value *a, lt_value *r) { return tensor_amin(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
 static tensor_status call_amin_out(const lt_value *a, lt_value *r) { return tensor_amin_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, r[0].tensor); }
 static const lt_argument arguments_amin[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, {.list = {(const int64_t[]){0}, 0}}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_HAS_DEFAULT, 0, {.list = {(const int64_t[]){0}, 0}}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_amin[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_amin[] = {
-    {"amin", arguments_amin, results_amin, 3, 3, 1, -1, {{call_amin, NULL}, {NULL, NULL}, {call_amin_out, NULL}}},
+    {"amin", arguments_amin, results_amin, 3, 3, 1, -1, 0, {{call_amin, NULL}, {NULL, NULL}, {call_amin_out, NULL}}},
 };
 
 static tensor_status call_max(const lt_value *a, lt_value *r) { return tensor_max(a[0].tensor, &r[0].tensor); }
 static tensor_status call_max_out(const lt_value *a, lt_value *r) { return tensor_max_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_max[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_max[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_max_dim(const lt_value *a, lt_value *r) { return tensor_max_dim(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_max_dim_out(const lt_value *a, lt_value *r) { return tensor_max_dim_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_max_dim[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_max_dim[] = {
-    {"values", LT_TENSOR, 0, {0}},
-    {"indices", LT_TENSOR, 0, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
+    {"indices", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_max_other(const lt_value *a, lt_value *r) { return tensor_max_other(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_max_other_out(const lt_value *a, lt_value *r) { return tensor_max_other_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_max_other[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_max_other[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_max[] = {
-    {"max", arguments_max, results_max, 1, 1, 1, -1, {{call_max, NULL}, {NULL, NULL}, {call_max_out, NULL}}},
-    {"max", arguments_max_dim, results_max_dim, 3, 3, 2, -1, {{call_max_dim, NULL}, {NULL, NULL}, {call_max_dim_out, NULL}}},
-    {"max", arguments_max_other, results_max_other, 2, 2, 1, -1, {{call_max_other, NULL}, {NULL, NULL}, {call_max_other_out, NULL}}},
+    {"max", arguments_max, results_max, 1, 1, 1, -1, 0, {{call_max, NULL}, {NULL, NULL}, {call_max_out, NULL}}},
+    {"max", arguments_max_dim, results_max_dim, 3, 3, 2, -1, 0, {{call_max_dim, NULL}, {NULL, NULL}, {call_max_dim_out, NULL}}},
+    {"max", arguments_max_other, results_max_other, 2, 2, 1, -1, 0, {{call_max_other, NULL}, {NULL, NULL}, {call_max_other_out, NULL}}},
 };
 
 static tensor_status call_min(const lt_value *a, lt_value *r) { return tensor_min(a[0].tensor, &r[0].tensor); }
 static tensor_status call_min_out(const lt_value *a, lt_value *r) { return tensor_min_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_min[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_min[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_min_dim(const lt_value *a, lt_value *r) { return tensor_min_dim(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_min_dim_out(const lt_value *a, lt_value *r) { return tensor_min_dim_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_min_dim[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_min_dim[] = {
-    {"values", LT_TENSOR, 0, {0}},
-    {"indices", LT_TENSOR, 0, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
+    {"indices", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_min_other(const lt_value *a, lt_value *r) { return tensor_min_other(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_min_other_out(const lt_value *a, lt_value *r) { return tensor_min_other_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_min_other[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_min_other[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_min[] = {
-    {"min", arguments_min, results_min, 1, 1, 1, -1, {{call_min, NULL}, {NULL, NULL}, {call_min_out, NULL}}},
-    {"min", arguments_min_dim, results_min_dim, 3, 3, 2, -1, {{call_min_dim, NULL}, {NULL, NULL}, {call_min_dim_out, NULL}}},
-    {"min", arguments_min_other, results_min_other, 2, 2, 1, -1, {{call_min_other, NULL}, {NULL, NULL}, {call_min_other_out, NULL}}},
+    {"min", arguments_min, results_min, 1, 1, 1, -1, 0, {{call_min, NULL}, {NULL, NULL}, {call_min_out, NULL}}},
+    {"min", arguments_min_dim, results_min_dim, 3, 3, 2, -1, 0, {{call_min_dim, NULL}, {NULL, NULL}, {call_min_dim_out, NULL}}},
+    {"min", arguments_min_other, results_min_other, 2, 2, 1, -1, 0, {{call_min_other, NULL}, {NULL, NULL}, {call_min_other_out, NULL}}},
 };
 
 static tensor_status call_aminmax(const lt_value *a, lt_value *r) { return tensor_aminmax(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_aminmax_out(const lt_value *a, lt_value *r) { return tensor_aminmax_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_aminmax[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"keepdim", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, 0, {.i = TENSOR_NONE}},
+    {"keepdim", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_aminmax[] = {
-    {"min", LT_TENSOR, 0, {0}},
-    {"max", LT_TENSOR, 0, {0}},
+    {"min", LT_TENSOR, 0, -1, {0}},
+    {"max", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_aminmax[] = {
-    {"aminmax", arguments_aminmax, results_aminmax, 3, 1, 2, -1, {{call_aminmax, NULL}, {NULL, NULL}, {call_aminmax_out, NULL}}},
+    {"aminmax", arguments_aminmax, results_aminmax, 3, 1, 2, -1, 0, {{call_aminmax, NULL}, {NULL, NULL}, {call_aminmax_out, NULL}}},
 };
 
 static tensor_status call_argmax(const lt_value *a, lt_value *r) { return tensor_argmax(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
 static tensor_status call_argmax_out(const lt_value *a, lt_value *r) { return tensor_argmax_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor); }
 static const lt_argument arguments_argmax[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {.i = TENSOR_NONE}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_argmax[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_argmax[] = {
-    {"argmax", arguments_argmax, results_argmax, 3, 3, 1, -1, {{call_argmax, NULL}, {NULL, NULL}, {call_argmax_out, NULL}}},
+    {"argmax", arguments_argmax, results_argmax, 3, 3, 1, -1, 0, {{call_argmax, NULL}, {NULL, NULL}, {call_argmax_out, NULL}}},
 };
 
 static tensor_status call_argmin(const lt_value *a, lt_value *r) { return tensor_argmin(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
 static tensor_status call_argmin_out(const lt_value *a, lt_value *r) { return tensor_argmin_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor); }
 static const lt_argument arguments_argmin[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {.i = TENSOR_NONE}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_argmin[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_argmin[] = {
-    {"argmin", arguments_argmin, results_argmin, 3, 3, 1, -1, {{call_argmin, NULL}, {NULL, NULL}, {call_argmin_out, NULL}}},
+    {"argmin", arguments_argmin, results_argmin, 3, 3, 1, -1, 0, {{call_argmin, NULL}, {NULL, NULL}, {call_argmin_out, NULL}}},
 };
 
 static tensor_status call_floor(const lt_value *a, lt_value *r) { return tensor_floor(a[0].tensor, &r[0].tensor); }
 static tensor_status call_floor_(const lt_value *a, lt_value *r) { (void)r; return tensor_floor_(a[0].tensor); }
 static tensor_status call_floor_out(const lt_value *a, lt_value *r) { return tensor_floor_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_floor[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_floor[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_floor[] = {
-    {"floor", arguments_floor, results_floor, 1, 1, 1, -1, {{call_floor, NULL}, {call_floor_, NULL}, {call_floor_out, NULL}}},
+    {"floor", arguments_floor, results_floor, 1, 1, 1, -1, 0, {{call_floor, NULL}, {call_floor_, NULL}, {call_floor_out, NULL}}},
 };
 
 static tensor_status call_ceil(const lt_value *a, lt_value *r) { return tensor_ceil(a[0].tensor, &r[0].tensor); }
 static tensor_status call_ceil_(const lt_value *a, lt_value *r) { (void)r; return tensor_ceil_(a[0].tensor); }
 static tensor_status call_ceil_out(const lt_value *a, lt_value *r) { return tensor_ceil_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_ceil[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_ceil[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_ceil[] = {
-    {"ceil", arguments_ceil, results_ceil, 1, 1, 1, -1, {{call_ceil, NULL}, {call_ceil_, NULL}, {call_ceil_out, NULL}}},
+    {"ceil", arguments_ceil, results_ceil, 1, 1, 1, -1, 0, {{call_ceil, NULL}, {call_ceil_, NULL}, {call_ceil_out, NULL}}},
 };
 
 static tensor_status call_trunc(const lt_value *a, lt_value *r) { return tensor_trunc(a[0].tensor, &r[0].tensor); }
 static tensor_status call_trunc_(const lt_value *a, lt_value *r) { (void)r; return tensor_trunc_(a[0].tensor); }
 static tensor_status call_trunc_out(const lt_value *a, lt_value *r) { return tensor_trunc_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_trunc[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_trunc[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_trunc[] = {
-    {"trunc", arguments_trunc, results_trunc, 1, 1, 1, -1, {{call_trunc, NULL}, {call_trunc_, NULL}, {call_trunc_out, NULL}}},
+    {"trunc", arguments_trunc, results_trunc, 1, 1, 1, -1, 0, {{call_trunc, NULL}, {call_trunc_, NULL}, {call_trunc_out, NULL}}},
 };
 
 static tensor_status call_fix(const lt_value *a, lt_value *r) { return tensor_fix(a[0].tensor, &r[0].tensor); }
 static tensor_status call_fix_(const lt_value *a, lt_value *r) { (void)r; return tensor_fix_(a[0].tensor); }
 static tensor_status call_fix_out(const lt_value *a, lt_value *r) { return tensor_fix_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_fix[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_fix[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fix[] = {
-    {"fix", arguments_fix, results_fix, 1, 1, 1, -1, {{call_fix, NULL}, {call_fix_, NULL}, {call_fix_out, NULL}}},
+    {"fix", arguments_fix, results_fix, 1, 1, 1, -1, 0, {{call_fix, NULL}, {call_fix_, NULL}, {call_fix_out, NULL}}},
 };
 
 static tensor_status call_round(const lt_value *a, lt_value *r) { return tensor_round(a[0].tensor, a[1].i, &r[0].tensor); }
 static tensor_status call_round_(const lt_value *a, lt_value *r) { (void)r; return tensor_round_(a[0].tensor, a[1].i); }
 static tensor_status call_round_out(const lt_value *a, lt_value *r) { return tensor_round_out(a[0].tensor, a[1].i, r[0].tensor); }
 static const lt_argument arguments_round[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"decimals", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"decimals", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_round[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_round[] = {
-    {"round", arguments_round, results_round, 2, 1, 1, -1, {{call_round, NULL}, {call_round_, NULL}, {call_round_out, NULL}}},
+    {"round", arguments_round, results_round, 2, 1, 1, -1, 0, {{call_round, NULL}, {call_round_, NULL}, {call_round_out, NULL}}},
 };
 
 static tensor_status call_frac(const lt_value *a, lt_value *r) { return tensor_frac(a[0].tensor, &r[0].tensor); }
 static tensor_status call_frac_(const lt_value *a, lt_value *r) { (void)r; return tensor_frac_(a[0].tensor); }
 static tensor_status call_frac_out(const lt_value *a, lt_value *r) { return tensor_frac_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_frac[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_frac[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_frac[] = {
-    {"frac", arguments_frac, results_frac, 1, 1, 1, -1, {{call_frac, NULL}, {call_frac_, NULL}, {call_frac_out, NULL}}},
+    {"frac", arguments_frac, results_frac, 1, 1, 1, -1, 0, {{call_frac, NULL}, {call_frac_, NULL}, {call_frac_out, NULL}}},
 };
 
 static tensor_status call_clamp_tensor(const lt_value *a, lt_value *r) { return tensor_clamp_tensor(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
 static tensor_status call_clamp_tensor_(const lt_value *a, lt_value *r) { (void)r; return tensor_clamp_tensor_(a[0].tensor, a[1].tensor, a[2].tensor); }
 static tensor_status call_clamp_tensor_out(const lt_value *a, lt_value *r) { return tensor_clamp_tensor_out(a[0].tensor, a[1].tensor, a[2].tensor, r[0].tensor); }
 static const lt_argument arguments_clamp_tensor[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"min", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"max", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"min", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"max", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_clamp_tensor[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_clamp(const lt_value *a, lt_value *r) { return tensor_clamp(a[0].tensor, a[1].scalar, a[2].scalar, &r[0].tensor); }
 static tensor_status call_clamp_(const lt_value *a, lt_value *r) { (void)r; return tensor_clamp_(a[0].tensor, a[1].scalar, a[2].scalar); }
 static tensor_status call_clamp_out(const lt_value *a, lt_value *r) { return tensor_clamp_out(a[0].tensor, a[1].scalar, a[2].scalar, r[0].tensor); }
 static const lt_argument arguments_clamp[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"min", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"max", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"min", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"max", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
 };
 static const lt_argument results_clamp[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_clamp_tensor[] = {
-    {"clamp", arguments_clamp_tensor, results_clamp_tensor, 3, 3, 1, -1, {{call_clamp_tensor, NULL}, {call_clamp_tensor_, NULL}, {call_clamp_tensor_out, NULL}}},
-    {"clamp", arguments_clamp, results_clamp, 3, 3, 1, -1, {{call_clamp, NULL}, {call_clamp_, NULL}, {call_clamp_out, NULL}}},
+    {"clamp", arguments_clamp_tensor, results_clamp_tensor, 3, 3, 1, -1, 0, {{call_clamp_tensor, NULL}, {call_clamp_tensor_, NULL}, {call_clamp_tensor_out, NULL}}},
+    {"clamp", arguments_clamp, results_clamp, 3, 3, 1, -1, 0, {{call_clamp, NULL}, {call_clamp_, NULL}, {call_clamp_out, NULL}}},
 };
 
 static tensor_status call_clip_tensor(const lt_value *a, lt_value *r) { return tensor_clip_tensor(a[0].tensor, a[1].tensor, a[2].tensor, &r[0].tensor); }
 static tensor_status call_clip_tensor_(const lt_value *a, lt_value *r) { (void)r; return tensor_clip_tensor_(a[0].tensor, a[1].tensor, a[2].tensor); }
 static tensor_status call_clip_tensor_out(const lt_value *a, lt_value *r) { return tensor_clip_tensor_out(a[0].tensor, a[1].tensor, a[2].tensor, r[0].tensor); }
 static const lt_argument arguments_clip_tensor[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"min", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"max", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"min", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"max", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_clip_tensor[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_clip(const lt_value *a, lt_value *r) { return tensor_clip(a[0].tensor, a[1].scalar, a[2].scalar, &r[0].tensor); }
 static tensor_status call_clip_(const lt_value *a, lt_value *r) { (void)r; return tensor_clip_(a[0].tensor, a[1].scalar, a[2].scalar); }
 static tensor_status call_clip_out(const lt_value *a, lt_value *r) { return tensor_clip_out(a[0].tensor, a[1].scalar, a[2].scalar, r[0].tensor); }
 static const lt_argument arguments_clip[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"min", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"max", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"min", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"max", LT_SCALAR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
 };
 static const lt_argument results_clip[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_clip_tensor[] = {
-    {"clip", arguments_clip_tensor, results_clip_tensor, 3, 3, 1, -1, {{call_clip_tensor, NULL}, {call_clip_tensor_, NULL}, {call_clip_tensor_out, NULL}}},
-    {"clip", arguments_clip, results_clip, 3, 3, 1, -1, {{call_clip, NULL}, {call_clip_, NULL}, {call_clip_out, NULL}}},
+    {"clip", arguments_clip_tensor, results_clip_tensor, 3, 3, 1, -1, 0, {{call_clip_tensor, NULL}, {call_clip_tensor_, NULL}, {call_clip_tensor_out, NULL}}},
+    {"clip", arguments_clip, results_clip, 3, 3, 1, -1, 0, {{call_clip, NULL}, {call_clip_, NULL}, {call_clip_out, NULL}}},
 };
 
 static tensor_status call_clamp_min(const lt_value *a, lt_value *r) { return tensor_clamp_min(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -6716,14 +6807,14 @@ static tensor_status call_clamp_min_scalar_(const lt_value *a, lt_value *r) { (v
 static tensor_status call_clamp_min_out(const lt_value *a, lt_value *r) { return tensor_clamp_min_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_clamp_min_scalar_out(const lt_value *a, lt_value *r) { return tensor_clamp_min_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_clamp_min[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"min", LT_OPERAND, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"min", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_clamp_min[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_clamp_min[] = {
-    {"clampMin", arguments_clamp_min, results_clamp_min, 2, 2, 1, 1, {{call_clamp_min, call_clamp_min_scalar}, {call_clamp_min_, call_clamp_min_scalar_}, {call_clamp_min_out, call_clamp_min_scalar_out}}},
+    {"clampMin", arguments_clamp_min, results_clamp_min, 2, 2, 1, 1, 0, {{call_clamp_min, call_clamp_min_scalar}, {call_clamp_min_, call_clamp_min_scalar_}, {call_clamp_min_out, call_clamp_min_scalar_out}}},
 };
 
 static tensor_status call_clamp_max(const lt_value *a, lt_value *r) { return tensor_clamp_max(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -6733,520 +6824,520 @@ static tensor_status call_clamp_max_scalar_(const lt_value *a, lt_value *r) { (v
 static tensor_status call_clamp_max_out(const lt_value *a, lt_value *r) { return tensor_clamp_max_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_clamp_max_scalar_out(const lt_value *a, lt_value *r) { return tensor_clamp_max_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_clamp_max[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"max", LT_OPERAND, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"max", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_clamp_max[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_clamp_max[] = {
-    {"clampMax", arguments_clamp_max, results_clamp_max, 2, 2, 1, 1, {{call_clamp_max, call_clamp_max_scalar}, {call_clamp_max_, call_clamp_max_scalar_}, {call_clamp_max_out, call_clamp_max_scalar_out}}},
+    {"clampMax", arguments_clamp_max, results_clamp_max, 2, 2, 1, 1, 0, {{call_clamp_max, call_clamp_max_scalar}, {call_clamp_max_, call_clamp_max_scalar_}, {call_clamp_max_out, call_clamp_max_scalar_out}}},
 };
 
 static tensor_status call_maximum(const lt_value *a, lt_value *r) { return tensor_maximum(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_maximum_out(const lt_value *a, lt_value *r) { return tensor_maximum_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_maximum[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_maximum[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_maximum[] = {
-    {"maximum", arguments_maximum, results_maximum, 2, 2, 1, -1, {{call_maximum, NULL}, {NULL, NULL}, {call_maximum_out, NULL}}},
+    {"maximum", arguments_maximum, results_maximum, 2, 2, 1, -1, 0, {{call_maximum, NULL}, {NULL, NULL}, {call_maximum_out, NULL}}},
 };
 
 static tensor_status call_minimum(const lt_value *a, lt_value *r) { return tensor_minimum(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_minimum_out(const lt_value *a, lt_value *r) { return tensor_minimum_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_minimum[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_minimum[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_minimum[] = {
-    {"minimum", arguments_minimum, results_minimum, 2, 2, 1, -1, {{call_minimum, NULL}, {NULL, NULL}, {call_minimum_out, NULL}}},
+    {"minimum", arguments_minimum, results_minimum, 2, 2, 1, -1, 0, {{call_minimum, NULL}, {NULL, NULL}, {call_minimum_out, NULL}}},
 };
 
 static tensor_status call_fmax(const lt_value *a, lt_value *r) { return tensor_fmax(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_fmax_out(const lt_value *a, lt_value *r) { return tensor_fmax_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_fmax[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_fmax[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fmax[] = {
-    {"fmax", arguments_fmax, results_fmax, 2, 2, 1, -1, {{call_fmax, NULL}, {NULL, NULL}, {call_fmax_out, NULL}}},
+    {"fmax", arguments_fmax, results_fmax, 2, 2, 1, -1, 0, {{call_fmax, NULL}, {NULL, NULL}, {call_fmax_out, NULL}}},
 };
 
 static tensor_status call_fmin(const lt_value *a, lt_value *r) { return tensor_fmin(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_fmin_out(const lt_value *a, lt_value *r) { return tensor_fmin_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_fmin[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_fmin[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fmin[] = {
-    {"fmin", arguments_fmin, results_fmin, 2, 2, 1, -1, {{call_fmin, NULL}, {NULL, NULL}, {call_fmin_out, NULL}}},
+    {"fmin", arguments_fmin, results_fmin, 2, 2, 1, -1, 0, {{call_fmin, NULL}, {NULL, NULL}, {call_fmin_out, NULL}}},
 };
 
 static tensor_status call_relu(const lt_value *a, lt_value *r) { return tensor_relu(a[0].tensor, &r[0].tensor); }
 static tensor_status call_relu_(const lt_value *a, lt_value *r) { (void)r; return tensor_relu_(a[0].tensor); }
 static const lt_argument arguments_relu[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_relu[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_relu[] = {
-    {"relu", arguments_relu, results_relu, 1, 1, 1, -1, {{call_relu, NULL}, {call_relu_, NULL}, {NULL, NULL}}},
+    {"relu", arguments_relu, results_relu, 1, 1, 1, -1, 0, {{call_relu, NULL}, {call_relu_, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_cumsum(const lt_value *a, lt_value *r) { return tensor_cumsum(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
 static tensor_status call_cumsum_(const lt_value *a, lt_value *r) { (void)r; return tensor_cumsum_(a[0].tensor, a[1].i, (tensor_dtype)a[2].i); }
 static tensor_status call_cumsum_out(const lt_value *a, lt_value *r) { return tensor_cumsum_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
 static const lt_argument arguments_cumsum[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_cumsum[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_cumsum[] = {
-    {"cumsum", arguments_cumsum, results_cumsum, 3, 2, 1, -1, {{call_cumsum, NULL}, {call_cumsum_, NULL}, {call_cumsum_out, NULL}}},
+    {"cumsum", arguments_cumsum, results_cumsum, 3, 2, 1, -1, 0, {{call_cumsum, NULL}, {call_cumsum_, NULL}, {call_cumsum_out, NULL}}},
 };
 
 static tensor_status call_cumprod(const lt_value *a, lt_value *r) { return tensor_cumprod(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
 static tensor_status call_cumprod_(const lt_value *a, lt_value *r) { (void)r; return tensor_cumprod_(a[0].tensor, a[1].i, (tensor_dtype)a[2].i); }
 static tensor_status call_cumprod_out(const lt_value *a, lt_value *r) { return tensor_cumprod_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
 static const lt_argument arguments_cumprod[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_cumprod[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_cumprod[] = {
-    {"cumprod", arguments_cumprod, results_cumprod, 3, 2, 1, -1, {{call_cumprod, NULL}, {call_cumprod_, NULL}, {call_cumprod_out, NULL}}},
+    {"cumprod", arguments_cumprod, results_cumprod, 3, 2, 1, -1, 0, {{call_cumprod, NULL}, {call_cumprod_, NULL}, {call_cumprod_out, NULL}}},
 };
 
 static tensor_status call_cummax(const lt_value *a, lt_value *r) { return tensor_cummax(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_cummax_out(const lt_value *a, lt_value *r) { return tensor_cummax_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_cummax[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
 };
 static const lt_argument results_cummax[] = {
-    {"values", LT_TENSOR, 0, {0}},
-    {"indices", LT_TENSOR, 0, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
+    {"indices", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_cummax[] = {
-    {"cummax", arguments_cummax, results_cummax, 2, 2, 2, -1, {{call_cummax, NULL}, {NULL, NULL}, {call_cummax_out, NULL}}},
+    {"cummax", arguments_cummax, results_cummax, 2, 2, 2, -1, 0, {{call_cummax, NULL}, {NULL, NULL}, {call_cummax_out, NULL}}},
 };
 
 static tensor_status call_cummin(const lt_value *a, lt_value *r) { return tensor_cummin(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_cummin_out(const lt_value *a, lt_value *r) { return tensor_cummin_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_cummin[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
 };
 static const lt_argument results_cummin[] = {
-    {"values", LT_TENSOR, 0, {0}},
-    {"indices", LT_TENSOR, 0, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
+    {"indices", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_cummin[] = {
-    {"cummin", arguments_cummin, results_cummin, 2, 2, 2, -1, {{call_cummin, NULL}, {NULL, NULL}, {call_cummin_out, NULL}}},
+    {"cummin", arguments_cummin, results_cummin, 2, 2, 2, -1, 0, {{call_cummin, NULL}, {NULL, NULL}, {call_cummin_out, NULL}}},
 };
 
 static tensor_status call_logcumsumexp(const lt_value *a, lt_value *r) { return tensor_logcumsumexp(a[0].tensor, a[1].i, &r[0].tensor); }
 static tensor_status call_logcumsumexp_out(const lt_value *a, lt_value *r) { return tensor_logcumsumexp_out(a[0].tensor, a[1].i, r[0].tensor); }
 static const lt_argument arguments_logcumsumexp[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
 };
 static const lt_argument results_logcumsumexp[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_logcumsumexp[] = {
-    {"logcumsumexp", arguments_logcumsumexp, results_logcumsumexp, 2, 2, 1, -1, {{call_logcumsumexp, NULL}, {NULL, NULL}, {call_logcumsumexp_out, NULL}}},
+    {"logcumsumexp", arguments_logcumsumexp, results_logcumsumexp, 2, 2, 1, -1, 0, {{call_logcumsumexp, NULL}, {NULL, NULL}, {call_logcumsumexp_out, NULL}}},
 };
 
 static tensor_status call_logsumexp(const lt_value *a, lt_value *r) { return tensor_logsumexp(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
 static tensor_status call_logsumexp_out(const lt_value *a, lt_value *r) { return tensor_logsumexp_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, r[0].tensor); }
 static const lt_argument arguments_logsumexp[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST, {0}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_logsumexp[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_logsumexp[] = {
-    {"logsumexp", arguments_logsumexp, results_logsumexp, 3, 3, 1, -1, {{call_logsumexp, NULL}, {NULL, NULL}, {call_logsumexp_out, NULL}}},
+    {"logsumexp", arguments_logsumexp, results_logsumexp, 3, 3, 1, -1, 0, {{call_logsumexp, NULL}, {NULL, NULL}, {call_logsumexp_out, NULL}}},
 };
 
 static tensor_status call_softmax(const lt_value *a, lt_value *r) { return tensor_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
 static tensor_status call_softmax_out(const lt_value *a, lt_value *r) { return tensor_softmax_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
 static const lt_argument arguments_softmax[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_softmax[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_softmax[] = {
-    {"softmax", arguments_softmax, results_softmax, 3, 3, 1, -1, {{call_softmax, NULL}, {NULL, NULL}, {call_softmax_out, NULL}}},
+    {"softmax", arguments_softmax, results_softmax, 3, 3, 1, -1, 0, {{call_softmax, NULL}, {NULL, NULL}, {call_softmax_out, NULL}}},
 };
 
 static tensor_status call_log_softmax(const lt_value *a, lt_value *r) { return tensor_log_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
 static tensor_status call_log_softmax_out(const lt_value *a, lt_value *r) { return tensor_log_softmax_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
 static const lt_argument arguments_log_softmax[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_log_softmax[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_log_softmax[] = {
-    {"logSoftmax", arguments_log_softmax, results_log_softmax, 3, 3, 1, -1, {{call_log_softmax, NULL}, {NULL, NULL}, {call_log_softmax_out, NULL}}},
+    {"logSoftmax", arguments_log_softmax, results_log_softmax, 3, 3, 1, -1, 0, {{call_log_softmax, NULL}, {NULL, NULL}, {call_log_softmax_out, NULL}}},
 };
 
 static tensor_status call_signal_windows_bartlett(const lt_value *a, lt_value *r) { return tensor_signal_windows_bartlett(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static const lt_argument arguments_signal_windows_bartlett[] = {
-    {"M", LT_INT, 0, {0}},
-    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"M", LT_INT, 0, -1, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_signal_windows_bartlett[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_signal_windows_bartlett[] = {
-    {"signal.windows.bartlett", arguments_signal_windows_bartlett, results_signal_windows_bartlett, 5, 1, 1, -1, {{call_signal_windows_bartlett, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"signal.windows.bartlett", arguments_signal_windows_bartlett, results_signal_windows_bartlett, 5, 1, 1, -1, LT_MAKES, {{call_signal_windows_bartlett, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_signal_windows_blackman(const lt_value *a, lt_value *r) { return tensor_signal_windows_blackman(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static const lt_argument arguments_signal_windows_blackman[] = {
-    {"M", LT_INT, 0, {0}},
-    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"M", LT_INT, 0, -1, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_signal_windows_blackman[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_signal_windows_blackman[] = {
-    {"signal.windows.blackman", arguments_signal_windows_blackman, results_signal_windows_blackman, 5, 1, 1, -1, {{call_signal_windows_blackman, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"signal.windows.blackman", arguments_signal_windows_blackman, results_signal_windows_blackman, 5, 1, 1, -1, LT_MAKES, {{call_signal_windows_blackman, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_signal_windows_cosine(const lt_value *a, lt_value *r) { return tensor_signal_windows_cosine(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static const lt_argument arguments_signal_windows_cosine[] = {
-    {"M", LT_INT, 0, {0}},
-    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"M", LT_INT, 0, -1, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_signal_windows_cosine[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_signal_windows_cosine[] = {
-    {"signal.windows.cosine", arguments_signal_windows_cosine, results_signal_windows_cosine, 5, 1, 1, -1, {{call_signal_windows_cosine, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"signal.windows.cosine", arguments_signal_windows_cosine, results_signal_windows_cosine, 5, 1, 1, -1, LT_MAKES, {{call_signal_windows_cosine, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_signal_windows_exponential(const lt_value *a, lt_value *r) { return tensor_signal_windows_exponential(a[0].i, a[1].number, a[2].f, a[3].i, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, &r[0].tensor); }
 static const lt_argument arguments_signal_windows_exponential[] = {
-    {"M", LT_INT, 0, {0}},
-    {"center", LT_FLOAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"tau", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.f = 1.0}},
-    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"M", LT_INT, 0, -1, {0}},
+    {"center", LT_FLOAT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"tau", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.f = 1.0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_signal_windows_exponential[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_signal_windows_exponential[] = {
-    {"signal.windows.exponential", arguments_signal_windows_exponential, results_signal_windows_exponential, 7, 1, 1, -1, {{call_signal_windows_exponential, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"signal.windows.exponential", arguments_signal_windows_exponential, results_signal_windows_exponential, 7, 1, 1, -1, LT_MAKES, {{call_signal_windows_exponential, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_signal_windows_gaussian(const lt_value *a, lt_value *r) { return tensor_signal_windows_gaussian(a[0].i, a[1].f, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
 static const lt_argument arguments_signal_windows_gaussian[] = {
-    {"M", LT_INT, 0, {0}},
-    {"std", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.f = 1.0}},
-    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"M", LT_INT, 0, -1, {0}},
+    {"std", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.f = 1.0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_signal_windows_gaussian[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_signal_windows_gaussian[] = {
-    {"signal.windows.gaussian", arguments_signal_windows_gaussian, results_signal_windows_gaussian, 6, 1, 1, -1, {{call_signal_windows_gaussian, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"signal.windows.gaussian", arguments_signal_windows_gaussian, results_signal_windows_gaussian, 6, 1, 1, -1, LT_MAKES, {{call_signal_windows_gaussian, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_signal_windows_general_cosine(const lt_value *a, lt_value *r) { return tensor_signal_windows_general_cosine(a[0].i, a[1].list.data, a[1].list.length, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
 static const lt_argument arguments_signal_windows_general_cosine[] = {
-    {"M", LT_INT, 0, {0}},
-    {"coefficients", LT_FLOAT, LT_IS_LIST | LT_IS_KEYWORD, {0}},
-    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"M", LT_INT, 0, -1, {0}},
+    {"coefficients", LT_FLOAT, LT_IS_LIST | LT_IS_KEYWORD, -1, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_signal_windows_general_cosine[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_signal_windows_general_cosine[] = {
-    {"signal.windows.generalCosine", arguments_signal_windows_general_cosine, results_signal_windows_general_cosine, 6, 1, 1, -1, {{call_signal_windows_general_cosine, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"signal.windows.generalCosine", arguments_signal_windows_general_cosine, results_signal_windows_general_cosine, 6, 1, 1, -1, LT_MAKES, {{call_signal_windows_general_cosine, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_signal_windows_general_hamming(const lt_value *a, lt_value *r) { return tensor_signal_windows_general_hamming(a[0].i, a[1].f, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
 static const lt_argument arguments_signal_windows_general_hamming[] = {
-    {"M", LT_INT, 0, {0}},
-    {"alpha", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.f = 0.54}},
-    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"M", LT_INT, 0, -1, {0}},
+    {"alpha", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.f = 0.54}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_signal_windows_general_hamming[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_signal_windows_general_hamming[] = {
-    {"signal.windows.generalHamming", arguments_signal_windows_general_hamming, results_signal_windows_general_hamming, 6, 1, 1, -1, {{call_signal_windows_general_hamming, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"signal.windows.generalHamming", arguments_signal_windows_general_hamming, results_signal_windows_general_hamming, 6, 1, 1, -1, LT_MAKES, {{call_signal_windows_general_hamming, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_signal_windows_hamming(const lt_value *a, lt_value *r) { return tensor_signal_windows_hamming(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static const lt_argument arguments_signal_windows_hamming[] = {
-    {"M", LT_INT, 0, {0}},
-    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"M", LT_INT, 0, -1, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_signal_windows_hamming[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_signal_windows_hamming[] = {
-    {"signal.windows.hamming", arguments_signal_windows_hamming, results_signal_windows_hamming, 5, 1, 1, -1, {{call_signal_windows_hamming, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"signal.windows.hamming", arguments_signal_windows_hamming, results_signal_windows_hamming, 5, 1, 1, -1, LT_MAKES, {{call_signal_windows_hamming, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_signal_windows_hann(const lt_value *a, lt_value *r) { return tensor_signal_windows_hann(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static const lt_argument arguments_signal_windows_hann[] = {
-    {"M", LT_INT, 0, {0}},
-    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"M", LT_INT, 0, -1, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_signal_windows_hann[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_signal_windows_hann[] = {
-    {"signal.windows.hann", arguments_signal_windows_hann, results_signal_windows_hann, 5, 1, 1, -1, {{call_signal_windows_hann, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"signal.windows.hann", arguments_signal_windows_hann, results_signal_windows_hann, 5, 1, 1, -1, LT_MAKES, {{call_signal_windows_hann, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_signal_windows_kaiser(const lt_value *a, lt_value *r) { return tensor_signal_windows_kaiser(a[0].i, a[1].f, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
 static const lt_argument arguments_signal_windows_kaiser[] = {
-    {"M", LT_INT, 0, {0}},
-    {"beta", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.f = 12.0}},
-    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"M", LT_INT, 0, -1, {0}},
+    {"beta", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.f = 12.0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_signal_windows_kaiser[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_signal_windows_kaiser[] = {
-    {"signal.windows.kaiser", arguments_signal_windows_kaiser, results_signal_windows_kaiser, 6, 1, 1, -1, {{call_signal_windows_kaiser, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"signal.windows.kaiser", arguments_signal_windows_kaiser, results_signal_windows_kaiser, 6, 1, 1, -1, LT_MAKES, {{call_signal_windows_kaiser, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_signal_windows_nuttall(const lt_value *a, lt_value *r) { return tensor_signal_windows_nuttall(a[0].i, a[1].i, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
 static const lt_argument arguments_signal_windows_nuttall[] = {
-    {"M", LT_INT, 0, {0}},
-    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"M", LT_INT, 0, -1, {0}},
+    {"sym", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_signal_windows_nuttall[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_signal_windows_nuttall[] = {
-    {"signal.windows.nuttall", arguments_signal_windows_nuttall, results_signal_windows_nuttall, 5, 1, 1, -1, {{call_signal_windows_nuttall, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"signal.windows.nuttall", arguments_signal_windows_nuttall, results_signal_windows_nuttall, 5, 1, 1, -1, LT_MAKES, {{call_signal_windows_nuttall, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sort(const lt_value *a, lt_value *r) { return tensor_sort(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_sort_out(const lt_value *a, lt_value *r) { return tensor_sort_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_sort[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
-    {"descending", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = -1}},
+    {"descending", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_sort[] = {
-    {"values", LT_TENSOR, 0, {0}},
-    {"indices", LT_TENSOR, 0, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
+    {"indices", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_sort_stable(const lt_value *a, lt_value *r) { return tensor_sort_stable(a[0].tensor, (int32_t)a[1].i, a[2].i, a[3].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_sort_stable_out(const lt_value *a, lt_value *r) { return tensor_sort_stable_out(a[0].tensor, (int32_t)a[1].i, a[2].i, a[3].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_sort_stable[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"stable", LT_BOOL, LT_IS_OPTIONAL | LT_IS_KEYWORD, {0}},
-    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"descending", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"stable", LT_BOOL, LT_IS_OPTIONAL | LT_IS_KEYWORD, -1, {0}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, 0, {.i = -1}},
+    {"descending", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_sort_stable[] = {
-    {"values", LT_TENSOR, 0, {0}},
-    {"indices", LT_TENSOR, 0, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
+    {"indices", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sort[] = {
-    {"sort", arguments_sort, results_sort, 3, 3, 2, -1, {{call_sort, NULL}, {NULL, NULL}, {call_sort_out, NULL}}},
-    {"sort", arguments_sort_stable, results_sort_stable, 4, 1, 2, -1, {{call_sort_stable, NULL}, {NULL, NULL}, {call_sort_stable_out, NULL}}},
+    {"sort", arguments_sort, results_sort, 3, 3, 2, -1, 0, {{call_sort, NULL}, {NULL, NULL}, {call_sort_out, NULL}}},
+    {"sort", arguments_sort_stable, results_sort_stable, 4, 1, 2, -1, 0, {{call_sort_stable, NULL}, {NULL, NULL}, {call_sort_stable_out, NULL}}},
 };
 
 static tensor_status call_argsort(const lt_value *a, lt_value *r) { return tensor_argsort(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
 static const lt_argument arguments_argsort[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
-    {"descending", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = -1}},
+    {"descending", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_argsort[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_argsort_stable(const lt_value *a, lt_value *r) { return tensor_argsort_stable(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
 static const lt_argument arguments_argsort_stable[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"stable", LT_BOOL, LT_IS_KEYWORD, {0}},
-    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"descending", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"stable", LT_BOOL, LT_IS_KEYWORD, -1, {0}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, 0, {.i = -1}},
+    {"descending", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_argsort_stable[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_argsort[] = {
-    {"argsort", arguments_argsort, results_argsort, 3, 3, 1, -1, {{call_argsort, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"argsort", arguments_argsort_stable, results_argsort_stable, 4, 1, 1, -1, {{call_argsort_stable, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"argsort", arguments_argsort, results_argsort, 3, 3, 1, -1, 0, {{call_argsort, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"argsort", arguments_argsort_stable, results_argsort_stable, 4, 1, 1, -1, 0, {{call_argsort_stable, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_msort(const lt_value *a, lt_value *r) { return tensor_msort(a[0].tensor, &r[0].tensor); }
 static tensor_status call_msort_out(const lt_value *a, lt_value *r) { return tensor_msort_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_msort[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_msort[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_msort[] = {
-    {"msort", arguments_msort, results_msort, 1, 1, 1, -1, {{call_msort, NULL}, {NULL, NULL}, {call_msort_out, NULL}}},
+    {"msort", arguments_msort, results_msort, 1, 1, 1, -1, 0, {{call_msort, NULL}, {NULL, NULL}, {call_msort_out, NULL}}},
 };
 
 static tensor_status call_topk(const lt_value *a, lt_value *r) { return tensor_topk(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_topk_out(const lt_value *a, lt_value *r) { return tensor_topk_out(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_topk[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"k", LT_INT, 0, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
-    {"largest", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"sorted", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"k", LT_INT, 0, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = -1}},
+    {"largest", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"sorted", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_argument results_topk[] = {
-    {"values", LT_TENSOR, 0, {0}},
-    {"indices", LT_TENSOR, 0, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
+    {"indices", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_topk[] = {
-    {"topk", arguments_topk, results_topk, 5, 5, 2, -1, {{call_topk, NULL}, {NULL, NULL}, {call_topk_out, NULL}}},
+    {"topk", arguments_topk, results_topk, 5, 5, 2, -1, 0, {{call_topk, NULL}, {NULL, NULL}, {call_topk_out, NULL}}},
 };
 
 static tensor_status call_median(const lt_value *a, lt_value *r) { return tensor_median(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_median[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_median[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_median_dim(const lt_value *a, lt_value *r) { return tensor_median_dim(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_median_dim_out(const lt_value *a, lt_value *r) { return tensor_median_dim_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_median_dim[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_median_dim[] = {
-    {"values", LT_TENSOR, 0, {0}},
-    {"indices", LT_TENSOR, 0, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
+    {"indices", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_median[] = {
-    {"median", arguments_median, results_median, 1, 1, 1, -1, {{call_median, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"median", arguments_median_dim, results_median_dim, 3, 3, 2, -1, {{call_median_dim, NULL}, {NULL, NULL}, {call_median_dim_out, NULL}}},
+    {"median", arguments_median, results_median, 1, 1, 1, -1, 0, {{call_median, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"median", arguments_median_dim, results_median_dim, 3, 3, 2, -1, 0, {{call_median_dim, NULL}, {NULL, NULL}, {call_median_dim_out, NULL}}},
 };
 
 static tensor_status call_nanmedian(const lt_value *a, lt_value *r) { return tensor_nanmedian(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_nanmedian[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_nanmedian[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_nanmedian_dim(const lt_value *a, lt_value *r) { return tensor_nanmedian_dim(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_nanmedian_dim_out(const lt_value *a, lt_value *r) { return tensor_nanmedian_dim_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_nanmedian_dim[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_nanmedian_dim[] = {
-    {"values", LT_TENSOR, 0, {0}},
-    {"indices", LT_TENSOR, 0, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
+    {"indices", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_nanmedian[] = {
-    {"nanmedian", arguments_nanmedian, results_nanmedian, 1, 1, 1, -1, {{call_nanmedian, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"nanmedian", arguments_nanmedian_dim, results_nanmedian_dim, 3, 3, 2, -1, {{call_nanmedian_dim, NULL}, {NULL, NULL}, {call_nanmedian_dim_out, NULL}}},
+    {"nanmedian", arguments_nanmedian, results_nanmedian, 1, 1, 1, -1, 0, {{call_nanmedian, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"nanmedian", arguments_nanmedian_dim, results_nanmedian_dim, 3, 3, 2, -1, 0, {{call_nanmedian_dim, NULL}, {NULL, NULL}, {call_nanmedian_dim_out, NULL}}},
 };
 
 static tensor_status call_kthvalue(const lt_value *a, lt_value *r) { return tensor_kthvalue(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_kthvalue_out(const lt_value *a, lt_value *r) { return tensor_kthvalue_out(a[0].tensor, a[1].i, a[2].i, a[3].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_kthvalue[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"k", LT_INT, 0, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"k", LT_INT, 0, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = -1}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_kthvalue[] = {
-    {"values", LT_TENSOR, 0, {0}},
-    {"indices", LT_TENSOR, 0, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
+    {"indices", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_kthvalue[] = {
-    {"kthvalue", arguments_kthvalue, results_kthvalue, 4, 4, 2, -1, {{call_kthvalue, NULL}, {NULL, NULL}, {call_kthvalue_out, NULL}}},
+    {"kthvalue", arguments_kthvalue, results_kthvalue, 4, 4, 2, -1, 0, {{call_kthvalue, NULL}, {NULL, NULL}, {call_kthvalue_out, NULL}}},
 };
 
 static tensor_status call_mode(const lt_value *a, lt_value *r) { return tensor_mode(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_mode_out(const lt_value *a, lt_value *r) { return tensor_mode_out(a[0].tensor, a[1].i, a[2].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_mode[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = -1}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_mode[] = {
-    {"values", LT_TENSOR, 0, {0}},
-    {"indices", LT_TENSOR, 0, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
+    {"indices", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_mode[] = {
-    {"mode", arguments_mode, results_mode, 3, 3, 2, -1, {{call_mode, NULL}, {NULL, NULL}, {call_mode_out, NULL}}},
+    {"mode", arguments_mode, results_mode, 3, 3, 2, -1, 0, {{call_mode, NULL}, {NULL, NULL}, {call_mode_out, NULL}}},
 };
 
 static tensor_status call_searchsorted(const lt_value *a, lt_value *r) { return tensor_searchsorted(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].text, a[5].tensor, &r[0].tensor); }
@@ -7254,18 +7345,18 @@ static tensor_status call_searchsorted_scalar(const lt_value *a, lt_value *r) { 
 static tensor_status call_searchsorted_out(const lt_value *a, lt_value *r) { return tensor_searchsorted_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].text, a[5].tensor, r[0].tensor); }
 static tensor_status call_searchsorted_scalar_out(const lt_value *a, lt_value *r) { return tensor_searchsorted_scalar_out(a[0].tensor, a[1].scalar, a[2].i, a[3].i, a[4].text, a[5].tensor, r[0].tensor); }
 static const lt_argument arguments_searchsorted[] = {
-    {"sortedSequence", LT_TENSOR, 0, {0}},
-    {"input", LT_OPERAND, 0, {0}},
-    {"outInt32", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
-    {"right", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
-    {"side", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"sorter", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"sortedSequence", LT_TENSOR, 0, -1, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"outInt32", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"right", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"side", LT_STR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"sorter", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_searchsorted[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_searchsorted[] = {
-    {"searchsorted", arguments_searchsorted, results_searchsorted, 6, 2, 1, 1, {{call_searchsorted, call_searchsorted_scalar}, {NULL, NULL}, {call_searchsorted_out, call_searchsorted_scalar_out}}},
+    {"searchsorted", arguments_searchsorted, results_searchsorted, 6, 2, 1, 1, 0, {{call_searchsorted, call_searchsorted_scalar}, {NULL, NULL}, {call_searchsorted_out, call_searchsorted_scalar_out}}},
 };
 
 static tensor_status call_bucketize(const lt_value *a, lt_value *r) { return tensor_bucketize(a[0].tensor, a[1].tensor, a[2].i, a[3].i, &r[0].tensor); }
@@ -7273,49 +7364,49 @@ static tensor_status call_bucketize_scalar(const lt_value *a, lt_value *r) { ret
 static tensor_status call_bucketize_out(const lt_value *a, lt_value *r) { return tensor_bucketize_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, r[0].tensor); }
 static tensor_status call_bucketize_scalar_out(const lt_value *a, lt_value *r) { return tensor_bucketize_scalar_out(a[0].scalar, a[1].tensor, a[2].i, a[3].i, r[0].tensor); }
 static const lt_argument arguments_bucketize[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"boundaries", LT_TENSOR, 0, {0}},
-    {"outInt32", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
-    {"right", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"boundaries", LT_TENSOR, 0, -1, {0}},
+    {"outInt32", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"right", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_bucketize[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_bucketize[] = {
-    {"bucketize", arguments_bucketize, results_bucketize, 4, 2, 1, 0, {{call_bucketize, call_bucketize_scalar}, {NULL, NULL}, {call_bucketize_out, call_bucketize_scalar_out}}},
+    {"bucketize", arguments_bucketize, results_bucketize, 4, 2, 1, 0, 0, {{call_bucketize, call_bucketize_scalar}, {NULL, NULL}, {call_bucketize_out, call_bucketize_scalar_out}}},
 };
 
 static tensor_status call_unique(const lt_value *a, lt_value *r) { return tensor_unique(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
 static const lt_argument arguments_unique[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"sorted", LT_BOOL, LT_HAS_DEFAULT, {.i = 1}},
-    {"returnInverse", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"returnCounts", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"sorted", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"returnInverse", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"returnCounts", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {.i = TENSOR_NONE}},
 };
 static const lt_argument results_unique[] = {
-    {"output", LT_TENSOR, 0, {0}},
-    {"inverseIndices", LT_TENSOR, 0, {0}},
-    {"counts", LT_TENSOR, 0, {0}},
+    {"output", LT_TENSOR, 0, -1, {0}},
+    {"inverseIndices", LT_TENSOR, 0, -1, {0}},
+    {"counts", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_unique[] = {
-    {"unique", arguments_unique, results_unique, 5, 5, 3, -1, {{call_unique, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"unique", arguments_unique, results_unique, 5, 5, 3, -1, 0, {{call_unique, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_unique_consecutive(const lt_value *a, lt_value *r) { return tensor_unique_consecutive(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
 static const lt_argument arguments_unique_consecutive[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"returnInverse", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"returnCounts", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"returnInverse", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"returnCounts", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {.i = TENSOR_NONE}},
 };
 static const lt_argument results_unique_consecutive[] = {
-    {"output", LT_TENSOR, 0, {0}},
-    {"inverseIndices", LT_TENSOR, 0, {0}},
-    {"counts", LT_TENSOR, 0, {0}},
+    {"output", LT_TENSOR, 0, -1, {0}},
+    {"inverseIndices", LT_TENSOR, 0, -1, {0}},
+    {"counts", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_unique_consecutive[] = {
-    {"uniqueConsecutive", arguments_unique_consecutive, results_unique_consecutive, 4, 4, 3, -1, {{call_unique_consecutive, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"uniqueConsecutive", arguments_unique_consecutive, results_unique_consecutive, 4, 4, 3, -1, 0, {{call_unique_consecutive, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_isin(const lt_value *a, lt_value *r) { return tensor_isin(a[0].tensor, a[1].tensor, a[2].i, a[3].i, &r[0].tensor); }
@@ -7323,642 +7414,642 @@ static tensor_status call_isin_scalar(const lt_value *a, lt_value *r) { return t
 static tensor_status call_isin_out(const lt_value *a, lt_value *r) { return tensor_isin_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, r[0].tensor); }
 static tensor_status call_isin_scalar_out(const lt_value *a, lt_value *r) { return tensor_isin_scalar_out(a[0].tensor, a[1].scalar, a[2].i, a[3].i, r[0].tensor); }
 static const lt_argument arguments_isin[] = {
-    {"elements", LT_OPERAND, 0, {0}},
-    {"testElements", LT_OPERAND, 0, {0}},
-    {"assumeUnique", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
-    {"invert", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"elements", LT_OPERAND, 0, -1, {0}},
+    {"testElements", LT_OPERAND, 0, -1, {0}},
+    {"assumeUnique", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"invert", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_isin[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_isin[] = {
-    {"isin", arguments_isin, results_isin, 4, 2, 1, 1, {{call_isin, call_isin_scalar}, {NULL, NULL}, {call_isin_out, call_isin_scalar_out}}},
+    {"isin", arguments_isin, results_isin, 4, 2, 1, 1, 0, {{call_isin, call_isin_scalar}, {NULL, NULL}, {call_isin_out, call_isin_scalar_out}}},
 };
 
 static tensor_status call_sparse_coo_tensor(const lt_value *a, lt_value *r) { return tensor_sparse_coo_tensor(a[0].tensor, a[1].tensor, a[2].list.data, a[2].list.length, (tensor_dtype)a[3].i, a[4].device, (int32_t)a[5].i, &r[0].tensor); }
 static const lt_argument arguments_sparse_coo_tensor[] = {
-    {"indices", LT_TENSOR, 0, {0}},
-    {"values", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
-    {"isCoalesced", LT_BOOL, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"indices", LT_TENSOR, 0, -1, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"isCoalesced", LT_BOOL, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_sparse_coo_tensor[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sparse_coo_tensor[] = {
-    {"sparseCooTensor", arguments_sparse_coo_tensor, results_sparse_coo_tensor, 6, 3, 1, -1, {{call_sparse_coo_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"sparseCooTensor", arguments_sparse_coo_tensor, results_sparse_coo_tensor, 6, 3, 1, -1, 0, {{call_sparse_coo_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sparse_compressed_tensor(const lt_value *a, lt_value *r) { return tensor_sparse_compressed_tensor(a[0].tensor, a[1].tensor, a[2].tensor, a[3].list.data, a[3].list.length, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, &r[0].tensor); }
 static const lt_argument arguments_sparse_compressed_tensor[] = {
-    {"compressedIndices", LT_TENSOR, 0, {0}},
-    {"plainIndices", LT_TENSOR, 0, {0}},
-    {"values", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"compressedIndices", LT_TENSOR, 0, -1, {0}},
+    {"plainIndices", LT_TENSOR, 0, -1, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_sparse_compressed_tensor[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sparse_compressed_tensor[] = {
-    {"sparseCompressedTensor", arguments_sparse_compressed_tensor, results_sparse_compressed_tensor, 7, 4, 1, -1, {{call_sparse_compressed_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"sparseCompressedTensor", arguments_sparse_compressed_tensor, results_sparse_compressed_tensor, 7, 4, 1, -1, 0, {{call_sparse_compressed_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_to_dense(const lt_value *a, lt_value *r) { return tensor_to_dense(a[0].tensor, (tensor_dtype)a[1].i, (int32_t)a[2].i, &r[0].tensor); }
 static const lt_argument arguments_to_dense[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
-    {"maskedGrad", LT_BOOL, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"maskedGrad", LT_BOOL, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_to_dense[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_to_dense[] = {
-    {"toDense", arguments_to_dense, results_to_dense, 3, 2, 1, -1, {{call_to_dense, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"toDense", arguments_to_dense, results_to_dense, 3, 2, 1, -1, 0, {{call_to_dense, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_to_sparse(const lt_value *a, lt_value *r) { return tensor_to_sparse(a[0].tensor, (tensor_layout)a[1].i, a[2].list.data, a[2].list.length, a[3].i, &r[0].tensor); }
 static const lt_argument arguments_to_sparse[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"blocksize", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"denseDim", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"blocksize", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"denseDim", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 static const lt_argument results_to_sparse[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_to_sparse_sparse_dim(const lt_value *a, lt_value *r) { return tensor_to_sparse_sparse_dim(a[0].tensor, a[1].i, &r[0].tensor); }
 static const lt_argument arguments_to_sparse_sparse_dim[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"sparseDim", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"sparseDim", LT_INT, 0, -1, {0}},
 };
 static const lt_argument results_to_sparse_sparse_dim[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_to_sparse[] = {
-    {"toSparse", arguments_to_sparse, results_to_sparse, 4, 1, 1, -1, {{call_to_sparse, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"toSparse", arguments_to_sparse_sparse_dim, results_to_sparse_sparse_dim, 2, 2, 1, -1, {{call_to_sparse_sparse_dim, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"toSparse", arguments_to_sparse, results_to_sparse, 4, 1, 1, -1, 0, {{call_to_sparse, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"toSparse", arguments_to_sparse_sparse_dim, results_to_sparse_sparse_dim, 2, 2, 1, -1, 0, {{call_to_sparse_sparse_dim, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_to_sparse_coo(const lt_value *a, lt_value *r) { return tensor_to_sparse_coo(a[0].tensor, a[1].i, &r[0].tensor); }
 static const lt_argument arguments_to_sparse_coo[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"denseDim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"denseDim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 static const lt_argument results_to_sparse_coo[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_to_sparse_coo[] = {
-    {"toSparseCoo", arguments_to_sparse_coo, results_to_sparse_coo, 2, 2, 1, -1, {{call_to_sparse_coo, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"toSparseCoo", arguments_to_sparse_coo, results_to_sparse_coo, 2, 2, 1, -1, 0, {{call_to_sparse_coo, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_to_sparse_csr(const lt_value *a, lt_value *r) { return tensor_to_sparse_csr(a[0].tensor, a[1].i, &r[0].tensor); }
 static const lt_argument arguments_to_sparse_csr[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"denseDim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"denseDim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 static const lt_argument results_to_sparse_csr[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_to_sparse_csr[] = {
-    {"toSparseCsr", arguments_to_sparse_csr, results_to_sparse_csr, 2, 2, 1, -1, {{call_to_sparse_csr, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"toSparseCsr", arguments_to_sparse_csr, results_to_sparse_csr, 2, 2, 1, -1, 0, {{call_to_sparse_csr, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_to_sparse_csc(const lt_value *a, lt_value *r) { return tensor_to_sparse_csc(a[0].tensor, a[1].i, &r[0].tensor); }
 static const lt_argument arguments_to_sparse_csc[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"denseDim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"denseDim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 static const lt_argument results_to_sparse_csc[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_to_sparse_csc[] = {
-    {"toSparseCsc", arguments_to_sparse_csc, results_to_sparse_csc, 2, 2, 1, -1, {{call_to_sparse_csc, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"toSparseCsc", arguments_to_sparse_csc, results_to_sparse_csc, 2, 2, 1, -1, 0, {{call_to_sparse_csc, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_to_sparse_bsr(const lt_value *a, lt_value *r) { return tensor_to_sparse_bsr(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
 static const lt_argument arguments_to_sparse_bsr[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"blocksize", LT_INT, LT_IS_LIST, {0}},
-    {"denseDim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"blocksize", LT_INT, LT_IS_LIST, -1, {0}},
+    {"denseDim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 static const lt_argument results_to_sparse_bsr[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_to_sparse_bsr[] = {
-    {"toSparseBsr", arguments_to_sparse_bsr, results_to_sparse_bsr, 3, 3, 1, -1, {{call_to_sparse_bsr, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"toSparseBsr", arguments_to_sparse_bsr, results_to_sparse_bsr, 3, 3, 1, -1, 0, {{call_to_sparse_bsr, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_to_sparse_bsc(const lt_value *a, lt_value *r) { return tensor_to_sparse_bsc(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
 static const lt_argument arguments_to_sparse_bsc[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"blocksize", LT_INT, LT_IS_LIST, {0}},
-    {"denseDim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"blocksize", LT_INT, LT_IS_LIST, -1, {0}},
+    {"denseDim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 static const lt_argument results_to_sparse_bsc[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_to_sparse_bsc[] = {
-    {"toSparseBsc", arguments_to_sparse_bsc, results_to_sparse_bsc, 3, 3, 1, -1, {{call_to_sparse_bsc, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"toSparseBsc", arguments_to_sparse_bsc, results_to_sparse_bsc, 3, 3, 1, -1, 0, {{call_to_sparse_bsc, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_coalesce(const lt_value *a, lt_value *r) { return tensor_coalesce(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_coalesce[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_coalesce[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_coalesce[] = {
-    {"coalesce", arguments_coalesce, results_coalesce, 1, 1, 1, -1, {{call_coalesce, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"coalesce", arguments_coalesce, results_coalesce, 1, 1, 1, -1, 0, {{call_coalesce, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_coalesced(const lt_value *a, lt_value *r) { return tensor_is_coalesced(a[0].tensor, &r[0].b); }
 static const lt_argument arguments_is_coalesced[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_is_coalesced[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_is_coalesced[] = {
-    {"isCoalesced", arguments_is_coalesced, results_is_coalesced, 1, 1, 1, -1, {{call_is_coalesced, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isCoalesced", arguments_is_coalesced, results_is_coalesced, 1, 1, 1, -1, 0, {{call_is_coalesced, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_indices(const lt_value *a, lt_value *r) { return tensor_indices(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_indices[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_indices[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_indices[] = {
-    {"indices", arguments_indices, results_indices, 1, 1, 1, -1, {{call_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"indices", arguments_indices, results_indices, 1, 1, 1, -1, 0, {{call_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_values(const lt_value *a, lt_value *r) { return tensor_values(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_values[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_values[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_values[] = {
-    {"values", arguments_values, results_values, 1, 1, 1, -1, {{call_values, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"values", arguments_values, results_values, 1, 1, 1, -1, 0, {{call_values, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_coo_indices(const lt_value *a, lt_value *r) { return tensor_coo_indices(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_coo_indices[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_coo_indices[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_coo_indices[] = {
-    {"cooIndices", arguments_coo_indices, results_coo_indices, 1, 1, 1, -1, {{call_coo_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"cooIndices", arguments_coo_indices, results_coo_indices, 1, 1, 1, -1, 0, {{call_coo_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_coo_values(const lt_value *a, lt_value *r) { return tensor_coo_values(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_coo_values[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_coo_values[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_coo_values[] = {
-    {"cooValues", arguments_coo_values, results_coo_values, 1, 1, 1, -1, {{call_coo_values, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"cooValues", arguments_coo_values, results_coo_values, 1, 1, 1, -1, 0, {{call_coo_values, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_crow_indices(const lt_value *a, lt_value *r) { return tensor_crow_indices(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_crow_indices[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_crow_indices[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_crow_indices[] = {
-    {"crowIndices", arguments_crow_indices, results_crow_indices, 1, 1, 1, -1, {{call_crow_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"crowIndices", arguments_crow_indices, results_crow_indices, 1, 1, 1, -1, 0, {{call_crow_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_col_indices(const lt_value *a, lt_value *r) { return tensor_col_indices(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_col_indices[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_col_indices[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_col_indices[] = {
-    {"colIndices", arguments_col_indices, results_col_indices, 1, 1, 1, -1, {{call_col_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"colIndices", arguments_col_indices, results_col_indices, 1, 1, 1, -1, 0, {{call_col_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_ccol_indices(const lt_value *a, lt_value *r) { return tensor_ccol_indices(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_ccol_indices[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_ccol_indices[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_ccol_indices[] = {
-    {"ccolIndices", arguments_ccol_indices, results_ccol_indices, 1, 1, 1, -1, {{call_ccol_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"ccolIndices", arguments_ccol_indices, results_ccol_indices, 1, 1, 1, -1, 0, {{call_ccol_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_row_indices(const lt_value *a, lt_value *r) { return tensor_row_indices(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_row_indices[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_row_indices[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_row_indices[] = {
-    {"rowIndices", arguments_row_indices, results_row_indices, 1, 1, 1, -1, {{call_row_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"rowIndices", arguments_row_indices, results_row_indices, 1, 1, 1, -1, 0, {{call_row_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sparse_dim(const lt_value *a, lt_value *r) { return tensor_sparse_dim(a[0].tensor, &r[0].i); }
 static const lt_argument arguments_sparse_dim[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_sparse_dim[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_sparse_dim[] = {
-    {"sparseDim", arguments_sparse_dim, results_sparse_dim, 1, 1, 1, -1, {{call_sparse_dim, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"sparseDim", arguments_sparse_dim, results_sparse_dim, 1, 1, 1, -1, 0, {{call_sparse_dim, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_dense_dim(const lt_value *a, lt_value *r) { return tensor_dense_dim(a[0].tensor, &r[0].i); }
 static const lt_argument arguments_dense_dim[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_dense_dim[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_dense_dim[] = {
-    {"denseDim", arguments_dense_dim, results_dense_dim, 1, 1, 1, -1, {{call_dense_dim, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"denseDim", arguments_dense_dim, results_dense_dim, 1, 1, 1, -1, 0, {{call_dense_dim, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_nnz(const lt_value *a, lt_value *r) { return tensor_nnz(a[0].tensor, &r[0].i); }
 static const lt_argument arguments_nnz[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_nnz[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_nnz[] = {
-    {"nnz", arguments_nnz, results_nnz, 1, 1, 1, -1, {{call_nnz, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"nnz", arguments_nnz, results_nnz, 1, 1, 1, -1, 0, {{call_nnz, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sparse_mask(const lt_value *a, lt_value *r) { return tensor_sparse_mask(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static const lt_argument arguments_sparse_mask[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"mask", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mask", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_sparse_mask[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sparse_mask[] = {
-    {"sparseMask", arguments_sparse_mask, results_sparse_mask, 2, 2, 1, -1, {{call_sparse_mask, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"sparseMask", arguments_sparse_mask, results_sparse_mask, 2, 2, 1, -1, 0, {{call_sparse_mask, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sparse_resize_(const lt_value *a, lt_value *r) { (void)r; return tensor_sparse_resize_(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, a[3].i); }
 static const lt_argument arguments_sparse_resize_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"size", LT_INT, LT_IS_LIST, {0}},
-    {"sparseDim", LT_INT, 0, {0}},
-    {"denseDim", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST, -1, {0}},
+    {"sparseDim", LT_INT, 0, -1, {0}},
+    {"denseDim", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_sparse_resize_[] = {
-    {"sparseResize_", arguments_sparse_resize_, NULL, 4, 4, 0, -1, {{call_sparse_resize_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"sparseResize_", arguments_sparse_resize_, NULL, 4, 4, 0, -1, 0, {{call_sparse_resize_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sparse_resize_and_clear_(const lt_value *a, lt_value *r) { (void)r; return tensor_sparse_resize_and_clear_(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, a[3].i); }
 static const lt_argument arguments_sparse_resize_and_clear_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, {0}},
-    {"size", LT_INT, LT_IS_LIST, {0}},
-    {"sparseDim", LT_INT, 0, {0}},
-    {"denseDim", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST, -1, {0}},
+    {"sparseDim", LT_INT, 0, -1, {0}},
+    {"denseDim", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_sparse_resize_and_clear_[] = {
-    {"sparseResizeAndClear_", arguments_sparse_resize_and_clear_, NULL, 4, 4, 0, -1, {{call_sparse_resize_and_clear_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"sparseResizeAndClear_", arguments_sparse_resize_and_clear_, NULL, 4, 4, 0, -1, 0, {{call_sparse_resize_and_clear_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_smm(const lt_value *a, lt_value *r) { return tensor_smm(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static const lt_argument arguments_smm[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"mat2", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_smm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_smm[] = {
-    {"smm", arguments_smm, results_smm, 2, 2, 1, -1, {{call_smm, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"smm", arguments_smm, results_smm, 2, 2, 1, -1, 0, {{call_smm, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_dsmm(const lt_value *a, lt_value *r) { return tensor_dsmm(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_dsmm_out(const lt_value *a, lt_value *r) { return tensor_dsmm_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_dsmm[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"mat2", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_dsmm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_dsmm[] = {
-    {"dsmm", arguments_dsmm, results_dsmm, 2, 2, 1, -1, {{call_dsmm, NULL}, {NULL, NULL}, {call_dsmm_out, NULL}}},
+    {"dsmm", arguments_dsmm, results_dsmm, 2, 2, 1, -1, 0, {{call_dsmm, NULL}, {NULL, NULL}, {call_dsmm_out, NULL}}},
 };
 
 static tensor_status call_sparse_sum(const lt_value *a, lt_value *r) { return tensor_sparse_sum(a[0].tensor, a[1].list.data, a[1].list.length, (tensor_dtype)a[2].i, &r[0].tensor); }
 static const lt_argument arguments_sparse_sum[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_sparse_sum[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sparse_sum[] = {
-    {"sparse.sum", arguments_sparse_sum, results_sparse_sum, 3, 2, 1, -1, {{call_sparse_sum, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"sparse.sum", arguments_sparse_sum, results_sparse_sum, 3, 2, 1, -1, 0, {{call_sparse_sum, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sparse_mm(const lt_value *a, lt_value *r) { return tensor_sparse_mm(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static const lt_argument arguments_sparse_mm[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"mat2", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_sparse_mm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sparse_mm[] = {
-    {"sparse.mm", arguments_sparse_mm, results_sparse_mm, 2, 2, 1, -1, {{call_sparse_mm, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"sparse.mm", arguments_sparse_mm, results_sparse_mm, 2, 2, 1, -1, 0, {{call_sparse_mm, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sparse_addmm(const lt_value *a, lt_value *r) { return tensor_sparse_addmm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
 static const lt_argument arguments_sparse_addmm[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"mat1", LT_TENSOR, 0, {0}},
-    {"mat2", LT_TENSOR, 0, {0}},
-    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
-    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mat1", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
+    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
 };
 static const lt_argument results_sparse_addmm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sparse_addmm[] = {
-    {"sparse.addmm", arguments_sparse_addmm, results_sparse_addmm, 5, 3, 1, -1, {{call_sparse_addmm, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"sparse.addmm", arguments_sparse_addmm, results_sparse_addmm, 5, 3, 1, -1, 0, {{call_sparse_addmm, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sparse_sampled_addmm(const lt_value *a, lt_value *r) { return tensor_sparse_sampled_addmm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
 static const lt_argument arguments_sparse_sampled_addmm[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"mat1", LT_TENSOR, 0, {0}},
-    {"mat2", LT_TENSOR, 0, {0}},
-    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
-    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mat1", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
+    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
 };
 static const lt_argument results_sparse_sampled_addmm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sparse_sampled_addmm[] = {
-    {"sparse.sampledAddmm", arguments_sparse_sampled_addmm, results_sparse_sampled_addmm, 5, 3, 1, -1, {{call_sparse_sampled_addmm, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"sparse.sampledAddmm", arguments_sparse_sampled_addmm, results_sparse_sampled_addmm, 5, 3, 1, -1, 0, {{call_sparse_sampled_addmm, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sparse_softmax(const lt_value *a, lt_value *r) { return tensor_sparse_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
 static const lt_argument arguments_sparse_softmax[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_sparse_softmax[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sparse_softmax[] = {
-    {"sparse.softmax", arguments_sparse_softmax, results_sparse_softmax, 3, 2, 1, -1, {{call_sparse_softmax, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"sparse.softmax", arguments_sparse_softmax, results_sparse_softmax, 3, 2, 1, -1, 0, {{call_sparse_softmax, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sparse_log_softmax(const lt_value *a, lt_value *r) { return tensor_sparse_log_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
 static const lt_argument arguments_sparse_log_softmax[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_sparse_log_softmax[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sparse_log_softmax[] = {
-    {"sparse.logSoftmax", arguments_sparse_log_softmax, results_sparse_log_softmax, 3, 2, 1, -1, {{call_sparse_log_softmax, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"sparse.logSoftmax", arguments_sparse_log_softmax, results_sparse_log_softmax, 3, 2, 1, -1, 0, {{call_sparse_log_softmax, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sparse_spdiags(const lt_value *a, lt_value *r) { return tensor_sparse_spdiags(a[0].tensor, a[1].tensor, a[2].list.data, a[2].list.length, (tensor_layout)a[3].i, &r[0].tensor); }
 static const lt_argument arguments_sparse_spdiags[] = {
-    {"diagonals", LT_TENSOR, 0, {0}},
-    {"offsets", LT_TENSOR, 0, {0}},
-    {"shape", LT_INT, LT_IS_LIST, {0}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+    {"diagonals", LT_TENSOR, 0, -1, {0}},
+    {"offsets", LT_TENSOR, 0, -1, {0}},
+    {"shape", LT_INT, LT_IS_LIST, -1, {0}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_sparse_spdiags[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sparse_spdiags[] = {
-    {"sparse.spdiags", arguments_sparse_spdiags, results_sparse_spdiags, 4, 4, 1, -1, {{call_sparse_spdiags, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"sparse.spdiags", arguments_sparse_spdiags, results_sparse_spdiags, 4, 4, 1, -1, 0, {{call_sparse_spdiags, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sparse_spsolve(const lt_value *a, lt_value *r) { return tensor_sparse_spsolve(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static const lt_argument arguments_sparse_spsolve[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_sparse_spsolve[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sparse_spsolve[] = {
-    {"sparse.spsolve", arguments_sparse_spsolve, results_sparse_spsolve, 2, 2, 1, -1, {{call_sparse_spsolve, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"sparse.spsolve", arguments_sparse_spsolve, results_sparse_spsolve, 2, 2, 1, -1, 0, {{call_sparse_spsolve, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_erf(const lt_value *a, lt_value *r) { return tensor_erf(a[0].tensor, &r[0].tensor); }
 static tensor_status call_erf_(const lt_value *a, lt_value *r) { (void)r; return tensor_erf_(a[0].tensor); }
 static tensor_status call_erf_out(const lt_value *a, lt_value *r) { return tensor_erf_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_erf[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_erf[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_erf[] = {
-    {"erf", arguments_erf, results_erf, 1, 1, 1, -1, {{call_erf, NULL}, {call_erf_, NULL}, {call_erf_out, NULL}}},
+    {"erf", arguments_erf, results_erf, 1, 1, 1, -1, 0, {{call_erf, NULL}, {call_erf_, NULL}, {call_erf_out, NULL}}},
 };
 
 static tensor_status call_erfc(const lt_value *a, lt_value *r) { return tensor_erfc(a[0].tensor, &r[0].tensor); }
 static tensor_status call_erfc_(const lt_value *a, lt_value *r) { (void)r; return tensor_erfc_(a[0].tensor); }
 static tensor_status call_erfc_out(const lt_value *a, lt_value *r) { return tensor_erfc_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_erfc[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_erfc[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_erfc[] = {
-    {"erfc", arguments_erfc, results_erfc, 1, 1, 1, -1, {{call_erfc, NULL}, {call_erfc_, NULL}, {call_erfc_out, NULL}}},
+    {"erfc", arguments_erfc, results_erfc, 1, 1, 1, -1, 0, {{call_erfc, NULL}, {call_erfc_, NULL}, {call_erfc_out, NULL}}},
 };
 
 static tensor_status call_erfinv(const lt_value *a, lt_value *r) { return tensor_erfinv(a[0].tensor, &r[0].tensor); }
 static tensor_status call_erfinv_(const lt_value *a, lt_value *r) { (void)r; return tensor_erfinv_(a[0].tensor); }
 static tensor_status call_erfinv_out(const lt_value *a, lt_value *r) { return tensor_erfinv_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_erfinv[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_erfinv[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_erfinv[] = {
-    {"erfinv", arguments_erfinv, results_erfinv, 1, 1, 1, -1, {{call_erfinv, NULL}, {call_erfinv_, NULL}, {call_erfinv_out, NULL}}},
+    {"erfinv", arguments_erfinv, results_erfinv, 1, 1, 1, -1, 0, {{call_erfinv, NULL}, {call_erfinv_, NULL}, {call_erfinv_out, NULL}}},
 };
 
 static tensor_status call_lgamma(const lt_value *a, lt_value *r) { return tensor_lgamma(a[0].tensor, &r[0].tensor); }
 static tensor_status call_lgamma_(const lt_value *a, lt_value *r) { (void)r; return tensor_lgamma_(a[0].tensor); }
 static tensor_status call_lgamma_out(const lt_value *a, lt_value *r) { return tensor_lgamma_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_lgamma[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_lgamma[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_lgamma[] = {
-    {"lgamma", arguments_lgamma, results_lgamma, 1, 1, 1, -1, {{call_lgamma, NULL}, {call_lgamma_, NULL}, {call_lgamma_out, NULL}}},
+    {"lgamma", arguments_lgamma, results_lgamma, 1, 1, 1, -1, 0, {{call_lgamma, NULL}, {call_lgamma_, NULL}, {call_lgamma_out, NULL}}},
 };
 
 static tensor_status call_digamma(const lt_value *a, lt_value *r) { return tensor_digamma(a[0].tensor, &r[0].tensor); }
 static tensor_status call_digamma_(const lt_value *a, lt_value *r) { (void)r; return tensor_digamma_(a[0].tensor); }
 static tensor_status call_digamma_out(const lt_value *a, lt_value *r) { return tensor_digamma_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_digamma[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_digamma[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_digamma[] = {
-    {"digamma", arguments_digamma, results_digamma, 1, 1, 1, -1, {{call_digamma, NULL}, {call_digamma_, NULL}, {call_digamma_out, NULL}}},
+    {"digamma", arguments_digamma, results_digamma, 1, 1, 1, -1, 0, {{call_digamma, NULL}, {call_digamma_, NULL}, {call_digamma_out, NULL}}},
 };
 
 static tensor_status call_i0(const lt_value *a, lt_value *r) { return tensor_i0(a[0].tensor, &r[0].tensor); }
 static tensor_status call_i0_(const lt_value *a, lt_value *r) { (void)r; return tensor_i0_(a[0].tensor); }
 static tensor_status call_i0_out(const lt_value *a, lt_value *r) { return tensor_i0_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_i0[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_i0[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_i0[] = {
-    {"i0", arguments_i0, results_i0, 1, 1, 1, -1, {{call_i0, NULL}, {call_i0_, NULL}, {call_i0_out, NULL}}},
+    {"i0", arguments_i0, results_i0, 1, 1, 1, -1, 0, {{call_i0, NULL}, {call_i0_, NULL}, {call_i0_out, NULL}}},
 };
 
 static tensor_status call_sinc(const lt_value *a, lt_value *r) { return tensor_sinc(a[0].tensor, &r[0].tensor); }
 static tensor_status call_sinc_(const lt_value *a, lt_value *r) { (void)r; return tensor_sinc_(a[0].tensor); }
 static tensor_status call_sinc_out(const lt_value *a, lt_value *r) { return tensor_sinc_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_sinc[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_sinc[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sinc[] = {
-    {"sinc", arguments_sinc, results_sinc, 1, 1, 1, -1, {{call_sinc, NULL}, {call_sinc_, NULL}, {call_sinc_out, NULL}}},
+    {"sinc", arguments_sinc, results_sinc, 1, 1, 1, -1, 0, {{call_sinc, NULL}, {call_sinc_, NULL}, {call_sinc_out, NULL}}},
 };
 
 static tensor_status call_logit(const lt_value *a, lt_value *r) { return tensor_logit(a[0].tensor, a[1].number, &r[0].tensor); }
 static tensor_status call_logit_(const lt_value *a, lt_value *r) { (void)r; return tensor_logit_(a[0].tensor, a[1].number); }
 static tensor_status call_logit_out(const lt_value *a, lt_value *r) { return tensor_logit_out(a[0].tensor, a[1].number, r[0].tensor); }
 static const lt_argument arguments_logit[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"eps", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"eps", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_logit[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_logit[] = {
-    {"logit", arguments_logit, results_logit, 2, 2, 1, -1, {{call_logit, NULL}, {call_logit_, NULL}, {call_logit_out, NULL}}},
+    {"logit", arguments_logit, results_logit, 2, 2, 1, -1, 0, {{call_logit, NULL}, {call_logit_, NULL}, {call_logit_out, NULL}}},
 };
 
 static tensor_status call_polygamma(const lt_value *a, lt_value *r) { return tensor_polygamma(a[0].i, a[1].tensor, &r[0].tensor); }
 static tensor_status call_polygamma_out(const lt_value *a, lt_value *r) { return tensor_polygamma_out(a[0].i, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_polygamma[] = {
-    {"n", LT_INT, 0, {0}},
-    {"input", LT_TENSOR, 0, {0}},
+    {"n", LT_INT, 0, -1, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_polygamma[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_polygamma[] = {
-    {"polygamma", arguments_polygamma, results_polygamma, 2, 2, 1, -1, {{call_polygamma, NULL}, {NULL, NULL}, {call_polygamma_out, NULL}}},
+    {"polygamma", arguments_polygamma, results_polygamma, 2, 2, 1, -1, 0, {{call_polygamma, NULL}, {NULL, NULL}, {call_polygamma_out, NULL}}},
 };
 
 static tensor_status call_mvlgamma(const lt_value *a, lt_value *r) { return tensor_mvlgamma(a[0].tensor, a[1].i, &r[0].tensor); }
 static tensor_status call_mvlgamma_(const lt_value *a, lt_value *r) { (void)r; return tensor_mvlgamma_(a[0].tensor, a[1].i); }
 static tensor_status call_mvlgamma_out(const lt_value *a, lt_value *r) { return tensor_mvlgamma_out(a[0].tensor, a[1].i, r[0].tensor); }
 static const lt_argument arguments_mvlgamma[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"p", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"p", LT_INT, 0, -1, {0}},
 };
 static const lt_argument results_mvlgamma[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_mvlgamma[] = {
-    {"mvlgamma", arguments_mvlgamma, results_mvlgamma, 2, 2, 1, -1, {{call_mvlgamma, NULL}, {call_mvlgamma_, NULL}, {call_mvlgamma_out, NULL}}},
+    {"mvlgamma", arguments_mvlgamma, results_mvlgamma, 2, 2, 1, -1, 0, {{call_mvlgamma, NULL}, {call_mvlgamma_, NULL}, {call_mvlgamma_out, NULL}}},
 };
 
 static tensor_status call_igamma(const lt_value *a, lt_value *r) { return tensor_igamma(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_igamma_(const lt_value *a, lt_value *r) { (void)r; return tensor_igamma_(a[0].tensor, a[1].tensor); }
 static tensor_status call_igamma_out(const lt_value *a, lt_value *r) { return tensor_igamma_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_igamma[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_igamma[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_igamma[] = {
-    {"igamma", arguments_igamma, results_igamma, 2, 2, 1, -1, {{call_igamma, NULL}, {call_igamma_, NULL}, {call_igamma_out, NULL}}},
+    {"igamma", arguments_igamma, results_igamma, 2, 2, 1, -1, 0, {{call_igamma, NULL}, {call_igamma_, NULL}, {call_igamma_out, NULL}}},
 };
 
 static tensor_status call_igammac(const lt_value *a, lt_value *r) { return tensor_igammac(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_igammac_(const lt_value *a, lt_value *r) { (void)r; return tensor_igammac_(a[0].tensor, a[1].tensor); }
 static tensor_status call_igammac_out(const lt_value *a, lt_value *r) { return tensor_igammac_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_igammac[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_igammac[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_igammac[] = {
-    {"igammac", arguments_igammac, results_igammac, 2, 2, 1, -1, {{call_igammac, NULL}, {call_igammac_, NULL}, {call_igammac_out, NULL}}},
+    {"igammac", arguments_igammac, results_igammac, 2, 2, 1, -1, 0, {{call_igammac, NULL}, {call_igammac_, NULL}, {call_igammac_out, NULL}}},
 };
 
 static tensor_status call_logaddexp(const lt_value *a, lt_value *r) { return tensor_logaddexp(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_logaddexp_out(const lt_value *a, lt_value *r) { return tensor_logaddexp_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_logaddexp[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_logaddexp[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_logaddexp[] = {
-    {"logaddexp", arguments_logaddexp, results_logaddexp, 2, 2, 1, -1, {{call_logaddexp, NULL}, {NULL, NULL}, {call_logaddexp_out, NULL}}},
+    {"logaddexp", arguments_logaddexp, results_logaddexp, 2, 2, 1, -1, 0, {{call_logaddexp, NULL}, {NULL, NULL}, {call_logaddexp_out, NULL}}},
 };
 
 static tensor_status call_logaddexp2(const lt_value *a, lt_value *r) { return tensor_logaddexp2(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_logaddexp2_out(const lt_value *a, lt_value *r) { return tensor_logaddexp2_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_logaddexp2[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_logaddexp2[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_logaddexp2[] = {
-    {"logaddexp2", arguments_logaddexp2, results_logaddexp2, 2, 2, 1, -1, {{call_logaddexp2, NULL}, {NULL, NULL}, {call_logaddexp2_out, NULL}}},
+    {"logaddexp2", arguments_logaddexp2, results_logaddexp2, 2, 2, 1, -1, 0, {{call_logaddexp2, NULL}, {NULL, NULL}, {call_logaddexp2_out, NULL}}},
 };
 
 static tensor_status call_xlogy(const lt_value *a, lt_value *r) { return tensor_xlogy(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -7968,361 +8059,361 @@ static tensor_status call_xlogy_scalar_(const lt_value *a, lt_value *r) { (void)
 static tensor_status call_xlogy_out(const lt_value *a, lt_value *r) { return tensor_xlogy_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_xlogy_scalar_out(const lt_value *a, lt_value *r) { return tensor_xlogy_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_xlogy[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_xlogy[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_xlogy[] = {
-    {"xlogy", arguments_xlogy, results_xlogy, 2, 2, 1, 1, {{call_xlogy, call_xlogy_scalar}, {call_xlogy_, call_xlogy_scalar_}, {call_xlogy_out, call_xlogy_scalar_out}}},
+    {"xlogy", arguments_xlogy, results_xlogy, 2, 2, 1, 1, 0, {{call_xlogy, call_xlogy_scalar}, {call_xlogy_, call_xlogy_scalar_}, {call_xlogy_out, call_xlogy_scalar_out}}},
 };
 
 static tensor_status call_gcd(const lt_value *a, lt_value *r) { return tensor_gcd(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_gcd_(const lt_value *a, lt_value *r) { (void)r; return tensor_gcd_(a[0].tensor, a[1].tensor); }
 static tensor_status call_gcd_out(const lt_value *a, lt_value *r) { return tensor_gcd_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_gcd[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_gcd[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_gcd[] = {
-    {"gcd", arguments_gcd, results_gcd, 2, 2, 1, -1, {{call_gcd, NULL}, {call_gcd_, NULL}, {call_gcd_out, NULL}}},
+    {"gcd", arguments_gcd, results_gcd, 2, 2, 1, -1, 0, {{call_gcd, NULL}, {call_gcd_, NULL}, {call_gcd_out, NULL}}},
 };
 
 static tensor_status call_lcm(const lt_value *a, lt_value *r) { return tensor_lcm(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_lcm_(const lt_value *a, lt_value *r) { (void)r; return tensor_lcm_(a[0].tensor, a[1].tensor); }
 static tensor_status call_lcm_out(const lt_value *a, lt_value *r) { return tensor_lcm_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_lcm[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_lcm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_lcm[] = {
-    {"lcm", arguments_lcm, results_lcm, 2, 2, 1, -1, {{call_lcm, NULL}, {call_lcm_, NULL}, {call_lcm_out, NULL}}},
+    {"lcm", arguments_lcm, results_lcm, 2, 2, 1, -1, 0, {{call_lcm, NULL}, {call_lcm_, NULL}, {call_lcm_out, NULL}}},
 };
 
 static tensor_status call_nextafter(const lt_value *a, lt_value *r) { return tensor_nextafter(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_nextafter_(const lt_value *a, lt_value *r) { (void)r; return tensor_nextafter_(a[0].tensor, a[1].tensor); }
 static tensor_status call_nextafter_out(const lt_value *a, lt_value *r) { return tensor_nextafter_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_nextafter[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_nextafter[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_nextafter[] = {
-    {"nextafter", arguments_nextafter, results_nextafter, 2, 2, 1, -1, {{call_nextafter, NULL}, {call_nextafter_, NULL}, {call_nextafter_out, NULL}}},
+    {"nextafter", arguments_nextafter, results_nextafter, 2, 2, 1, -1, 0, {{call_nextafter, NULL}, {call_nextafter_, NULL}, {call_nextafter_out, NULL}}},
 };
 
 static tensor_status call_heaviside(const lt_value *a, lt_value *r) { return tensor_heaviside(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_heaviside_(const lt_value *a, lt_value *r) { (void)r; return tensor_heaviside_(a[0].tensor, a[1].tensor); }
 static tensor_status call_heaviside_out(const lt_value *a, lt_value *r) { return tensor_heaviside_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_heaviside[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"values", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_heaviside[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_heaviside[] = {
-    {"heaviside", arguments_heaviside, results_heaviside, 2, 2, 1, -1, {{call_heaviside, NULL}, {call_heaviside_, NULL}, {call_heaviside_out, NULL}}},
+    {"heaviside", arguments_heaviside, results_heaviside, 2, 2, 1, -1, 0, {{call_heaviside, NULL}, {call_heaviside_, NULL}, {call_heaviside_out, NULL}}},
 };
 
 static tensor_status call_ldexp(const lt_value *a, lt_value *r) { return tensor_ldexp(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_ldexp_(const lt_value *a, lt_value *r) { (void)r; return tensor_ldexp_(a[0].tensor, a[1].tensor); }
 static tensor_status call_ldexp_out(const lt_value *a, lt_value *r) { return tensor_ldexp_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_ldexp[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_ldexp[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_ldexp[] = {
-    {"ldexp", arguments_ldexp, results_ldexp, 2, 2, 1, -1, {{call_ldexp, NULL}, {call_ldexp_, NULL}, {call_ldexp_out, NULL}}},
+    {"ldexp", arguments_ldexp, results_ldexp, 2, 2, 1, -1, 0, {{call_ldexp, NULL}, {call_ldexp_, NULL}, {call_ldexp_out, NULL}}},
 };
 
 static tensor_status call_frexp(const lt_value *a, lt_value *r) { return tensor_frexp(a[0].tensor, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_frexp_out(const lt_value *a, lt_value *r) { return tensor_frexp_out(a[0].tensor, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_frexp[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_frexp[] = {
-    {"mantissa", LT_TENSOR, 0, {0}},
-    {"exponent", LT_TENSOR, 0, {0}},
+    {"mantissa", LT_TENSOR, 0, -1, {0}},
+    {"exponent", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_frexp[] = {
-    {"frexp", arguments_frexp, results_frexp, 1, 1, 2, -1, {{call_frexp, NULL}, {NULL, NULL}, {call_frexp_out, NULL}}},
+    {"frexp", arguments_frexp, results_frexp, 1, 1, 2, -1, 0, {{call_frexp, NULL}, {NULL, NULL}, {call_frexp_out, NULL}}},
 };
 
 static tensor_status call_nan_to_num(const lt_value *a, lt_value *r) { return tensor_nan_to_num(a[0].tensor, a[1].number, a[2].number, a[3].number, &r[0].tensor); }
 static tensor_status call_nan_to_num_(const lt_value *a, lt_value *r) { (void)r; return tensor_nan_to_num_(a[0].tensor, a[1].number, a[2].number, a[3].number); }
 static tensor_status call_nan_to_num_out(const lt_value *a, lt_value *r) { return tensor_nan_to_num_out(a[0].tensor, a[1].number, a[2].number, a[3].number, r[0].tensor); }
 static const lt_argument arguments_nan_to_num[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"nan", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"posinf", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"neginf", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"nan", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"posinf", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"neginf", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_nan_to_num[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_nan_to_num[] = {
-    {"nanToNum", arguments_nan_to_num, results_nan_to_num, 4, 4, 1, -1, {{call_nan_to_num, NULL}, {call_nan_to_num_, NULL}, {call_nan_to_num_out, NULL}}},
+    {"nanToNum", arguments_nan_to_num, results_nan_to_num, 4, 4, 1, -1, 0, {{call_nan_to_num, NULL}, {call_nan_to_num_, NULL}, {call_nan_to_num_out, NULL}}},
 };
 
 static tensor_status call_deg2rad(const lt_value *a, lt_value *r) { return tensor_deg2rad(a[0].tensor, &r[0].tensor); }
 static tensor_status call_deg2rad_(const lt_value *a, lt_value *r) { (void)r; return tensor_deg2rad_(a[0].tensor); }
 static tensor_status call_deg2rad_out(const lt_value *a, lt_value *r) { return tensor_deg2rad_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_deg2rad[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_deg2rad[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_deg2rad[] = {
-    {"deg2rad", arguments_deg2rad, results_deg2rad, 1, 1, 1, -1, {{call_deg2rad, NULL}, {call_deg2rad_, NULL}, {call_deg2rad_out, NULL}}},
+    {"deg2rad", arguments_deg2rad, results_deg2rad, 1, 1, 1, -1, 0, {{call_deg2rad, NULL}, {call_deg2rad_, NULL}, {call_deg2rad_out, NULL}}},
 };
 
 static tensor_status call_rad2deg(const lt_value *a, lt_value *r) { return tensor_rad2deg(a[0].tensor, &r[0].tensor); }
 static tensor_status call_rad2deg_(const lt_value *a, lt_value *r) { (void)r; return tensor_rad2deg_(a[0].tensor); }
 static tensor_status call_rad2deg_out(const lt_value *a, lt_value *r) { return tensor_rad2deg_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_rad2deg[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_rad2deg[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_rad2deg[] = {
-    {"rad2deg", arguments_rad2deg, results_rad2deg, 1, 1, 1, -1, {{call_rad2deg, NULL}, {call_rad2deg_, NULL}, {call_rad2deg_out, NULL}}},
+    {"rad2deg", arguments_rad2deg, results_rad2deg, 1, 1, 1, -1, 0, {{call_rad2deg, NULL}, {call_rad2deg_, NULL}, {call_rad2deg_out, NULL}}},
 };
 
 static tensor_status call_special_expit(const lt_value *a, lt_value *r) { return tensor_special_expit(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_expit_out(const lt_value *a, lt_value *r) { return tensor_special_expit_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_expit[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_expit[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_expit[] = {
-    {"special.expit", arguments_special_expit, results_special_expit, 1, 1, 1, -1, {{call_special_expit, NULL}, {NULL, NULL}, {call_special_expit_out, NULL}}},
+    {"special.expit", arguments_special_expit, results_special_expit, 1, 1, 1, -1, 0, {{call_special_expit, NULL}, {NULL, NULL}, {call_special_expit_out, NULL}}},
 };
 
 static tensor_status call_special_exp2(const lt_value *a, lt_value *r) { return tensor_special_exp2(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_exp2_out(const lt_value *a, lt_value *r) { return tensor_special_exp2_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_exp2[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_exp2[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_exp2[] = {
-    {"special.exp2", arguments_special_exp2, results_special_exp2, 1, 1, 1, -1, {{call_special_exp2, NULL}, {NULL, NULL}, {call_special_exp2_out, NULL}}},
+    {"special.exp2", arguments_special_exp2, results_special_exp2, 1, 1, 1, -1, 0, {{call_special_exp2, NULL}, {NULL, NULL}, {call_special_exp2_out, NULL}}},
 };
 
 static tensor_status call_special_expm1(const lt_value *a, lt_value *r) { return tensor_special_expm1(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_expm1_out(const lt_value *a, lt_value *r) { return tensor_special_expm1_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_expm1[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_expm1[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_expm1[] = {
-    {"special.expm1", arguments_special_expm1, results_special_expm1, 1, 1, 1, -1, {{call_special_expm1, NULL}, {NULL, NULL}, {call_special_expm1_out, NULL}}},
+    {"special.expm1", arguments_special_expm1, results_special_expm1, 1, 1, 1, -1, 0, {{call_special_expm1, NULL}, {NULL, NULL}, {call_special_expm1_out, NULL}}},
 };
 
 static tensor_status call_special_log1p(const lt_value *a, lt_value *r) { return tensor_special_log1p(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_log1p_out(const lt_value *a, lt_value *r) { return tensor_special_log1p_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_log1p[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_log1p[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_log1p[] = {
-    {"special.log1p", arguments_special_log1p, results_special_log1p, 1, 1, 1, -1, {{call_special_log1p, NULL}, {NULL, NULL}, {call_special_log1p_out, NULL}}},
+    {"special.log1p", arguments_special_log1p, results_special_log1p, 1, 1, 1, -1, 0, {{call_special_log1p, NULL}, {NULL, NULL}, {call_special_log1p_out, NULL}}},
 };
 
 static tensor_status call_special_erf(const lt_value *a, lt_value *r) { return tensor_special_erf(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_erf_out(const lt_value *a, lt_value *r) { return tensor_special_erf_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_erf[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_erf[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_erf[] = {
-    {"special.erf", arguments_special_erf, results_special_erf, 1, 1, 1, -1, {{call_special_erf, NULL}, {NULL, NULL}, {call_special_erf_out, NULL}}},
+    {"special.erf", arguments_special_erf, results_special_erf, 1, 1, 1, -1, 0, {{call_special_erf, NULL}, {NULL, NULL}, {call_special_erf_out, NULL}}},
 };
 
 static tensor_status call_special_erfc(const lt_value *a, lt_value *r) { return tensor_special_erfc(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_erfc_out(const lt_value *a, lt_value *r) { return tensor_special_erfc_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_erfc[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_erfc[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_erfc[] = {
-    {"special.erfc", arguments_special_erfc, results_special_erfc, 1, 1, 1, -1, {{call_special_erfc, NULL}, {NULL, NULL}, {call_special_erfc_out, NULL}}},
+    {"special.erfc", arguments_special_erfc, results_special_erfc, 1, 1, 1, -1, 0, {{call_special_erfc, NULL}, {NULL, NULL}, {call_special_erfc_out, NULL}}},
 };
 
 static tensor_status call_special_erfinv(const lt_value *a, lt_value *r) { return tensor_special_erfinv(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_erfinv_out(const lt_value *a, lt_value *r) { return tensor_special_erfinv_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_erfinv[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_erfinv[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_erfinv[] = {
-    {"special.erfinv", arguments_special_erfinv, results_special_erfinv, 1, 1, 1, -1, {{call_special_erfinv, NULL}, {NULL, NULL}, {call_special_erfinv_out, NULL}}},
+    {"special.erfinv", arguments_special_erfinv, results_special_erfinv, 1, 1, 1, -1, 0, {{call_special_erfinv, NULL}, {NULL, NULL}, {call_special_erfinv_out, NULL}}},
 };
 
 static tensor_status call_special_gammaln(const lt_value *a, lt_value *r) { return tensor_special_gammaln(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_gammaln_out(const lt_value *a, lt_value *r) { return tensor_special_gammaln_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_gammaln[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_gammaln[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_gammaln[] = {
-    {"special.gammaln", arguments_special_gammaln, results_special_gammaln, 1, 1, 1, -1, {{call_special_gammaln, NULL}, {NULL, NULL}, {call_special_gammaln_out, NULL}}},
+    {"special.gammaln", arguments_special_gammaln, results_special_gammaln, 1, 1, 1, -1, 0, {{call_special_gammaln, NULL}, {NULL, NULL}, {call_special_gammaln_out, NULL}}},
 };
 
 static tensor_status call_special_digamma(const lt_value *a, lt_value *r) { return tensor_special_digamma(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_digamma_out(const lt_value *a, lt_value *r) { return tensor_special_digamma_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_digamma[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_digamma[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_digamma[] = {
-    {"special.digamma", arguments_special_digamma, results_special_digamma, 1, 1, 1, -1, {{call_special_digamma, NULL}, {NULL, NULL}, {call_special_digamma_out, NULL}}},
+    {"special.digamma", arguments_special_digamma, results_special_digamma, 1, 1, 1, -1, 0, {{call_special_digamma, NULL}, {NULL, NULL}, {call_special_digamma_out, NULL}}},
 };
 
 static tensor_status call_special_psi(const lt_value *a, lt_value *r) { return tensor_special_psi(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_psi_out(const lt_value *a, lt_value *r) { return tensor_special_psi_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_psi[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_psi[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_psi[] = {
-    {"special.psi", arguments_special_psi, results_special_psi, 1, 1, 1, -1, {{call_special_psi, NULL}, {NULL, NULL}, {call_special_psi_out, NULL}}},
+    {"special.psi", arguments_special_psi, results_special_psi, 1, 1, 1, -1, 0, {{call_special_psi, NULL}, {NULL, NULL}, {call_special_psi_out, NULL}}},
 };
 
 static tensor_status call_special_i0(const lt_value *a, lt_value *r) { return tensor_special_i0(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_i0_out(const lt_value *a, lt_value *r) { return tensor_special_i0_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_i0[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_i0[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_i0[] = {
-    {"special.i0", arguments_special_i0, results_special_i0, 1, 1, 1, -1, {{call_special_i0, NULL}, {NULL, NULL}, {call_special_i0_out, NULL}}},
+    {"special.i0", arguments_special_i0, results_special_i0, 1, 1, 1, -1, 0, {{call_special_i0, NULL}, {NULL, NULL}, {call_special_i0_out, NULL}}},
 };
 
 static tensor_status call_special_sinc(const lt_value *a, lt_value *r) { return tensor_special_sinc(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_sinc_out(const lt_value *a, lt_value *r) { return tensor_special_sinc_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_sinc[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_sinc[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_sinc[] = {
-    {"special.sinc", arguments_special_sinc, results_special_sinc, 1, 1, 1, -1, {{call_special_sinc, NULL}, {NULL, NULL}, {call_special_sinc_out, NULL}}},
+    {"special.sinc", arguments_special_sinc, results_special_sinc, 1, 1, 1, -1, 0, {{call_special_sinc, NULL}, {NULL, NULL}, {call_special_sinc_out, NULL}}},
 };
 
 static tensor_status call_special_round(const lt_value *a, lt_value *r) { return tensor_special_round(a[0].tensor, a[1].i, &r[0].tensor); }
 static tensor_status call_special_round_out(const lt_value *a, lt_value *r) { return tensor_special_round_out(a[0].tensor, a[1].i, r[0].tensor); }
 static const lt_argument arguments_special_round[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"decimals", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"decimals", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_special_round[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_round[] = {
-    {"special.round", arguments_special_round, results_special_round, 2, 1, 1, -1, {{call_special_round, NULL}, {NULL, NULL}, {call_special_round_out, NULL}}},
+    {"special.round", arguments_special_round, results_special_round, 2, 1, 1, -1, 0, {{call_special_round, NULL}, {NULL, NULL}, {call_special_round_out, NULL}}},
 };
 
 static tensor_status call_special_logit(const lt_value *a, lt_value *r) { return tensor_special_logit(a[0].tensor, a[1].number, &r[0].tensor); }
 static tensor_status call_special_logit_out(const lt_value *a, lt_value *r) { return tensor_special_logit_out(a[0].tensor, a[1].number, r[0].tensor); }
 static const lt_argument arguments_special_logit[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"eps", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"eps", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_special_logit[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_logit[] = {
-    {"special.logit", arguments_special_logit, results_special_logit, 2, 2, 1, -1, {{call_special_logit, NULL}, {NULL, NULL}, {call_special_logit_out, NULL}}},
+    {"special.logit", arguments_special_logit, results_special_logit, 2, 2, 1, -1, 0, {{call_special_logit, NULL}, {NULL, NULL}, {call_special_logit_out, NULL}}},
 };
 
 static tensor_status call_special_polygamma(const lt_value *a, lt_value *r) { return tensor_special_polygamma(a[0].i, a[1].tensor, &r[0].tensor); }
 static tensor_status call_special_polygamma_out(const lt_value *a, lt_value *r) { return tensor_special_polygamma_out(a[0].i, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_special_polygamma[] = {
-    {"n", LT_INT, 0, {0}},
-    {"input", LT_TENSOR, 0, {0}},
+    {"n", LT_INT, 0, -1, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_polygamma[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_polygamma[] = {
-    {"special.polygamma", arguments_special_polygamma, results_special_polygamma, 2, 2, 1, -1, {{call_special_polygamma, NULL}, {NULL, NULL}, {call_special_polygamma_out, NULL}}},
+    {"special.polygamma", arguments_special_polygamma, results_special_polygamma, 2, 2, 1, -1, 0, {{call_special_polygamma, NULL}, {NULL, NULL}, {call_special_polygamma_out, NULL}}},
 };
 
 static tensor_status call_special_multigammaln(const lt_value *a, lt_value *r) { return tensor_special_multigammaln(a[0].tensor, a[1].i, &r[0].tensor); }
 static tensor_status call_special_multigammaln_out(const lt_value *a, lt_value *r) { return tensor_special_multigammaln_out(a[0].tensor, a[1].i, r[0].tensor); }
 static const lt_argument arguments_special_multigammaln[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"p", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"p", LT_INT, 0, -1, {0}},
 };
 static const lt_argument results_special_multigammaln[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_multigammaln[] = {
-    {"special.multigammaln", arguments_special_multigammaln, results_special_multigammaln, 2, 2, 1, -1, {{call_special_multigammaln, NULL}, {NULL, NULL}, {call_special_multigammaln_out, NULL}}},
+    {"special.multigammaln", arguments_special_multigammaln, results_special_multigammaln, 2, 2, 1, -1, 0, {{call_special_multigammaln, NULL}, {NULL, NULL}, {call_special_multigammaln_out, NULL}}},
 };
 
 static tensor_status call_special_gammainc(const lt_value *a, lt_value *r) { return tensor_special_gammainc(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_special_gammainc_out(const lt_value *a, lt_value *r) { return tensor_special_gammainc_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_special_gammainc[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_gammainc[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_gammainc[] = {
-    {"special.gammainc", arguments_special_gammainc, results_special_gammainc, 2, 2, 1, -1, {{call_special_gammainc, NULL}, {NULL, NULL}, {call_special_gammainc_out, NULL}}},
+    {"special.gammainc", arguments_special_gammainc, results_special_gammainc, 2, 2, 1, -1, 0, {{call_special_gammainc, NULL}, {NULL, NULL}, {call_special_gammainc_out, NULL}}},
 };
 
 static tensor_status call_special_gammaincc(const lt_value *a, lt_value *r) { return tensor_special_gammaincc(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_special_gammaincc_out(const lt_value *a, lt_value *r) { return tensor_special_gammaincc_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_special_gammaincc[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_gammaincc[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_gammaincc[] = {
-    {"special.gammaincc", arguments_special_gammaincc, results_special_gammaincc, 2, 2, 1, -1, {{call_special_gammaincc, NULL}, {NULL, NULL}, {call_special_gammaincc_out, NULL}}},
+    {"special.gammaincc", arguments_special_gammaincc, results_special_gammaincc, 2, 2, 1, -1, 0, {{call_special_gammaincc, NULL}, {NULL, NULL}, {call_special_gammaincc_out, NULL}}},
 };
 
 static tensor_status call_special_xlogy(const lt_value *a, lt_value *r) { return tensor_special_xlogy(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -8330,50 +8421,50 @@ static tensor_status call_special_xlogy_scalar(const lt_value *a, lt_value *r) {
 static tensor_status call_special_xlogy_out(const lt_value *a, lt_value *r) { return tensor_special_xlogy_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_special_xlogy_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_xlogy_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_special_xlogy[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_special_xlogy[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_xlogy[] = {
-    {"special.xlogy", arguments_special_xlogy, results_special_xlogy, 2, 2, 1, 1, {{call_special_xlogy, call_special_xlogy_scalar}, {NULL, NULL}, {call_special_xlogy_out, call_special_xlogy_scalar_out}}},
+    {"special.xlogy", arguments_special_xlogy, results_special_xlogy, 2, 2, 1, 1, 0, {{call_special_xlogy, call_special_xlogy_scalar}, {NULL, NULL}, {call_special_xlogy_out, call_special_xlogy_scalar_out}}},
 };
 
 static tensor_status call_special_i0e(const lt_value *a, lt_value *r) { return tensor_special_i0e(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_i0e_out(const lt_value *a, lt_value *r) { return tensor_special_i0e_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_i0e[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_i0e[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_i0e[] = {
-    {"special.i0e", arguments_special_i0e, results_special_i0e, 1, 1, 1, -1, {{call_special_i0e, NULL}, {NULL, NULL}, {call_special_i0e_out, NULL}}},
+    {"special.i0e", arguments_special_i0e, results_special_i0e, 1, 1, 1, -1, 0, {{call_special_i0e, NULL}, {NULL, NULL}, {call_special_i0e_out, NULL}}},
 };
 
 static tensor_status call_special_i1(const lt_value *a, lt_value *r) { return tensor_special_i1(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_i1_out(const lt_value *a, lt_value *r) { return tensor_special_i1_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_i1[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_i1[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_i1[] = {
-    {"special.i1", arguments_special_i1, results_special_i1, 1, 1, 1, -1, {{call_special_i1, NULL}, {NULL, NULL}, {call_special_i1_out, NULL}}},
+    {"special.i1", arguments_special_i1, results_special_i1, 1, 1, 1, -1, 0, {{call_special_i1, NULL}, {NULL, NULL}, {call_special_i1_out, NULL}}},
 };
 
 static tensor_status call_special_i1e(const lt_value *a, lt_value *r) { return tensor_special_i1e(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_i1e_out(const lt_value *a, lt_value *r) { return tensor_special_i1e_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_i1e[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_i1e[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_i1e[] = {
-    {"special.i1e", arguments_special_i1e, results_special_i1e, 1, 1, 1, -1, {{call_special_i1e, NULL}, {NULL, NULL}, {call_special_i1e_out, NULL}}},
+    {"special.i1e", arguments_special_i1e, results_special_i1e, 1, 1, 1, -1, 0, {{call_special_i1e, NULL}, {NULL, NULL}, {call_special_i1e_out, NULL}}},
 };
 
 static tensor_status call_special_xlog1py(const lt_value *a, lt_value *r) { return tensor_special_xlog1py(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -8381,14 +8472,14 @@ static tensor_status call_special_xlog1py_scalar(const lt_value *a, lt_value *r)
 static tensor_status call_special_xlog1py_out(const lt_value *a, lt_value *r) { return tensor_special_xlog1py_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_special_xlog1py_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_xlog1py_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_special_xlog1py[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_special_xlog1py[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_xlog1py[] = {
-    {"special.xlog1py", arguments_special_xlog1py, results_special_xlog1py, 2, 2, 1, 1, {{call_special_xlog1py, call_special_xlog1py_scalar}, {NULL, NULL}, {call_special_xlog1py_out, call_special_xlog1py_scalar_out}}},
+    {"special.xlog1py", arguments_special_xlog1py, results_special_xlog1py, 2, 2, 1, 1, 0, {{call_special_xlog1py, call_special_xlog1py_scalar}, {NULL, NULL}, {call_special_xlog1py_out, call_special_xlog1py_scalar_out}}},
 };
 
 static tensor_status call_special_zeta(const lt_value *a, lt_value *r) { return tensor_special_zeta(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -8396,260 +8487,260 @@ static tensor_status call_special_zeta_scalar(const lt_value *a, lt_value *r) { 
 static tensor_status call_special_zeta_out(const lt_value *a, lt_value *r) { return tensor_special_zeta_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_special_zeta_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_zeta_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_special_zeta[] = {
-    {"input", LT_OPERAND, 0, {0}},
-    {"other", LT_OPERAND, 0, {0}},
+    {"input", LT_OPERAND, 0, -1, {0}},
+    {"other", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_special_zeta[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_zeta[] = {
-    {"special.zeta", arguments_special_zeta, results_special_zeta, 2, 2, 1, 1, {{call_special_zeta, call_special_zeta_scalar}, {NULL, NULL}, {call_special_zeta_out, call_special_zeta_scalar_out}}},
+    {"special.zeta", arguments_special_zeta, results_special_zeta, 2, 2, 1, 1, 0, {{call_special_zeta, call_special_zeta_scalar}, {NULL, NULL}, {call_special_zeta_out, call_special_zeta_scalar_out}}},
 };
 
 static tensor_status call_special_softmax(const lt_value *a, lt_value *r) { return tensor_special_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
 static tensor_status call_special_softmax_out(const lt_value *a, lt_value *r) { return tensor_special_softmax_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
 static const lt_argument arguments_special_softmax[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_special_softmax[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_softmax[] = {
-    {"special.softmax", arguments_special_softmax, results_special_softmax, 3, 3, 1, -1, {{call_special_softmax, NULL}, {NULL, NULL}, {call_special_softmax_out, NULL}}},
+    {"special.softmax", arguments_special_softmax, results_special_softmax, 3, 3, 1, -1, 0, {{call_special_softmax, NULL}, {NULL, NULL}, {call_special_softmax_out, NULL}}},
 };
 
 static tensor_status call_special_log_softmax(const lt_value *a, lt_value *r) { return tensor_special_log_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }
 static tensor_status call_special_log_softmax_out(const lt_value *a, lt_value *r) { return tensor_special_log_softmax_out(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, r[0].tensor); }
 static const lt_argument arguments_special_log_softmax[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_special_log_softmax[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_log_softmax[] = {
-    {"special.logSoftmax", arguments_special_log_softmax, results_special_log_softmax, 3, 3, 1, -1, {{call_special_log_softmax, NULL}, {NULL, NULL}, {call_special_log_softmax_out, NULL}}},
+    {"special.logSoftmax", arguments_special_log_softmax, results_special_log_softmax, 3, 3, 1, -1, 0, {{call_special_log_softmax, NULL}, {NULL, NULL}, {call_special_log_softmax_out, NULL}}},
 };
 
 static tensor_status call_special_logsumexp(const lt_value *a, lt_value *r) { return tensor_special_logsumexp(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
 static tensor_status call_special_logsumexp_out(const lt_value *a, lt_value *r) { return tensor_special_logsumexp_out(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, r[0].tensor); }
 static const lt_argument arguments_special_logsumexp[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST, {0}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST, 0, {0}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_special_logsumexp[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_logsumexp[] = {
-    {"special.logsumexp", arguments_special_logsumexp, results_special_logsumexp, 3, 3, 1, -1, {{call_special_logsumexp, NULL}, {NULL, NULL}, {call_special_logsumexp_out, NULL}}},
+    {"special.logsumexp", arguments_special_logsumexp, results_special_logsumexp, 3, 3, 1, -1, 0, {{call_special_logsumexp, NULL}, {NULL, NULL}, {call_special_logsumexp_out, NULL}}},
 };
 
 static tensor_status call_special_entr(const lt_value *a, lt_value *r) { return tensor_special_entr(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_entr_out(const lt_value *a, lt_value *r) { return tensor_special_entr_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_entr[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_entr[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_entr[] = {
-    {"special.entr", arguments_special_entr, results_special_entr, 1, 1, 1, -1, {{call_special_entr, NULL}, {NULL, NULL}, {call_special_entr_out, NULL}}},
+    {"special.entr", arguments_special_entr, results_special_entr, 1, 1, 1, -1, 0, {{call_special_entr, NULL}, {NULL, NULL}, {call_special_entr_out, NULL}}},
 };
 
 static tensor_status call_special_erfcx(const lt_value *a, lt_value *r) { return tensor_special_erfcx(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_erfcx_out(const lt_value *a, lt_value *r) { return tensor_special_erfcx_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_erfcx[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_erfcx[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_erfcx[] = {
-    {"special.erfcx", arguments_special_erfcx, results_special_erfcx, 1, 1, 1, -1, {{call_special_erfcx, NULL}, {NULL, NULL}, {call_special_erfcx_out, NULL}}},
+    {"special.erfcx", arguments_special_erfcx, results_special_erfcx, 1, 1, 1, -1, 0, {{call_special_erfcx, NULL}, {NULL, NULL}, {call_special_erfcx_out, NULL}}},
 };
 
 static tensor_status call_special_ndtr(const lt_value *a, lt_value *r) { return tensor_special_ndtr(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_ndtr_out(const lt_value *a, lt_value *r) { return tensor_special_ndtr_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_ndtr[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_ndtr[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_ndtr[] = {
-    {"special.ndtr", arguments_special_ndtr, results_special_ndtr, 1, 1, 1, -1, {{call_special_ndtr, NULL}, {NULL, NULL}, {call_special_ndtr_out, NULL}}},
+    {"special.ndtr", arguments_special_ndtr, results_special_ndtr, 1, 1, 1, -1, 0, {{call_special_ndtr, NULL}, {NULL, NULL}, {call_special_ndtr_out, NULL}}},
 };
 
 static tensor_status call_special_log_ndtr(const lt_value *a, lt_value *r) { return tensor_special_log_ndtr(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_log_ndtr_out(const lt_value *a, lt_value *r) { return tensor_special_log_ndtr_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_log_ndtr[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_log_ndtr[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_log_ndtr[] = {
-    {"special.logNdtr", arguments_special_log_ndtr, results_special_log_ndtr, 1, 1, 1, -1, {{call_special_log_ndtr, NULL}, {NULL, NULL}, {call_special_log_ndtr_out, NULL}}},
+    {"special.logNdtr", arguments_special_log_ndtr, results_special_log_ndtr, 1, 1, 1, -1, 0, {{call_special_log_ndtr, NULL}, {NULL, NULL}, {call_special_log_ndtr_out, NULL}}},
 };
 
 static tensor_status call_special_ndtri(const lt_value *a, lt_value *r) { return tensor_special_ndtri(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_ndtri_out(const lt_value *a, lt_value *r) { return tensor_special_ndtri_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_ndtri[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_ndtri[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_ndtri[] = {
-    {"special.ndtri", arguments_special_ndtri, results_special_ndtri, 1, 1, 1, -1, {{call_special_ndtri, NULL}, {NULL, NULL}, {call_special_ndtri_out, NULL}}},
+    {"special.ndtri", arguments_special_ndtri, results_special_ndtri, 1, 1, 1, -1, 0, {{call_special_ndtri, NULL}, {NULL, NULL}, {call_special_ndtri_out, NULL}}},
 };
 
 static tensor_status call_special_bessel_j0(const lt_value *a, lt_value *r) { return tensor_special_bessel_j0(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_bessel_j0_out(const lt_value *a, lt_value *r) { return tensor_special_bessel_j0_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_bessel_j0[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_bessel_j0[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_bessel_j0[] = {
-    {"special.besselJ0", arguments_special_bessel_j0, results_special_bessel_j0, 1, 1, 1, -1, {{call_special_bessel_j0, NULL}, {NULL, NULL}, {call_special_bessel_j0_out, NULL}}},
+    {"special.besselJ0", arguments_special_bessel_j0, results_special_bessel_j0, 1, 1, 1, -1, 0, {{call_special_bessel_j0, NULL}, {NULL, NULL}, {call_special_bessel_j0_out, NULL}}},
 };
 
 static tensor_status call_special_bessel_j1(const lt_value *a, lt_value *r) { return tensor_special_bessel_j1(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_bessel_j1_out(const lt_value *a, lt_value *r) { return tensor_special_bessel_j1_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_bessel_j1[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_bessel_j1[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_bessel_j1[] = {
-    {"special.besselJ1", arguments_special_bessel_j1, results_special_bessel_j1, 1, 1, 1, -1, {{call_special_bessel_j1, NULL}, {NULL, NULL}, {call_special_bessel_j1_out, NULL}}},
+    {"special.besselJ1", arguments_special_bessel_j1, results_special_bessel_j1, 1, 1, 1, -1, 0, {{call_special_bessel_j1, NULL}, {NULL, NULL}, {call_special_bessel_j1_out, NULL}}},
 };
 
 static tensor_status call_special_bessel_y0(const lt_value *a, lt_value *r) { return tensor_special_bessel_y0(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_bessel_y0_out(const lt_value *a, lt_value *r) { return tensor_special_bessel_y0_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_bessel_y0[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_bessel_y0[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_bessel_y0[] = {
-    {"special.besselY0", arguments_special_bessel_y0, results_special_bessel_y0, 1, 1, 1, -1, {{call_special_bessel_y0, NULL}, {NULL, NULL}, {call_special_bessel_y0_out, NULL}}},
+    {"special.besselY0", arguments_special_bessel_y0, results_special_bessel_y0, 1, 1, 1, -1, 0, {{call_special_bessel_y0, NULL}, {NULL, NULL}, {call_special_bessel_y0_out, NULL}}},
 };
 
 static tensor_status call_special_bessel_y1(const lt_value *a, lt_value *r) { return tensor_special_bessel_y1(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_bessel_y1_out(const lt_value *a, lt_value *r) { return tensor_special_bessel_y1_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_bessel_y1[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_bessel_y1[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_bessel_y1[] = {
-    {"special.besselY1", arguments_special_bessel_y1, results_special_bessel_y1, 1, 1, 1, -1, {{call_special_bessel_y1, NULL}, {NULL, NULL}, {call_special_bessel_y1_out, NULL}}},
+    {"special.besselY1", arguments_special_bessel_y1, results_special_bessel_y1, 1, 1, 1, -1, 0, {{call_special_bessel_y1, NULL}, {NULL, NULL}, {call_special_bessel_y1_out, NULL}}},
 };
 
 static tensor_status call_special_modified_bessel_i0(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_i0(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_modified_bessel_i0_out(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_i0_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_modified_bessel_i0[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_modified_bessel_i0[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_modified_bessel_i0[] = {
-    {"special.modifiedBesselI0", arguments_special_modified_bessel_i0, results_special_modified_bessel_i0, 1, 1, 1, -1, {{call_special_modified_bessel_i0, NULL}, {NULL, NULL}, {call_special_modified_bessel_i0_out, NULL}}},
+    {"special.modifiedBesselI0", arguments_special_modified_bessel_i0, results_special_modified_bessel_i0, 1, 1, 1, -1, 0, {{call_special_modified_bessel_i0, NULL}, {NULL, NULL}, {call_special_modified_bessel_i0_out, NULL}}},
 };
 
 static tensor_status call_special_modified_bessel_i1(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_i1(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_modified_bessel_i1_out(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_i1_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_modified_bessel_i1[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_modified_bessel_i1[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_modified_bessel_i1[] = {
-    {"special.modifiedBesselI1", arguments_special_modified_bessel_i1, results_special_modified_bessel_i1, 1, 1, 1, -1, {{call_special_modified_bessel_i1, NULL}, {NULL, NULL}, {call_special_modified_bessel_i1_out, NULL}}},
+    {"special.modifiedBesselI1", arguments_special_modified_bessel_i1, results_special_modified_bessel_i1, 1, 1, 1, -1, 0, {{call_special_modified_bessel_i1, NULL}, {NULL, NULL}, {call_special_modified_bessel_i1_out, NULL}}},
 };
 
 static tensor_status call_special_modified_bessel_k0(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_k0(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_modified_bessel_k0_out(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_k0_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_modified_bessel_k0[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_modified_bessel_k0[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_modified_bessel_k0[] = {
-    {"special.modifiedBesselK0", arguments_special_modified_bessel_k0, results_special_modified_bessel_k0, 1, 1, 1, -1, {{call_special_modified_bessel_k0, NULL}, {NULL, NULL}, {call_special_modified_bessel_k0_out, NULL}}},
+    {"special.modifiedBesselK0", arguments_special_modified_bessel_k0, results_special_modified_bessel_k0, 1, 1, 1, -1, 0, {{call_special_modified_bessel_k0, NULL}, {NULL, NULL}, {call_special_modified_bessel_k0_out, NULL}}},
 };
 
 static tensor_status call_special_modified_bessel_k1(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_k1(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_modified_bessel_k1_out(const lt_value *a, lt_value *r) { return tensor_special_modified_bessel_k1_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_modified_bessel_k1[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_modified_bessel_k1[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_modified_bessel_k1[] = {
-    {"special.modifiedBesselK1", arguments_special_modified_bessel_k1, results_special_modified_bessel_k1, 1, 1, 1, -1, {{call_special_modified_bessel_k1, NULL}, {NULL, NULL}, {call_special_modified_bessel_k1_out, NULL}}},
+    {"special.modifiedBesselK1", arguments_special_modified_bessel_k1, results_special_modified_bessel_k1, 1, 1, 1, -1, 0, {{call_special_modified_bessel_k1, NULL}, {NULL, NULL}, {call_special_modified_bessel_k1_out, NULL}}},
 };
 
 static tensor_status call_special_scaled_modified_bessel_k0(const lt_value *a, lt_value *r) { return tensor_special_scaled_modified_bessel_k0(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_scaled_modified_bessel_k0_out(const lt_value *a, lt_value *r) { return tensor_special_scaled_modified_bessel_k0_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_scaled_modified_bessel_k0[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_scaled_modified_bessel_k0[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_scaled_modified_bessel_k0[] = {
-    {"special.scaledModifiedBesselK0", arguments_special_scaled_modified_bessel_k0, results_special_scaled_modified_bessel_k0, 1, 1, 1, -1, {{call_special_scaled_modified_bessel_k0, NULL}, {NULL, NULL}, {call_special_scaled_modified_bessel_k0_out, NULL}}},
+    {"special.scaledModifiedBesselK0", arguments_special_scaled_modified_bessel_k0, results_special_scaled_modified_bessel_k0, 1, 1, 1, -1, 0, {{call_special_scaled_modified_bessel_k0, NULL}, {NULL, NULL}, {call_special_scaled_modified_bessel_k0_out, NULL}}},
 };
 
 static tensor_status call_special_scaled_modified_bessel_k1(const lt_value *a, lt_value *r) { return tensor_special_scaled_modified_bessel_k1(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_scaled_modified_bessel_k1_out(const lt_value *a, lt_value *r) { return tensor_special_scaled_modified_bessel_k1_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_scaled_modified_bessel_k1[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_scaled_modified_bessel_k1[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_scaled_modified_bessel_k1[] = {
-    {"special.scaledModifiedBesselK1", arguments_special_scaled_modified_bessel_k1, results_special_scaled_modified_bessel_k1, 1, 1, 1, -1, {{call_special_scaled_modified_bessel_k1, NULL}, {NULL, NULL}, {call_special_scaled_modified_bessel_k1_out, NULL}}},
+    {"special.scaledModifiedBesselK1", arguments_special_scaled_modified_bessel_k1, results_special_scaled_modified_bessel_k1, 1, 1, 1, -1, 0, {{call_special_scaled_modified_bessel_k1, NULL}, {NULL, NULL}, {call_special_scaled_modified_bessel_k1_out, NULL}}},
 };
 
 static tensor_status call_special_spherical_bessel_j0(const lt_value *a, lt_value *r) { return tensor_special_spherical_bessel_j0(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_spherical_bessel_j0_out(const lt_value *a, lt_value *r) { return tensor_special_spherical_bessel_j0_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_spherical_bessel_j0[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_spherical_bessel_j0[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_spherical_bessel_j0[] = {
-    {"special.sphericalBesselJ0", arguments_special_spherical_bessel_j0, results_special_spherical_bessel_j0, 1, 1, 1, -1, {{call_special_spherical_bessel_j0, NULL}, {NULL, NULL}, {call_special_spherical_bessel_j0_out, NULL}}},
+    {"special.sphericalBesselJ0", arguments_special_spherical_bessel_j0, results_special_spherical_bessel_j0, 1, 1, 1, -1, 0, {{call_special_spherical_bessel_j0, NULL}, {NULL, NULL}, {call_special_spherical_bessel_j0_out, NULL}}},
 };
 
 static tensor_status call_special_airy_ai(const lt_value *a, lt_value *r) { return tensor_special_airy_ai(a[0].tensor, &r[0].tensor); }
 static tensor_status call_special_airy_ai_out(const lt_value *a, lt_value *r) { return tensor_special_airy_ai_out(a[0].tensor, r[0].tensor); }
 static const lt_argument arguments_special_airy_ai[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_special_airy_ai[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_airy_ai[] = {
-    {"special.airyAi", arguments_special_airy_ai, results_special_airy_ai, 1, 1, 1, -1, {{call_special_airy_ai, NULL}, {NULL, NULL}, {call_special_airy_ai_out, NULL}}},
+    {"special.airyAi", arguments_special_airy_ai, results_special_airy_ai, 1, 1, 1, -1, 0, {{call_special_airy_ai, NULL}, {NULL, NULL}, {call_special_airy_ai_out, NULL}}},
 };
 
 static tensor_status call_special_chebyshev_polynomial_t(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_t(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -8657,14 +8748,14 @@ static tensor_status call_special_chebyshev_polynomial_t_scalar(const lt_value *
 static tensor_status call_special_chebyshev_polynomial_t_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_t_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_special_chebyshev_polynomial_t_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_t_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_special_chebyshev_polynomial_t[] = {
-    {"x", LT_OPERAND, 0, {0}},
-    {"n", LT_OPERAND, 0, {0}},
+    {"x", LT_OPERAND, 0, -1, {0}},
+    {"n", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_special_chebyshev_polynomial_t[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_chebyshev_polynomial_t[] = {
-    {"special.chebyshevPolynomialT", arguments_special_chebyshev_polynomial_t, results_special_chebyshev_polynomial_t, 2, 2, 1, 1, {{call_special_chebyshev_polynomial_t, call_special_chebyshev_polynomial_t_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_t_out, call_special_chebyshev_polynomial_t_scalar_out}}},
+    {"special.chebyshevPolynomialT", arguments_special_chebyshev_polynomial_t, results_special_chebyshev_polynomial_t, 2, 2, 1, 1, 0, {{call_special_chebyshev_polynomial_t, call_special_chebyshev_polynomial_t_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_t_out, call_special_chebyshev_polynomial_t_scalar_out}}},
 };
 
 static tensor_status call_special_chebyshev_polynomial_u(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_u(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -8672,14 +8763,14 @@ static tensor_status call_special_chebyshev_polynomial_u_scalar(const lt_value *
 static tensor_status call_special_chebyshev_polynomial_u_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_u_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_special_chebyshev_polynomial_u_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_u_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_special_chebyshev_polynomial_u[] = {
-    {"x", LT_OPERAND, 0, {0}},
-    {"n", LT_OPERAND, 0, {0}},
+    {"x", LT_OPERAND, 0, -1, {0}},
+    {"n", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_special_chebyshev_polynomial_u[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_chebyshev_polynomial_u[] = {
-    {"special.chebyshevPolynomialU", arguments_special_chebyshev_polynomial_u, results_special_chebyshev_polynomial_u, 2, 2, 1, 1, {{call_special_chebyshev_polynomial_u, call_special_chebyshev_polynomial_u_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_u_out, call_special_chebyshev_polynomial_u_scalar_out}}},
+    {"special.chebyshevPolynomialU", arguments_special_chebyshev_polynomial_u, results_special_chebyshev_polynomial_u, 2, 2, 1, 1, 0, {{call_special_chebyshev_polynomial_u, call_special_chebyshev_polynomial_u_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_u_out, call_special_chebyshev_polynomial_u_scalar_out}}},
 };
 
 static tensor_status call_special_chebyshev_polynomial_v(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_v(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -8687,14 +8778,14 @@ static tensor_status call_special_chebyshev_polynomial_v_scalar(const lt_value *
 static tensor_status call_special_chebyshev_polynomial_v_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_v_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_special_chebyshev_polynomial_v_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_v_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_special_chebyshev_polynomial_v[] = {
-    {"x", LT_OPERAND, 0, {0}},
-    {"n", LT_OPERAND, 0, {0}},
+    {"x", LT_OPERAND, 0, -1, {0}},
+    {"n", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_special_chebyshev_polynomial_v[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_chebyshev_polynomial_v[] = {
-    {"special.chebyshevPolynomialV", arguments_special_chebyshev_polynomial_v, results_special_chebyshev_polynomial_v, 2, 2, 1, 1, {{call_special_chebyshev_polynomial_v, call_special_chebyshev_polynomial_v_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_v_out, call_special_chebyshev_polynomial_v_scalar_out}}},
+    {"special.chebyshevPolynomialV", arguments_special_chebyshev_polynomial_v, results_special_chebyshev_polynomial_v, 2, 2, 1, 1, 0, {{call_special_chebyshev_polynomial_v, call_special_chebyshev_polynomial_v_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_v_out, call_special_chebyshev_polynomial_v_scalar_out}}},
 };
 
 static tensor_status call_special_chebyshev_polynomial_w(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_w(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -8702,14 +8793,14 @@ static tensor_status call_special_chebyshev_polynomial_w_scalar(const lt_value *
 static tensor_status call_special_chebyshev_polynomial_w_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_w_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_special_chebyshev_polynomial_w_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_chebyshev_polynomial_w_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_special_chebyshev_polynomial_w[] = {
-    {"x", LT_OPERAND, 0, {0}},
-    {"n", LT_OPERAND, 0, {0}},
+    {"x", LT_OPERAND, 0, -1, {0}},
+    {"n", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_special_chebyshev_polynomial_w[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_chebyshev_polynomial_w[] = {
-    {"special.chebyshevPolynomialW", arguments_special_chebyshev_polynomial_w, results_special_chebyshev_polynomial_w, 2, 2, 1, 1, {{call_special_chebyshev_polynomial_w, call_special_chebyshev_polynomial_w_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_w_out, call_special_chebyshev_polynomial_w_scalar_out}}},
+    {"special.chebyshevPolynomialW", arguments_special_chebyshev_polynomial_w, results_special_chebyshev_polynomial_w, 2, 2, 1, 1, 0, {{call_special_chebyshev_polynomial_w, call_special_chebyshev_polynomial_w_scalar}, {NULL, NULL}, {call_special_chebyshev_polynomial_w_out, call_special_chebyshev_polynomial_w_scalar_out}}},
 };
 
 static tensor_status call_special_hermite_polynomial_h(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_h(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -8717,14 +8808,14 @@ static tensor_status call_special_hermite_polynomial_h_scalar(const lt_value *a,
 static tensor_status call_special_hermite_polynomial_h_out(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_h_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_special_hermite_polynomial_h_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_h_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_special_hermite_polynomial_h[] = {
-    {"x", LT_OPERAND, 0, {0}},
-    {"n", LT_OPERAND, 0, {0}},
+    {"x", LT_OPERAND, 0, -1, {0}},
+    {"n", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_special_hermite_polynomial_h[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_hermite_polynomial_h[] = {
-    {"special.hermitePolynomialH", arguments_special_hermite_polynomial_h, results_special_hermite_polynomial_h, 2, 2, 1, 1, {{call_special_hermite_polynomial_h, call_special_hermite_polynomial_h_scalar}, {NULL, NULL}, {call_special_hermite_polynomial_h_out, call_special_hermite_polynomial_h_scalar_out}}},
+    {"special.hermitePolynomialH", arguments_special_hermite_polynomial_h, results_special_hermite_polynomial_h, 2, 2, 1, 1, 0, {{call_special_hermite_polynomial_h, call_special_hermite_polynomial_h_scalar}, {NULL, NULL}, {call_special_hermite_polynomial_h_out, call_special_hermite_polynomial_h_scalar_out}}},
 };
 
 static tensor_status call_special_hermite_polynomial_he(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_he(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -8732,14 +8823,14 @@ static tensor_status call_special_hermite_polynomial_he_scalar(const lt_value *a
 static tensor_status call_special_hermite_polynomial_he_out(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_he_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_special_hermite_polynomial_he_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_hermite_polynomial_he_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_special_hermite_polynomial_he[] = {
-    {"x", LT_OPERAND, 0, {0}},
-    {"n", LT_OPERAND, 0, {0}},
+    {"x", LT_OPERAND, 0, -1, {0}},
+    {"n", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_special_hermite_polynomial_he[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_hermite_polynomial_he[] = {
-    {"special.hermitePolynomialHe", arguments_special_hermite_polynomial_he, results_special_hermite_polynomial_he, 2, 2, 1, 1, {{call_special_hermite_polynomial_he, call_special_hermite_polynomial_he_scalar}, {NULL, NULL}, {call_special_hermite_polynomial_he_out, call_special_hermite_polynomial_he_scalar_out}}},
+    {"special.hermitePolynomialHe", arguments_special_hermite_polynomial_he, results_special_hermite_polynomial_he, 2, 2, 1, 1, 0, {{call_special_hermite_polynomial_he, call_special_hermite_polynomial_he_scalar}, {NULL, NULL}, {call_special_hermite_polynomial_he_out, call_special_hermite_polynomial_he_scalar_out}}},
 };
 
 static tensor_status call_special_laguerre_polynomial_l(const lt_value *a, lt_value *r) { return tensor_special_laguerre_polynomial_l(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -8747,14 +8838,14 @@ static tensor_status call_special_laguerre_polynomial_l_scalar(const lt_value *a
 static tensor_status call_special_laguerre_polynomial_l_out(const lt_value *a, lt_value *r) { return tensor_special_laguerre_polynomial_l_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_special_laguerre_polynomial_l_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_laguerre_polynomial_l_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_special_laguerre_polynomial_l[] = {
-    {"x", LT_OPERAND, 0, {0}},
-    {"n", LT_OPERAND, 0, {0}},
+    {"x", LT_OPERAND, 0, -1, {0}},
+    {"n", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_special_laguerre_polynomial_l[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_laguerre_polynomial_l[] = {
-    {"special.laguerrePolynomialL", arguments_special_laguerre_polynomial_l, results_special_laguerre_polynomial_l, 2, 2, 1, 1, {{call_special_laguerre_polynomial_l, call_special_laguerre_polynomial_l_scalar}, {NULL, NULL}, {call_special_laguerre_polynomial_l_out, call_special_laguerre_polynomial_l_scalar_out}}},
+    {"special.laguerrePolynomialL", arguments_special_laguerre_polynomial_l, results_special_laguerre_polynomial_l, 2, 2, 1, 1, 0, {{call_special_laguerre_polynomial_l, call_special_laguerre_polynomial_l_scalar}, {NULL, NULL}, {call_special_laguerre_polynomial_l_out, call_special_laguerre_polynomial_l_scalar_out}}},
 };
 
 static tensor_status call_special_legendre_polynomial_p(const lt_value *a, lt_value *r) { return tensor_special_legendre_polynomial_p(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -8762,14 +8853,14 @@ static tensor_status call_special_legendre_polynomial_p_scalar(const lt_value *a
 static tensor_status call_special_legendre_polynomial_p_out(const lt_value *a, lt_value *r) { return tensor_special_legendre_polynomial_p_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_special_legendre_polynomial_p_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_legendre_polynomial_p_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_special_legendre_polynomial_p[] = {
-    {"x", LT_OPERAND, 0, {0}},
-    {"n", LT_OPERAND, 0, {0}},
+    {"x", LT_OPERAND, 0, -1, {0}},
+    {"n", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_special_legendre_polynomial_p[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_legendre_polynomial_p[] = {
-    {"special.legendrePolynomialP", arguments_special_legendre_polynomial_p, results_special_legendre_polynomial_p, 2, 2, 1, 1, {{call_special_legendre_polynomial_p, call_special_legendre_polynomial_p_scalar}, {NULL, NULL}, {call_special_legendre_polynomial_p_out, call_special_legendre_polynomial_p_scalar_out}}},
+    {"special.legendrePolynomialP", arguments_special_legendre_polynomial_p, results_special_legendre_polynomial_p, 2, 2, 1, 1, 0, {{call_special_legendre_polynomial_p, call_special_legendre_polynomial_p_scalar}, {NULL, NULL}, {call_special_legendre_polynomial_p_out, call_special_legendre_polynomial_p_scalar_out}}},
 };
 
 static tensor_status call_special_shifted_chebyshev_polynomial_t(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_t(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -8777,14 +8868,14 @@ static tensor_status call_special_shifted_chebyshev_polynomial_t_scalar(const lt
 static tensor_status call_special_shifted_chebyshev_polynomial_t_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_t_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_special_shifted_chebyshev_polynomial_t_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_t_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_special_shifted_chebyshev_polynomial_t[] = {
-    {"x", LT_OPERAND, 0, {0}},
-    {"n", LT_OPERAND, 0, {0}},
+    {"x", LT_OPERAND, 0, -1, {0}},
+    {"n", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_special_shifted_chebyshev_polynomial_t[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_shifted_chebyshev_polynomial_t[] = {
-    {"special.shiftedChebyshevPolynomialT", arguments_special_shifted_chebyshev_polynomial_t, results_special_shifted_chebyshev_polynomial_t, 2, 2, 1, 1, {{call_special_shifted_chebyshev_polynomial_t, call_special_shifted_chebyshev_polynomial_t_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_t_out, call_special_shifted_chebyshev_polynomial_t_scalar_out}}},
+    {"special.shiftedChebyshevPolynomialT", arguments_special_shifted_chebyshev_polynomial_t, results_special_shifted_chebyshev_polynomial_t, 2, 2, 1, 1, 0, {{call_special_shifted_chebyshev_polynomial_t, call_special_shifted_chebyshev_polynomial_t_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_t_out, call_special_shifted_chebyshev_polynomial_t_scalar_out}}},
 };
 
 static tensor_status call_special_shifted_chebyshev_polynomial_u(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_u(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -8792,14 +8883,14 @@ static tensor_status call_special_shifted_chebyshev_polynomial_u_scalar(const lt
 static tensor_status call_special_shifted_chebyshev_polynomial_u_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_u_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_special_shifted_chebyshev_polynomial_u_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_u_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_special_shifted_chebyshev_polynomial_u[] = {
-    {"x", LT_OPERAND, 0, {0}},
-    {"n", LT_OPERAND, 0, {0}},
+    {"x", LT_OPERAND, 0, -1, {0}},
+    {"n", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_special_shifted_chebyshev_polynomial_u[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_shifted_chebyshev_polynomial_u[] = {
-    {"special.shiftedChebyshevPolynomialU", arguments_special_shifted_chebyshev_polynomial_u, results_special_shifted_chebyshev_polynomial_u, 2, 2, 1, 1, {{call_special_shifted_chebyshev_polynomial_u, call_special_shifted_chebyshev_polynomial_u_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_u_out, call_special_shifted_chebyshev_polynomial_u_scalar_out}}},
+    {"special.shiftedChebyshevPolynomialU", arguments_special_shifted_chebyshev_polynomial_u, results_special_shifted_chebyshev_polynomial_u, 2, 2, 1, 1, 0, {{call_special_shifted_chebyshev_polynomial_u, call_special_shifted_chebyshev_polynomial_u_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_u_out, call_special_shifted_chebyshev_polynomial_u_scalar_out}}},
 };
 
 static tensor_status call_special_shifted_chebyshev_polynomial_v(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_v(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -8807,14 +8898,14 @@ static tensor_status call_special_shifted_chebyshev_polynomial_v_scalar(const lt
 static tensor_status call_special_shifted_chebyshev_polynomial_v_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_v_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_special_shifted_chebyshev_polynomial_v_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_v_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_special_shifted_chebyshev_polynomial_v[] = {
-    {"x", LT_OPERAND, 0, {0}},
-    {"n", LT_OPERAND, 0, {0}},
+    {"x", LT_OPERAND, 0, -1, {0}},
+    {"n", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_special_shifted_chebyshev_polynomial_v[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_shifted_chebyshev_polynomial_v[] = {
-    {"special.shiftedChebyshevPolynomialV", arguments_special_shifted_chebyshev_polynomial_v, results_special_shifted_chebyshev_polynomial_v, 2, 2, 1, 1, {{call_special_shifted_chebyshev_polynomial_v, call_special_shifted_chebyshev_polynomial_v_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_v_out, call_special_shifted_chebyshev_polynomial_v_scalar_out}}},
+    {"special.shiftedChebyshevPolynomialV", arguments_special_shifted_chebyshev_polynomial_v, results_special_shifted_chebyshev_polynomial_v, 2, 2, 1, 1, 0, {{call_special_shifted_chebyshev_polynomial_v, call_special_shifted_chebyshev_polynomial_v_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_v_out, call_special_shifted_chebyshev_polynomial_v_scalar_out}}},
 };
 
 static tensor_status call_special_shifted_chebyshev_polynomial_w(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_w(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -8822,247 +8913,247 @@ static tensor_status call_special_shifted_chebyshev_polynomial_w_scalar(const lt
 static tensor_status call_special_shifted_chebyshev_polynomial_w_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_w_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static tensor_status call_special_shifted_chebyshev_polynomial_w_scalar_out(const lt_value *a, lt_value *r) { return tensor_special_shifted_chebyshev_polynomial_w_scalar_out(a[0].tensor, a[1].scalar, r[0].tensor); }
 static const lt_argument arguments_special_shifted_chebyshev_polynomial_w[] = {
-    {"x", LT_OPERAND, 0, {0}},
-    {"n", LT_OPERAND, 0, {0}},
+    {"x", LT_OPERAND, 0, -1, {0}},
+    {"n", LT_OPERAND, 0, -1, {0}},
 };
 static const lt_argument results_special_shifted_chebyshev_polynomial_w[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_special_shifted_chebyshev_polynomial_w[] = {
-    {"special.shiftedChebyshevPolynomialW", arguments_special_shifted_chebyshev_polynomial_w, results_special_shifted_chebyshev_polynomial_w, 2, 2, 1, 1, {{call_special_shifted_chebyshev_polynomial_w, call_special_shifted_chebyshev_polynomial_w_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_w_out, call_special_shifted_chebyshev_polynomial_w_scalar_out}}},
+    {"special.shiftedChebyshevPolynomialW", arguments_special_shifted_chebyshev_polynomial_w, results_special_shifted_chebyshev_polynomial_w, 2, 2, 1, 1, 0, {{call_special_shifted_chebyshev_polynomial_w, call_special_shifted_chebyshev_polynomial_w_scalar}, {NULL, NULL}, {call_special_shifted_chebyshev_polynomial_w_out, call_special_shifted_chebyshev_polynomial_w_scalar_out}}},
 };
 
 static tensor_status call_diff(const lt_value *a, lt_value *r) { return tensor_diff(a[0].tensor, a[1].i, a[2].i, a[3].tensor, a[4].tensor, &r[0].tensor); }
 static tensor_status call_diff_out(const lt_value *a, lt_value *r) { return tensor_diff_out(a[0].tensor, a[1].i, a[2].i, a[3].tensor, a[4].tensor, r[0].tensor); }
 static const lt_argument arguments_diff[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"n", LT_INT, LT_HAS_DEFAULT, {.i = 1}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
-    {"prepend", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"append", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"n", LT_INT, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = -1}},
+    {"prepend", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"append", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_diff[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_diff[] = {
-    {"diff", arguments_diff, results_diff, 5, 5, 1, -1, {{call_diff, NULL}, {NULL, NULL}, {call_diff_out, NULL}}},
+    {"diff", arguments_diff, results_diff, 5, 5, 1, -1, 0, {{call_diff, NULL}, {NULL, NULL}, {call_diff_out, NULL}}},
 };
 
 static tensor_status call_trapezoid(const lt_value *a, lt_value *r) { return tensor_trapezoid(a[0].tensor, a[1].scalar, a[2].i, &r[0].tensor); }
 static const lt_argument arguments_trapezoid[] = {
-    {"y", LT_TENSOR, 0, {0}},
-    {"dx", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
-    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"y", LT_TENSOR, 0, -1, {0}},
+    {"dx", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, 0, {.i = -1}},
 };
 static const lt_argument results_trapezoid[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_trapezoid_x(const lt_value *a, lt_value *r) { return tensor_trapezoid_x(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
 static const lt_argument arguments_trapezoid_x[] = {
-    {"y", LT_TENSOR, 0, {0}},
-    {"x", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"y", LT_TENSOR, 0, -1, {0}},
+    {"x", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, 0, {.i = -1}},
 };
 static const lt_argument results_trapezoid_x[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_trapezoid[] = {
-    {"trapezoid", arguments_trapezoid, results_trapezoid, 3, 1, 1, -1, {{call_trapezoid, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"trapezoid", arguments_trapezoid_x, results_trapezoid_x, 3, 2, 1, -1, {{call_trapezoid_x, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"trapezoid", arguments_trapezoid, results_trapezoid, 3, 1, 1, -1, 0, {{call_trapezoid, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"trapezoid", arguments_trapezoid_x, results_trapezoid_x, 3, 2, 1, -1, 0, {{call_trapezoid_x, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_trapz(const lt_value *a, lt_value *r) { return tensor_trapz(a[0].tensor, a[1].scalar, a[2].i, &r[0].tensor); }
 static const lt_argument arguments_trapz[] = {
-    {"y", LT_TENSOR, 0, {0}},
-    {"dx", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
-    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"y", LT_TENSOR, 0, -1, {0}},
+    {"dx", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, 0, {.i = -1}},
 };
 static const lt_argument results_trapz[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_trapz_x(const lt_value *a, lt_value *r) { return tensor_trapz_x(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
 static const lt_argument arguments_trapz_x[] = {
-    {"y", LT_TENSOR, 0, {0}},
-    {"x", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"y", LT_TENSOR, 0, -1, {0}},
+    {"x", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, 0, {.i = -1}},
 };
 static const lt_argument results_trapz_x[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_trapz[] = {
-    {"trapz", arguments_trapz, results_trapz, 3, 1, 1, -1, {{call_trapz, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"trapz", arguments_trapz_x, results_trapz_x, 3, 2, 1, -1, {{call_trapz_x, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"trapz", arguments_trapz, results_trapz, 3, 1, 1, -1, 0, {{call_trapz, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"trapz", arguments_trapz_x, results_trapz_x, 3, 2, 1, -1, 0, {{call_trapz_x, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_cumulative_trapezoid(const lt_value *a, lt_value *r) { return tensor_cumulative_trapezoid(a[0].tensor, a[1].scalar, a[2].i, &r[0].tensor); }
 static const lt_argument arguments_cumulative_trapezoid[] = {
-    {"y", LT_TENSOR, 0, {0}},
-    {"dx", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
-    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"y", LT_TENSOR, 0, -1, {0}},
+    {"dx", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, 0, {.i = -1}},
 };
 static const lt_argument results_cumulative_trapezoid[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_cumulative_trapezoid_x(const lt_value *a, lt_value *r) { return tensor_cumulative_trapezoid_x(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
 static const lt_argument arguments_cumulative_trapezoid_x[] = {
-    {"y", LT_TENSOR, 0, {0}},
-    {"x", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"y", LT_TENSOR, 0, -1, {0}},
+    {"x", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, 0, {.i = -1}},
 };
 static const lt_argument results_cumulative_trapezoid_x[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_cumulative_trapezoid[] = {
-    {"cumulativeTrapezoid", arguments_cumulative_trapezoid, results_cumulative_trapezoid, 3, 1, 1, -1, {{call_cumulative_trapezoid, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"cumulativeTrapezoid", arguments_cumulative_trapezoid_x, results_cumulative_trapezoid_x, 3, 2, 1, -1, {{call_cumulative_trapezoid_x, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"cumulativeTrapezoid", arguments_cumulative_trapezoid, results_cumulative_trapezoid, 3, 1, 1, -1, 0, {{call_cumulative_trapezoid, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"cumulativeTrapezoid", arguments_cumulative_trapezoid_x, results_cumulative_trapezoid_x, 3, 2, 1, -1, 0, {{call_cumulative_trapezoid_x, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_cov(const lt_value *a, lt_value *r) { return tensor_cov(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, &r[0].tensor); }
 static const lt_argument arguments_cov[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"correction", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
-    {"fweights", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"aweights", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"correction", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"fweights", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"aweights", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_cov[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_cov[] = {
-    {"cov", arguments_cov, results_cov, 4, 1, 1, -1, {{call_cov, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"cov", arguments_cov, results_cov, 4, 1, 1, -1, 0, {{call_cov, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_corrcoef(const lt_value *a, lt_value *r) { return tensor_corrcoef(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_corrcoef[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_corrcoef[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_corrcoef[] = {
-    {"corrcoef", arguments_corrcoef, results_corrcoef, 1, 1, 1, -1, {{call_corrcoef, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"corrcoef", arguments_corrcoef, results_corrcoef, 1, 1, 1, -1, 0, {{call_corrcoef, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_cross(const lt_value *a, lt_value *r) { return tensor_cross(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
 static tensor_status call_cross_out(const lt_value *a, lt_value *r) { return tensor_cross_out(a[0].tensor, a[1].tensor, a[2].i, r[0].tensor); }
 static const lt_argument arguments_cross[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {.i = TENSOR_NONE}},
 };
 static const lt_argument results_cross[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_cross[] = {
-    {"cross", arguments_cross, results_cross, 3, 3, 1, -1, {{call_cross, NULL}, {NULL, NULL}, {call_cross_out, NULL}}},
+    {"cross", arguments_cross, results_cross, 3, 3, 1, -1, 0, {{call_cross, NULL}, {NULL, NULL}, {call_cross_out, NULL}}},
 };
 
 static tensor_status call_trace(const lt_value *a, lt_value *r) { return tensor_trace(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_trace[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_trace[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_trace[] = {
-    {"trace", arguments_trace, results_trace, 1, 1, 1, -1, {{call_trace, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"trace", arguments_trace, results_trace, 1, 1, 1, -1, 0, {{call_trace, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_dist(const lt_value *a, lt_value *r) { return tensor_dist(a[0].tensor, a[1].tensor, a[2].scalar, &r[0].tensor); }
 static const lt_argument arguments_dist[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
-    {"p", LT_SCALAR, LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {2}}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
+    {"p", LT_SCALAR, LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {2}}}},
 };
 static const lt_argument results_dist[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_dist[] = {
-    {"dist", arguments_dist, results_dist, 3, 3, 1, -1, {{call_dist, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"dist", arguments_dist, results_dist, 3, 3, 1, -1, 0, {{call_dist, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_bincount(const lt_value *a, lt_value *r) { return tensor_bincount(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
 static const lt_argument arguments_bincount[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"weights", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"minlength", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"weights", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"minlength", LT_INT, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_bincount[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_bincount[] = {
-    {"bincount", arguments_bincount, results_bincount, 3, 3, 1, -1, {{call_bincount, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"bincount", arguments_bincount, results_bincount, 3, 3, 1, -1, 0, {{call_bincount, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_histc(const lt_value *a, lt_value *r) { return tensor_histc(a[0].tensor, a[1].i, a[2].scalar, a[3].scalar, &r[0].tensor); }
 static tensor_status call_histc_out(const lt_value *a, lt_value *r) { return tensor_histc_out(a[0].tensor, a[1].i, a[2].scalar, a[3].scalar, r[0].tensor); }
 static const lt_argument arguments_histc[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"bins", LT_INT, LT_HAS_DEFAULT, {.i = 100}},
-    {"min", LT_SCALAR, LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {0}}}},
-    {"max", LT_SCALAR, LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {0}}}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"bins", LT_INT, LT_HAS_DEFAULT, -1, {.i = 100}},
+    {"min", LT_SCALAR, LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {0}}}},
+    {"max", LT_SCALAR, LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {0}}}},
 };
 static const lt_argument results_histc[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_histc[] = {
-    {"histc", arguments_histc, results_histc, 4, 4, 1, -1, {{call_histc, NULL}, {NULL, NULL}, {call_histc_out, NULL}}},
+    {"histc", arguments_histc, results_histc, 4, 4, 1, -1, 0, {{call_histc, NULL}, {NULL, NULL}, {call_histc_out, NULL}}},
 };
 
 static tensor_status call_histogram(const lt_value *a, lt_value *r) { return tensor_histogram(a[0].tensor, a[1].i, a[2].list.data, a[2].list.length, a[3].tensor, a[4].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_histogram_out(const lt_value *a, lt_value *r) { return tensor_histogram_out(a[0].tensor, a[1].i, a[2].list.data, a[2].list.length, a[3].tensor, a[4].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_histogram[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"bins", LT_INT, LT_HAS_DEFAULT, {.i = 100}},
-    {"range", LT_FLOAT, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"weight", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"density", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"bins", LT_INT, LT_HAS_DEFAULT, -1, {.i = 100}},
+    {"range", LT_FLOAT, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"weight", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"density", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_histogram[] = {
-    {"hist", LT_TENSOR, 0, {0}},
-    {"binEdges", LT_TENSOR, 0, {0}},
+    {"hist", LT_TENSOR, 0, -1, {0}},
+    {"binEdges", LT_TENSOR, 0, -1, {0}},
 };
 static tensor_status call_histogram_edges(const lt_value *a, lt_value *r) { return tensor_histogram_edges(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_histogram_edges_out(const lt_value *a, lt_value *r) { return tensor_histogram_edges_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_histogram_edges[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"bins", LT_TENSOR, 0, {0}},
-    {"weight", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"density", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"bins", LT_TENSOR, 0, -1, {0}},
+    {"weight", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"density", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_histogram_edges[] = {
-    {"hist", LT_TENSOR, 0, {0}},
-    {"binEdges", LT_TENSOR, 0, {0}},
+    {"hist", LT_TENSOR, 0, -1, {0}},
+    {"binEdges", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_histogram[] = {
-    {"histogram", arguments_histogram, results_histogram, 5, 2, 2, -1, {{call_histogram, NULL}, {NULL, NULL}, {call_histogram_out, NULL}}},
-    {"histogram", arguments_histogram_edges, results_histogram_edges, 4, 2, 2, -1, {{call_histogram_edges, NULL}, {NULL, NULL}, {call_histogram_edges_out, NULL}}},
+    {"histogram", arguments_histogram, results_histogram, 5, 2, 2, -1, 0, {{call_histogram, NULL}, {NULL, NULL}, {call_histogram_out, NULL}}},
+    {"histogram", arguments_histogram_edges, results_histogram_edges, 4, 2, 2, -1, 0, {{call_histogram_edges, NULL}, {NULL, NULL}, {call_histogram_edges_out, NULL}}},
 };
 
 static tensor_status call_histogramdd(const lt_value *a, lt_value *r) { return tensor_histogramdd(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].tensor, a[4].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_histogramdd[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"bins", LT_INT, LT_IS_LIST, {0}},
-    {"range", LT_FLOAT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"weight", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"density", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"bins", LT_INT, LT_IS_LIST, -1, {0}},
+    {"range", LT_FLOAT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"weight", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"density", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_histogramdd[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static tensor_status call_histogramdd_edges(const lt_value *a, lt_value *r) { return tensor_histogramdd_edges(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].tensor, a[4].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_histogramdd_edges[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"bins", LT_TENSOR, LT_IS_LIST, {0}},
-    {"range", LT_FLOAT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"weight", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {0}},
-    {"density", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"bins", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"range", LT_FLOAT, LT_IS_LIST | LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"weight", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"density", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_histogramdd_edges[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_operator overloads_histogramdd[] = {
-    {"histogramdd", arguments_histogramdd, results_histogramdd, 5, 5, 1, -1, {{call_histogramdd, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"histogramdd", arguments_histogramdd_edges, results_histogramdd_edges, 5, 5, 1, -1, {{call_histogramdd_edges, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"histogramdd", arguments_histogramdd, results_histogramdd, 5, 5, 1, -1, 0, {{call_histogramdd, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"histogramdd", arguments_histogramdd_edges, results_histogramdd_edges, 5, 5, 1, -1, 0, {{call_histogramdd_edges, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_quantile(const lt_value *a, lt_value *r) { return tensor_quantile(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].text, &r[0].tensor); }
@@ -9070,17 +9161,17 @@ static tensor_status call_quantile_scalar(const lt_value *a, lt_value *r) { retu
 static tensor_status call_quantile_out(const lt_value *a, lt_value *r) { return tensor_quantile_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].text, r[0].tensor); }
 static tensor_status call_quantile_scalar_out(const lt_value *a, lt_value *r) { return tensor_quantile_scalar_out(a[0].tensor, a[1].scalar, a[2].i, a[3].i, a[4].text, r[0].tensor); }
 static const lt_argument arguments_quantile[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"q", LT_OPERAND, 0, {0}},
-    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"interpolation", LT_STR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.text = "linear"}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"q", LT_OPERAND, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {.i = TENSOR_NONE}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"interpolation", LT_STR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.text = "linear"}},
 };
 static const lt_argument results_quantile[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_quantile[] = {
-    {"quantile", arguments_quantile, results_quantile, 5, 4, 1, 1, {{call_quantile, call_quantile_scalar}, {NULL, NULL}, {call_quantile_out, call_quantile_scalar_out}}},
+    {"quantile", arguments_quantile, results_quantile, 5, 4, 1, 1, 0, {{call_quantile, call_quantile_scalar}, {NULL, NULL}, {call_quantile_out, call_quantile_scalar_out}}},
 };
 
 static tensor_status call_nanquantile(const lt_value *a, lt_value *r) { return tensor_nanquantile(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].text, &r[0].tensor); }
@@ -9088,1093 +9179,1140 @@ static tensor_status call_nanquantile_scalar(const lt_value *a, lt_value *r) { r
 static tensor_status call_nanquantile_out(const lt_value *a, lt_value *r) { return tensor_nanquantile_out(a[0].tensor, a[1].tensor, a[2].i, a[3].i, a[4].text, r[0].tensor); }
 static tensor_status call_nanquantile_scalar_out(const lt_value *a, lt_value *r) { return tensor_nanquantile_scalar_out(a[0].tensor, a[1].scalar, a[2].i, a[3].i, a[4].text, r[0].tensor); }
 static const lt_argument arguments_nanquantile[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"q", LT_OPERAND, 0, {0}},
-    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, {.i = 0}},
-    {"interpolation", LT_STR, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.text = "linear"}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"q", LT_OPERAND, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, 0, {.i = TENSOR_NONE}},
+    {"keepdim", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"interpolation", LT_STR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.text = "linear"}},
 };
 static const lt_argument results_nanquantile[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_nanquantile[] = {
-    {"nanquantile", arguments_nanquantile, results_nanquantile, 5, 4, 1, 1, {{call_nanquantile, call_nanquantile_scalar}, {NULL, NULL}, {call_nanquantile_out, call_nanquantile_scalar_out}}},
+    {"nanquantile", arguments_nanquantile, results_nanquantile, 5, 4, 1, 1, 0, {{call_nanquantile, call_nanquantile_scalar}, {NULL, NULL}, {call_nanquantile_out, call_nanquantile_scalar_out}}},
 };
 
 static tensor_status call_gradient(const lt_value *a, lt_value *r) { return tensor_gradient(a[0].tensor, a[1].scalar, a[2].list.data, a[2].list.length, a[3].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_gradient[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"spacing", LT_SCALAR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"edgeOrder", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"spacing", LT_SCALAR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, 0, {0}},
+    {"edgeOrder", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_argument results_gradient[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static tensor_status call_gradient_scalars(const lt_value *a, lt_value *r) { return tensor_gradient_scalars(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_gradient_scalars[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"spacing", LT_SCALAR, LT_IS_LIST | LT_IS_KEYWORD, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"edgeOrder", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"spacing", LT_SCALAR, LT_IS_LIST | LT_IS_KEYWORD, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, 0, {0}},
+    {"edgeOrder", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_argument results_gradient_scalars[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static tensor_status call_gradient_tensors(const lt_value *a, lt_value *r) { return tensor_gradient_tensors(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_gradient_tensors[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"spacing", LT_TENSOR, LT_IS_LIST | LT_IS_KEYWORD, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {0}},
-    {"edgeOrder", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"spacing", LT_TENSOR, LT_IS_LIST | LT_IS_KEYWORD, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, 0, {0}},
+    {"edgeOrder", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_argument results_gradient_tensors[] = {
-    {"out", LT_TENSOR, LT_IS_LIST, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST, -1, {0}},
 };
 static const lt_operator overloads_gradient[] = {
-    {"gradient", arguments_gradient, results_gradient, 4, 1, 1, -1, {{call_gradient, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"gradient", arguments_gradient_scalars, results_gradient_scalars, 4, 1, 1, -1, {{call_gradient_scalars, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"gradient", arguments_gradient_tensors, results_gradient_tensors, 4, 1, 1, -1, {{call_gradient_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"gradient", arguments_gradient, results_gradient, 4, 1, 1, -1, 0, {{call_gradient, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"gradient", arguments_gradient_scalars, results_gradient_scalars, 4, 1, 1, -1, 0, {{call_gradient_scalars, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"gradient", arguments_gradient_tensors, results_gradient_tensors, 4, 1, 1, -1, 0, {{call_gradient_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_renorm(const lt_value *a, lt_value *r) { return tensor_renorm(a[0].tensor, a[1].scalar, a[2].i, a[3].scalar, &r[0].tensor); }
 static tensor_status call_renorm_(const lt_value *a, lt_value *r) { (void)r; return tensor_renorm_(a[0].tensor, a[1].scalar, a[2].i, a[3].scalar); }
 static tensor_status call_renorm_out(const lt_value *a, lt_value *r) { return tensor_renorm_out(a[0].tensor, a[1].scalar, a[2].i, a[3].scalar, r[0].tensor); }
 static const lt_argument arguments_renorm[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"p", LT_SCALAR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"maxnorm", LT_SCALAR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"p", LT_SCALAR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"maxnorm", LT_SCALAR, 0, -1, {0}},
 };
 static const lt_argument results_renorm[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_renorm[] = {
-    {"renorm", arguments_renorm, results_renorm, 4, 4, 1, -1, {{call_renorm, NULL}, {call_renorm_, NULL}, {call_renorm_out, NULL}}},
+    {"renorm", arguments_renorm, results_renorm, 4, 4, 1, -1, 0, {{call_renorm, NULL}, {call_renorm_, NULL}, {call_renorm_out, NULL}}},
 };
 
 static tensor_status call_is_read_only(const lt_value *a, lt_value *r) { return tensor_is_read_only(a[0].tensor, &r[0].b); }
 static const lt_argument arguments_is_read_only[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_is_read_only[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_is_read_only[] = {
-    {"isReadOnly", arguments_is_read_only, results_is_read_only, 1, 1, 1, -1, {{call_is_read_only, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isReadOnly", arguments_is_read_only, results_is_read_only, 1, 1, 1, -1, 0, {{call_is_read_only, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_untyped_storage(const lt_value *a, lt_value *r) { return tensor_untyped_storage(a[0].tensor, &r[0].storage); }
 static const lt_argument arguments_untyped_storage[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_untyped_storage[] = {
-    {"out", LT_STORAGE, 0, {0}},
+    {"out", LT_STORAGE, 0, -1, {0}},
 };
 static const lt_operator overloads_untyped_storage[] = {
-    {"untypedStorage", arguments_untyped_storage, results_untyped_storage, 1, 1, 1, -1, {{call_untyped_storage, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"untypedStorage", arguments_untyped_storage, results_untyped_storage, 1, 1, 1, -1, 0, {{call_untyped_storage, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_from_file(const lt_value *a, lt_value *r) { return tensor_from_file(a[0].text, (int32_t)a[1].i, a[2].i, (tensor_dtype)a[3].i, (tensor_layout)a[4].i, a[5].device, &r[0].tensor); }
 static const lt_argument arguments_from_file[] = {
-    {"filename", LT_STR, 0, {0}},
-    {"shared", LT_BOOL, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"size", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"filename", LT_STR, 0, -1, {0}},
+    {"shared", LT_BOOL, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"size", LT_INT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_from_file[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_from_file[] = {
-    {"fromFile", arguments_from_file, results_from_file, 6, 1, 1, -1, {{call_from_file, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"fromFile", arguments_from_file, results_from_file, 6, 1, 1, -1, 0, {{call_from_file, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_share_memory_(const lt_value *a, lt_value *r) { (void)r; return tensor_share_memory_(a[0].tensor); }
 static const lt_argument arguments_share_memory_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, {0}},
+    {"input", LT_TENSOR, LT_IS_MUTATED | LT_IS_MOVED, -1, {0}},
 };
 static const lt_operator overloads_share_memory_[] = {
-    {"shareMemory_", arguments_share_memory_, NULL, 1, 1, 0, -1, {{call_share_memory_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"shareMemory_", arguments_share_memory_, NULL, 1, 1, 0, -1, 0, {{call_share_memory_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_shared(const lt_value *a, lt_value *r) { return tensor_is_shared(a[0].tensor, &r[0].b); }
 static const lt_argument arguments_is_shared[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_is_shared[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_is_shared[] = {
-    {"isShared", arguments_is_shared, results_is_shared, 1, 1, 1, -1, {{call_is_shared, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isShared", arguments_is_shared, results_is_shared, 1, 1, 1, -1, 0, {{call_is_shared, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_pin_memory(const lt_value *a, lt_value *r) { return tensor_pin_memory(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_pin_memory[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_pin_memory[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_pin_memory[] = {
-    {"pinMemory", arguments_pin_memory, results_pin_memory, 1, 1, 1, -1, {{call_pin_memory, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"pinMemory", arguments_pin_memory, results_pin_memory, 1, 1, 1, -1, 0, {{call_pin_memory, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_pinned(const lt_value *a, lt_value *r) { return tensor_is_pinned(a[0].tensor, &r[0].b); }
 static const lt_argument arguments_is_pinned[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_is_pinned[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_is_pinned[] = {
-    {"isPinned", arguments_is_pinned, results_is_pinned, 1, 1, 1, -1, {{call_is_pinned, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"isPinned", arguments_is_pinned, results_is_pinned, 1, 1, 1, -1, 0, {{call_is_pinned, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_new(const lt_value *a, lt_value *r) { return tensor_storage_new(a[0].i, a[1].device, &r[0].storage); }
 static const lt_argument arguments_storage_new[] = {
-    {"nbytes", LT_INT, 0, {0}},
-    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"nbytes", LT_INT, 0, -1, {0}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
 };
 static const lt_argument results_storage_new[] = {
-    {"out", LT_STORAGE, 0, {0}},
+    {"out", LT_STORAGE, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_new[] = {
-    {"storageNew", arguments_storage_new, results_storage_new, 2, 1, 1, -1, {{call_storage_new, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageNew", arguments_storage_new, results_storage_new, 2, 1, 1, -1, 0, {{call_storage_new, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_from_file(const lt_value *a, lt_value *r) { return tensor_storage_from_file(a[0].text, a[1].i, a[2].i, &r[0].storage); }
 static const lt_argument arguments_storage_from_file[] = {
-    {"filename", LT_STR, 0, {0}},
-    {"shared", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
-    {"nbytes", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"filename", LT_STR, 0, -1, {0}},
+    {"shared", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"nbytes", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_storage_from_file[] = {
-    {"out", LT_STORAGE, 0, {0}},
+    {"out", LT_STORAGE, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_from_file[] = {
-    {"storageFromFile", arguments_storage_from_file, results_storage_from_file, 3, 1, 1, -1, {{call_storage_from_file, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageFromFile", arguments_storage_from_file, results_storage_from_file, 3, 1, 1, -1, 0, {{call_storage_from_file, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_filename(const lt_value *a, lt_value *r) { return tensor_storage_filename(a[0].storage, &r[0].string); }
 static const lt_argument arguments_storage_filename[] = {
-    {"input", LT_STORAGE, 0, {0}},
+    {"input", LT_STORAGE, 0, -1, {0}},
 };
 static const lt_argument results_storage_filename[] = {
-    {"out", LT_STR, 0, {0}},
+    {"out", LT_STR, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_filename[] = {
-    {"storageFilename", arguments_storage_filename, results_storage_filename, 1, 1, 1, -1, {{call_storage_filename, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageFilename", arguments_storage_filename, results_storage_filename, 1, 1, 1, -1, 0, {{call_storage_filename, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_nbytes(const lt_value *a, lt_value *r) { return tensor_storage_nbytes(a[0].storage, &r[0].i); }
 static const lt_argument arguments_storage_nbytes[] = {
-    {"input", LT_STORAGE, 0, {0}},
+    {"input", LT_STORAGE, 0, -1, {0}},
 };
 static const lt_argument results_storage_nbytes[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_nbytes[] = {
-    {"storageNbytes", arguments_storage_nbytes, results_storage_nbytes, 1, 1, 1, -1, {{call_storage_nbytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageNbytes", arguments_storage_nbytes, results_storage_nbytes, 1, 1, 1, -1, 0, {{call_storage_nbytes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_id(const lt_value *a, lt_value *r) { return tensor_storage_id(a[0].storage, &r[0].i); }
 static const lt_argument arguments_storage_id[] = {
-    {"input", LT_STORAGE, 0, {0}},
+    {"input", LT_STORAGE, 0, -1, {0}},
 };
 static const lt_argument results_storage_id[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_id[] = {
-    {"storageId", arguments_storage_id, results_storage_id, 1, 1, 1, -1, {{call_storage_id, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageId", arguments_storage_id, results_storage_id, 1, 1, 1, -1, 0, {{call_storage_id, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_view(const lt_value *a, lt_value *r) { return tensor_storage_view(a[0].storage, (tensor_dtype)a[1].i, &r[0].tensor); }
 static const lt_argument arguments_storage_view[] = {
-    {"input", LT_STORAGE, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_STORAGE, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_storage_view[] = {
-    {"out", LT_TENSOR, 0, {0}},
+    {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_view[] = {
-    {"storageView", arguments_storage_view, results_storage_view, 2, 1, 1, -1, {{call_storage_view, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageView", arguments_storage_view, results_storage_view, 2, 1, 1, -1, 0, {{call_storage_view, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_slice(const lt_value *a, lt_value *r) { return tensor_storage_slice(a[0].storage, a[1].i, a[2].i, &r[0].storage); }
 static const lt_argument arguments_storage_slice[] = {
-    {"input", LT_STORAGE, 0, {0}},
-    {"start", LT_INT, 0, {0}},
-    {"stop", LT_INT, 0, {0}},
+    {"input", LT_STORAGE, 0, -1, {0}},
+    {"start", LT_INT, 0, -1, {0}},
+    {"stop", LT_INT, 0, -1, {0}},
 };
 static const lt_argument results_storage_slice[] = {
-    {"out", LT_STORAGE, 0, {0}},
+    {"out", LT_STORAGE, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_slice[] = {
-    {"storageSlice", arguments_storage_slice, results_storage_slice, 3, 3, 1, -1, {{call_storage_slice, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageSlice", arguments_storage_slice, results_storage_slice, 3, 3, 1, -1, 0, {{call_storage_slice, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_clone(const lt_value *a, lt_value *r) { return tensor_storage_clone(a[0].storage, &r[0].storage); }
 static const lt_argument arguments_storage_clone[] = {
-    {"input", LT_STORAGE, 0, {0}},
+    {"input", LT_STORAGE, 0, -1, {0}},
 };
 static const lt_argument results_storage_clone[] = {
-    {"out", LT_STORAGE, 0, {0}},
+    {"out", LT_STORAGE, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_clone[] = {
-    {"storageClone", arguments_storage_clone, results_storage_clone, 1, 1, 1, -1, {{call_storage_clone, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageClone", arguments_storage_clone, results_storage_clone, 1, 1, 1, -1, 0, {{call_storage_clone, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_fill_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_fill_(a[0].storage, a[1].i); }
 static const lt_argument arguments_storage_fill_[] = {
-    {"input", LT_STORAGE, LT_IS_MUTATED, {0}},
-    {"value", LT_INT, 0, {0}},
+    {"input", LT_STORAGE, LT_IS_MUTATED, -1, {0}},
+    {"value", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_fill_[] = {
-    {"storageFill_", arguments_storage_fill_, NULL, 2, 2, 0, -1, {{call_storage_fill_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageFill_", arguments_storage_fill_, NULL, 2, 2, 0, -1, 0, {{call_storage_fill_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_copy_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_copy_(a[0].storage, a[1].storage); }
 static const lt_argument arguments_storage_copy_[] = {
-    {"input", LT_STORAGE, LT_IS_MUTATED, {0}},
-    {"source", LT_STORAGE, 0, {0}},
+    {"input", LT_STORAGE, LT_IS_MUTATED, -1, {0}},
+    {"source", LT_STORAGE, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_copy_[] = {
-    {"storageCopy_", arguments_storage_copy_, NULL, 2, 2, 0, -1, {{call_storage_copy_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageCopy_", arguments_storage_copy_, NULL, 2, 2, 0, -1, 0, {{call_storage_copy_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_byteswap_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_byteswap_(a[0].storage, (tensor_dtype)a[1].i); }
 static const lt_argument arguments_storage_byteswap_[] = {
-    {"input", LT_STORAGE, LT_IS_MUTATED, {0}},
-    {"dtype", LT_DTYPE, 0, {0}},
+    {"input", LT_STORAGE, LT_IS_MUTATED, -1, {0}},
+    {"dtype", LT_DTYPE, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_byteswap_[] = {
-    {"storageByteswap_", arguments_storage_byteswap_, NULL, 2, 2, 0, -1, {{call_storage_byteswap_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageByteswap_", arguments_storage_byteswap_, NULL, 2, 2, 0, -1, 0, {{call_storage_byteswap_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_resize_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_resize_(a[0].storage, a[1].i); }
 static const lt_argument arguments_storage_resize_[] = {
-    {"input", LT_STORAGE, LT_IS_MUTATED | LT_IS_MOVED, {0}},
-    {"nbytes", LT_INT, 0, {0}},
+    {"input", LT_STORAGE, LT_IS_MUTATED | LT_IS_MOVED, -1, {0}},
+    {"nbytes", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_resize_[] = {
-    {"storageResize_", arguments_storage_resize_, NULL, 2, 2, 0, -1, {{call_storage_resize_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageResize_", arguments_storage_resize_, NULL, 2, 2, 0, -1, 0, {{call_storage_resize_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_resizable(const lt_value *a, lt_value *r) { return tensor_storage_resizable(a[0].storage, &r[0].b); }
 static const lt_argument arguments_storage_resizable[] = {
-    {"input", LT_STORAGE, 0, {0}},
+    {"input", LT_STORAGE, 0, -1, {0}},
 };
 static const lt_argument results_storage_resizable[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_resizable[] = {
-    {"storageResizable", arguments_storage_resizable, results_storage_resizable, 1, 1, 1, -1, {{call_storage_resizable, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageResizable", arguments_storage_resizable, results_storage_resizable, 1, 1, 1, -1, 0, {{call_storage_resizable, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_share_memory_(const lt_value *a, lt_value *r) { (void)r; return tensor_storage_share_memory_(a[0].storage); }
 static const lt_argument arguments_storage_share_memory_[] = {
-    {"input", LT_STORAGE, LT_IS_MUTATED | LT_IS_MOVED, {0}},
+    {"input", LT_STORAGE, LT_IS_MUTATED | LT_IS_MOVED, -1, {0}},
 };
 static const lt_operator overloads_storage_share_memory_[] = {
-    {"storageShareMemory_", arguments_storage_share_memory_, NULL, 1, 1, 0, -1, {{call_storage_share_memory_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageShareMemory_", arguments_storage_share_memory_, NULL, 1, 1, 0, -1, 0, {{call_storage_share_memory_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_is_shared(const lt_value *a, lt_value *r) { return tensor_storage_is_shared(a[0].storage, &r[0].b); }
 static const lt_argument arguments_storage_is_shared[] = {
-    {"input", LT_STORAGE, 0, {0}},
+    {"input", LT_STORAGE, 0, -1, {0}},
 };
 static const lt_argument results_storage_is_shared[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_is_shared[] = {
-    {"storageIsShared", arguments_storage_is_shared, results_storage_is_shared, 1, 1, 1, -1, {{call_storage_is_shared, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageIsShared", arguments_storage_is_shared, results_storage_is_shared, 1, 1, 1, -1, 0, {{call_storage_is_shared, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_descriptor(const lt_value *a, lt_value *r) { return tensor_storage_descriptor(a[0].storage, &r[0].i); }
 static const lt_argument arguments_storage_descriptor[] = {
-    {"input", LT_STORAGE, 0, {0}},
+    {"input", LT_STORAGE, 0, -1, {0}},
 };
 static const lt_argument results_storage_descriptor[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_descriptor[] = {
-    {"storageDescriptor", arguments_storage_descriptor, results_storage_descriptor, 1, 1, 1, -1, {{call_storage_descriptor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageDescriptor", arguments_storage_descriptor, results_storage_descriptor, 1, 1, 1, -1, 0, {{call_storage_descriptor, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_from_descriptor(const lt_value *a, lt_value *r) { return tensor_storage_from_descriptor(a[0].i, a[1].i, &r[0].storage); }
 static const lt_argument arguments_storage_from_descriptor[] = {
-    {"descriptor", LT_INT, 0, {0}},
-    {"nbytes", LT_INT, 0, {0}},
+    {"descriptor", LT_INT, 0, -1, {0}},
+    {"nbytes", LT_INT, 0, -1, {0}},
 };
 static const lt_argument results_storage_from_descriptor[] = {
-    {"out", LT_STORAGE, 0, {0}},
+    {"out", LT_STORAGE, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_from_descriptor[] = {
-    {"storageFromDescriptor", arguments_storage_from_descriptor, results_storage_from_descriptor, 2, 2, 1, -1, {{call_storage_from_descriptor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageFromDescriptor", arguments_storage_from_descriptor, results_storage_from_descriptor, 2, 2, 1, -1, 0, {{call_storage_from_descriptor, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_pin_memory(const lt_value *a, lt_value *r) { return tensor_storage_pin_memory(a[0].storage, &r[0].storage); }
 static const lt_argument arguments_storage_pin_memory[] = {
-    {"input", LT_STORAGE, 0, {0}},
+    {"input", LT_STORAGE, 0, -1, {0}},
 };
 static const lt_argument results_storage_pin_memory[] = {
-    {"out", LT_STORAGE, 0, {0}},
+    {"out", LT_STORAGE, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_pin_memory[] = {
-    {"storagePinMemory", arguments_storage_pin_memory, results_storage_pin_memory, 1, 1, 1, -1, {{call_storage_pin_memory, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storagePinMemory", arguments_storage_pin_memory, results_storage_pin_memory, 1, 1, 1, -1, 0, {{call_storage_pin_memory, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_is_pinned(const lt_value *a, lt_value *r) { return tensor_storage_is_pinned(a[0].storage, &r[0].b); }
 static const lt_argument arguments_storage_is_pinned[] = {
-    {"input", LT_STORAGE, 0, {0}},
+    {"input", LT_STORAGE, 0, -1, {0}},
 };
 static const lt_argument results_storage_is_pinned[] = {
-    {"out", LT_BOOL, 0, {0}},
+    {"out", LT_BOOL, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_is_pinned[] = {
-    {"storageIsPinned", arguments_storage_is_pinned, results_storage_is_pinned, 1, 1, 1, -1, {{call_storage_is_pinned, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageIsPinned", arguments_storage_is_pinned, results_storage_is_pinned, 1, 1, 1, -1, 0, {{call_storage_is_pinned, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_get_device(const lt_value *a, lt_value *r) { return tensor_storage_get_device(a[0].storage, &r[0].device); }
 static const lt_argument arguments_storage_get_device[] = {
-    {"input", LT_STORAGE, 0, {0}},
+    {"input", LT_STORAGE, 0, -1, {0}},
 };
 static const lt_argument results_storage_get_device[] = {
-    {"out", LT_DEVICE, 0, {0}},
+    {"out", LT_DEVICE, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_get_device[] = {
-    {"storageGetDevice", arguments_storage_get_device, results_storage_get_device, 1, 1, 1, -1, {{call_storage_get_device, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageGetDevice", arguments_storage_get_device, results_storage_get_device, 1, 1, 1, -1, 0, {{call_storage_get_device, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_use_count(const lt_value *a, lt_value *r) { return tensor_storage_use_count(a[0].storage, &r[0].i); }
 static const lt_argument arguments_storage_use_count[] = {
-    {"input", LT_STORAGE, 0, {0}},
+    {"input", LT_STORAGE, 0, -1, {0}},
 };
 static const lt_argument results_storage_use_count[] = {
-    {"out", LT_INT, 0, {0}},
+    {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_use_count[] = {
-    {"storageUseCount", arguments_storage_use_count, results_storage_use_count, 1, 1, 1, -1, {{call_storage_use_count, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageUseCount", arguments_storage_use_count, results_storage_use_count, 1, 1, 1, -1, 0, {{call_storage_use_count, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_storage_to_string(const lt_value *a, lt_value *r) { return tensor_storage_to_string(a[0].storage, (tensor_dtype)a[1].i, &r[0].string); }
 static const lt_argument arguments_storage_to_string[] = {
-    {"input", LT_STORAGE, 0, {0}},
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_STORAGE, 0, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_storage_to_string[] = {
-    {"out", LT_STR, 0, {0}},
+    {"out", LT_STR, 0, -1, {0}},
 };
 static const lt_operator overloads_storage_to_string[] = {
-    {"storageToString", arguments_storage_to_string, results_storage_to_string, 2, 1, 1, -1, {{call_storage_to_string, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"storageToString", arguments_storage_to_string, results_storage_to_string, 2, 1, 1, -1, 0, {{call_storage_to_string, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_memory_stats(const lt_value *a, lt_value *r) { (void)a; return tensor_memory_stats(&r[0].i, &r[1].i, &r[2].i, &r[3].i, &r[4].i, &r[5].i); }
 static const lt_argument results_memory_stats[] = {
-    {"inUse", LT_INT, 0, {0}},
-    {"peak", LT_INT, 0, {0}},
-    {"cached", LT_INT, 0, {0}},
-    {"limit", LT_INT, 0, {0}},
-    {"tensors", LT_INT, 0, {0}},
-    {"storages", LT_INT, 0, {0}},
+    {"inUse", LT_INT, 0, -1, {0}},
+    {"peak", LT_INT, 0, -1, {0}},
+    {"cached", LT_INT, 0, -1, {0}},
+    {"limit", LT_INT, 0, -1, {0}},
+    {"tensors", LT_INT, 0, -1, {0}},
+    {"storages", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_memory_stats[] = {
-    {"memoryStats", NULL, results_memory_stats, 0, 0, 6, -1, {{call_memory_stats, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"memoryStats", NULL, results_memory_stats, 0, 0, 6, -1, 0, {{call_memory_stats, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_memory_stats_of(const lt_value *a, lt_value *r) { return tensor_memory_stats_of((tensor_dtype)a[0].i, &r[0].i, &r[1].i, &r[2].i); }
 static const lt_argument arguments_memory_stats_of[] = {
-    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = -1}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_memory_stats_of[] = {
-    {"tensors", LT_INT, 0, {0}},
-    {"storages", LT_INT, 0, {0}},
-    {"nbytes", LT_INT, 0, {0}},
+    {"tensors", LT_INT, 0, -1, {0}},
+    {"storages", LT_INT, 0, -1, {0}},
+    {"nbytes", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_memory_stats_of[] = {
-    {"memoryStatsOf", arguments_memory_stats_of, results_memory_stats_of, 1, 1, 3, -1, {{call_memory_stats_of, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"memoryStatsOf", arguments_memory_stats_of, results_memory_stats_of, 1, 1, 3, -1, 0, {{call_memory_stats_of, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_memory_summary(const lt_value *a, lt_value *r) { (void)a; return tensor_memory_summary(&r[0].string); }
 static const lt_argument results_memory_summary[] = {
-    {"out", LT_STR, 0, {0}},
+    {"out", LT_STR, 0, -1, {0}},
 };
 static const lt_operator overloads_memory_summary[] = {
-    {"memorySummary", NULL, results_memory_summary, 0, 0, 1, -1, {{call_memory_summary, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"memorySummary", NULL, results_memory_summary, 0, 0, 1, -1, 0, {{call_memory_summary, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_reset_peak_memory_stats(const lt_value *a, lt_value *r) { (void)a; (void)r; return tensor_reset_peak_memory_stats(); }
 static const lt_operator overloads_reset_peak_memory_stats[] = {
-    {"resetPeakMemoryStats", NULL, NULL, 0, 0, 0, -1, {{call_reset_peak_memory_stats, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"resetPeakMemoryStats", NULL, NULL, 0, 0, 0, -1, 0, {{call_reset_peak_memory_stats, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_empty_cache(const lt_value *a, lt_value *r) { (void)a; (void)r; return tensor_empty_cache(); }
 static const lt_operator overloads_empty_cache[] = {
-    {"emptyCache", NULL, NULL, 0, 0, 0, -1, {{call_empty_cache, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"emptyCache", NULL, NULL, 0, 0, 0, -1, 0, {{call_empty_cache, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_set_memory_limit(const lt_value *a, lt_value *r) { (void)r; return tensor_set_memory_limit(a[0].i); }
 static const lt_argument arguments_set_memory_limit[] = {
-    {"nbytes", LT_INT, 0, {0}},
+    {"nbytes", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_set_memory_limit[] = {
-    {"setMemoryLimit", arguments_set_memory_limit, NULL, 1, 1, 0, -1, {{call_set_memory_limit, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"setMemoryLimit", arguments_set_memory_limit, NULL, 1, 1, 0, -1, 0, {{call_set_memory_limit, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_fail_allocation(const lt_value *a, lt_value *r) { (void)r; return tensor_fail_allocation(a[0].i); }
 static const lt_argument arguments_fail_allocation[] = {
-    {"countdown", LT_INT, 0, {0}},
+    {"countdown", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_fail_allocation[] = {
-    {"failAllocation", arguments_fail_allocation, NULL, 1, 1, 0, -1, {{call_fail_allocation, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"failAllocation", arguments_fail_allocation, NULL, 1, 1, 0, -1, 0, {{call_fail_allocation, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_view(const lt_value *a, lt_value *r) { return tensor_view(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_view[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
 };
 static const lt_argument results_view[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static tensor_status call_view_dtype(const lt_value *a, lt_value *r) { return tensor_view_dtype(a[0].tensor, (tensor_dtype)a[1].i, &r[0].tensor); }
 static const lt_argument arguments_view_dtype[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dtype", LT_DTYPE, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dtype", LT_DTYPE, 0, -1, {0}},
 };
 static const lt_argument results_view_dtype[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_view[] = {
-    {"view", arguments_view, results_view, 2, 2, 1, -1, {{call_view, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"view", arguments_view_dtype, results_view_dtype, 2, 2, 1, -1, {{call_view_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"view", arguments_view, results_view, 2, 2, 1, -1, 0, {{call_view, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"view", arguments_view_dtype, results_view_dtype, 2, 2, 1, -1, 0, {{call_view_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_view_as(const lt_value *a, lt_value *r) { return tensor_view_as(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static const lt_argument arguments_view_as[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_view_as[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_view_as[] = {
-    {"viewAs", arguments_view_as, results_view_as, 2, 2, 1, -1, {{call_view_as, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"viewAs", arguments_view_as, results_view_as, 2, 2, 1, -1, 0, {{call_view_as, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_reshape(const lt_value *a, lt_value *r) { return tensor_reshape(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_reshape[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"shape", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"shape", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
 };
 static const lt_argument results_reshape[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_reshape[] = {
-    {"reshape", arguments_reshape, results_reshape, 2, 2, 1, -1, {{call_reshape, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"reshape", arguments_reshape, results_reshape, 2, 2, 1, -1, 0, {{call_reshape, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_reshape_as(const lt_value *a, lt_value *r) { return tensor_reshape_as(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static const lt_argument arguments_reshape_as[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_reshape_as[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_reshape_as[] = {
-    {"reshapeAs", arguments_reshape_as, results_reshape_as, 2, 2, 1, -1, {{call_reshape_as, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"reshapeAs", arguments_reshape_as, results_reshape_as, 2, 2, 1, -1, 0, {{call_reshape_as, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_flatten(const lt_value *a, lt_value *r) { return tensor_flatten(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
 static const lt_argument arguments_flatten[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"startDim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
-    {"endDim", LT_INT, LT_HAS_DEFAULT, {.i = -1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"startDim", LT_INT, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"endDim", LT_INT, LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_flatten[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
+};
+static tensor_status call_flatten_out_dim(const lt_value *a, lt_value *r) { return tensor_flatten_out_dim(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
+static const lt_argument arguments_flatten_out_dim[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"startDim", LT_INT, 0, 0, {0}},
+    {"endDim", LT_INT, 0, 0, {0}},
+    {"outDim", LT_STR, 0, -1, {0}},
+};
+static const lt_argument results_flatten_out_dim[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
+};
+static tensor_status call_flatten_dims(const lt_value *a, lt_value *r) { return tensor_flatten_dims(a[0].tensor, a[1].list.data, a[1].list.length, a[2].text, &r[0].tensor); }
+static const lt_argument arguments_flatten_dims[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dims", LT_INT, LT_IS_LIST, 0, {0}},
+    {"outDim", LT_STR, 0, -1, {0}},
+};
+static const lt_argument results_flatten_dims[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_flatten[] = {
-    {"flatten", arguments_flatten, results_flatten, 3, 3, 1, -1, {{call_flatten, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"flatten", arguments_flatten, results_flatten, 3, 3, 1, -1, 0, {{call_flatten, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"flatten", arguments_flatten_out_dim, results_flatten_out_dim, 4, 4, 1, -1, 0, {{call_flatten_out_dim, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"flatten", arguments_flatten_dims, results_flatten_dims, 3, 3, 1, -1, 0, {{call_flatten_dims, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_unflatten(const lt_value *a, lt_value *r) { return tensor_unflatten(a[0].tensor, a[1].i, a[2].list.data, a[2].list.length, &r[0].tensor); }
 static const lt_argument arguments_unflatten[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"sizes", LT_INT, LT_IS_LIST, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, -1, {0}},
+    {"sizes", LT_INT, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_unflatten[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_unflatten[] = {
-    {"unflatten", arguments_unflatten, results_unflatten, 3, 3, 1, -1, {{call_unflatten, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"unflatten", arguments_unflatten, results_unflatten, 3, 3, 1, -1, 0, {{call_unflatten, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_unflatten_names(const lt_value *a, lt_value *r) { return tensor_unflatten_names(a[0].tensor, a[1].i, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, &r[0].tensor); }
+static const lt_argument arguments_unflatten_names[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"sizes", LT_INT, LT_IS_LIST, -1, {0}},
+    {"names", LT_STR, LT_IS_LIST, -1, {0}},
+};
+static const lt_argument results_unflatten_names[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
+};
+static const lt_operator overloads_unflatten_names[] = {
+    {"unflattenNames", arguments_unflatten_names, results_unflatten_names, 4, 4, 1, -1, 0, {{call_unflatten_names, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_ravel(const lt_value *a, lt_value *r) { return tensor_ravel(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_ravel[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_ravel[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_ravel[] = {
-    {"ravel", arguments_ravel, results_ravel, 1, 1, 1, -1, {{call_ravel, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"ravel", arguments_ravel, results_ravel, 1, 1, 1, -1, 0, {{call_ravel, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_t_matrix(const lt_value *a, lt_value *r) { return tensor_t_matrix(a[0].tensor, &r[0].tensor); }
 static tensor_status call_t_matrix_(const lt_value *a, lt_value *r) { (void)r; return tensor_t_matrix_(a[0].tensor); }
 static const lt_argument arguments_t_matrix[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_t_matrix[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_t_matrix[] = {
-    {"t", arguments_t_matrix, results_t_matrix, 1, 1, 1, -1, {{call_t_matrix, NULL}, {call_t_matrix_, NULL}, {NULL, NULL}}},
+    {"t", arguments_t_matrix, results_t_matrix, 1, 1, 1, -1, 0, {{call_t_matrix, NULL}, {call_t_matrix_, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_transpose(const lt_value *a, lt_value *r) { return tensor_transpose(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
 static tensor_status call_transpose_(const lt_value *a, lt_value *r) { (void)r; return tensor_transpose_(a[0].tensor, a[1].i, a[2].i); }
 static const lt_argument arguments_transpose[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim0", LT_INT, 0, {0}},
-    {"dim1", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim0", LT_INT, 0, 0, {0}},
+    {"dim1", LT_INT, 0, 0, {0}},
 };
 static const lt_argument results_transpose[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_transpose[] = {
-    {"transpose", arguments_transpose, results_transpose, 3, 3, 1, -1, {{call_transpose, NULL}, {call_transpose_, NULL}, {NULL, NULL}}},
+    {"transpose", arguments_transpose, results_transpose, 3, 3, 1, -1, 0, {{call_transpose, NULL}, {call_transpose_, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_swapaxes(const lt_value *a, lt_value *r) { return tensor_swapaxes(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
 static tensor_status call_swapaxes_(const lt_value *a, lt_value *r) { (void)r; return tensor_swapaxes_(a[0].tensor, a[1].i, a[2].i); }
 static const lt_argument arguments_swapaxes[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"axis0", LT_INT, 0, {0}},
-    {"axis1", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"axis0", LT_INT, 0, 0, {0}},
+    {"axis1", LT_INT, 0, 0, {0}},
 };
 static const lt_argument results_swapaxes[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_swapaxes[] = {
-    {"swapaxes", arguments_swapaxes, results_swapaxes, 3, 3, 1, -1, {{call_swapaxes, NULL}, {call_swapaxes_, NULL}, {NULL, NULL}}},
+    {"swapaxes", arguments_swapaxes, results_swapaxes, 3, 3, 1, -1, 0, {{call_swapaxes, NULL}, {call_swapaxes_, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_swapdims(const lt_value *a, lt_value *r) { return tensor_swapdims(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
 static tensor_status call_swapdims_(const lt_value *a, lt_value *r) { (void)r; return tensor_swapdims_(a[0].tensor, a[1].i, a[2].i); }
 static const lt_argument arguments_swapdims[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim0", LT_INT, 0, {0}},
-    {"dim1", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim0", LT_INT, 0, 0, {0}},
+    {"dim1", LT_INT, 0, 0, {0}},
 };
 static const lt_argument results_swapdims[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_swapdims[] = {
-    {"swapdims", arguments_swapdims, results_swapdims, 3, 3, 1, -1, {{call_swapdims, NULL}, {call_swapdims_, NULL}, {NULL, NULL}}},
+    {"swapdims", arguments_swapdims, results_swapdims, 3, 3, 1, -1, 0, {{call_swapdims, NULL}, {call_swapdims_, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_permute(const lt_value *a, lt_value *r) { return tensor_permute(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_permute[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dims", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dims", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, 0, {0}},
 };
 static const lt_argument results_permute[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_permute[] = {
-    {"permute", arguments_permute, results_permute, 2, 2, 1, -1, {{call_permute, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"permute", arguments_permute, results_permute, 2, 2, 1, -1, 0, {{call_permute, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_movedim(const lt_value *a, lt_value *r) { return tensor_movedim(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
 static const lt_argument arguments_movedim[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"source", LT_INT, 0, {0}},
-    {"destination", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"source", LT_INT, 0, 0, {0}},
+    {"destination", LT_INT, 0, 0, {0}},
 };
 static const lt_argument results_movedim[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static tensor_status call_movedim_list(const lt_value *a, lt_value *r) { return tensor_movedim_list(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, &r[0].tensor); }
 static const lt_argument arguments_movedim_list[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"source", LT_INT, LT_IS_LIST, {0}},
-    {"destination", LT_INT, LT_IS_LIST, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"source", LT_INT, LT_IS_LIST, 0, {0}},
+    {"destination", LT_INT, LT_IS_LIST, 0, {0}},
 };
 static const lt_argument results_movedim_list[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_movedim[] = {
-    {"movedim", arguments_movedim, results_movedim, 3, 3, 1, -1, {{call_movedim, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"movedim", arguments_movedim_list, results_movedim_list, 3, 3, 1, -1, {{call_movedim_list, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"movedim", arguments_movedim, results_movedim, 3, 3, 1, -1, 0, {{call_movedim, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"movedim", arguments_movedim_list, results_movedim_list, 3, 3, 1, -1, 0, {{call_movedim_list, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_moveaxis(const lt_value *a, lt_value *r) { return tensor_moveaxis(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
 static const lt_argument arguments_moveaxis[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"source", LT_INT, 0, {0}},
-    {"destination", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"source", LT_INT, 0, 0, {0}},
+    {"destination", LT_INT, 0, 0, {0}},
 };
 static const lt_argument results_moveaxis[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static tensor_status call_moveaxis_list(const lt_value *a, lt_value *r) { return tensor_moveaxis_list(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, &r[0].tensor); }
 static const lt_argument arguments_moveaxis_list[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"source", LT_INT, LT_IS_LIST, {0}},
-    {"destination", LT_INT, LT_IS_LIST, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"source", LT_INT, LT_IS_LIST, 0, {0}},
+    {"destination", LT_INT, LT_IS_LIST, 0, {0}},
 };
 static const lt_argument results_moveaxis_list[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_moveaxis[] = {
-    {"moveaxis", arguments_moveaxis, results_moveaxis, 3, 3, 1, -1, {{call_moveaxis, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"moveaxis", arguments_moveaxis_list, results_moveaxis_list, 3, 3, 1, -1, {{call_moveaxis_list, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"moveaxis", arguments_moveaxis, results_moveaxis, 3, 3, 1, -1, 0, {{call_moveaxis, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"moveaxis", arguments_moveaxis_list, results_moveaxis_list, 3, 3, 1, -1, 0, {{call_moveaxis_list, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_T(const lt_value *a, lt_value *r) { return tensor_T(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_T[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_T[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_T[] = {
-    {"T", arguments_T, results_T, 1, 1, 1, -1, {{call_T, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"T", arguments_T, results_T, 1, 1, 1, -1, 0, {{call_T, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_mT(const lt_value *a, lt_value *r) { return tensor_mT(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_mT[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_mT[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_mT[] = {
-    {"mT", arguments_mT, results_mT, 1, 1, 1, -1, {{call_mT, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"mT", arguments_mT, results_mT, 1, 1, 1, -1, 0, {{call_mT, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_mH(const lt_value *a, lt_value *r) { return tensor_mH(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_mH[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_mH[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_mH[] = {
-    {"mH", arguments_mH, results_mH, 1, 1, 1, -1, {{call_mH, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"mH", arguments_mH, results_mH, 1, 1, 1, -1, 0, {{call_mH, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_H(const lt_value *a, lt_value *r) { return tensor_H(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_H[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_H[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_H[] = {
-    {"H", arguments_H, results_H, 1, 1, 1, -1, {{call_H, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"H", arguments_H, results_H, 1, 1, 1, -1, 0, {{call_H, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_adjoint(const lt_value *a, lt_value *r) { return tensor_adjoint(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_adjoint[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_adjoint[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_adjoint[] = {
-    {"adjoint", arguments_adjoint, results_adjoint, 1, 1, 1, -1, {{call_adjoint, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"adjoint", arguments_adjoint, results_adjoint, 1, 1, 1, -1, 0, {{call_adjoint, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_expand(const lt_value *a, lt_value *r) { return tensor_expand(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensor); }
 static const lt_argument arguments_expand[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
-    {"implicit", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
+    {"implicit", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_expand[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_expand[] = {
-    {"expand", arguments_expand, results_expand, 3, 2, 1, -1, {{call_expand, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"expand", arguments_expand, results_expand, 3, 2, 1, -1, 0, {{call_expand, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_expand_as(const lt_value *a, lt_value *r) { return tensor_expand_as(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static const lt_argument arguments_expand_as[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"other", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"other", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_expand_as[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_expand_as[] = {
-    {"expandAs", arguments_expand_as, results_expand_as, 2, 2, 1, -1, {{call_expand_as, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"expandAs", arguments_expand_as, results_expand_as, 2, 2, 1, -1, 0, {{call_expand_as, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_broadcast_to(const lt_value *a, lt_value *r) { return tensor_broadcast_to(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static const lt_argument arguments_broadcast_to[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
 };
 static const lt_argument results_broadcast_to[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_broadcast_to[] = {
-    {"broadcastTo", arguments_broadcast_to, results_broadcast_to, 2, 2, 1, -1, {{call_broadcast_to, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"broadcastTo", arguments_broadcast_to, results_broadcast_to, 2, 2, 1, -1, 0, {{call_broadcast_to, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_squeeze(const lt_value *a, lt_value *r) { return tensor_squeeze(a[0].tensor, &r[0].tensor); }
 static tensor_status call_squeeze_(const lt_value *a, lt_value *r) { (void)r; return tensor_squeeze_(a[0].tensor); }
 static const lt_argument arguments_squeeze[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_squeeze[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static tensor_status call_squeeze_dim(const lt_value *a, lt_value *r) { return tensor_squeeze_dim(a[0].tensor, a[1].i, &r[0].tensor); }
 static tensor_status call_squeeze_dim_(const lt_value *a, lt_value *r) { (void)r; return tensor_squeeze_dim_(a[0].tensor, a[1].i); }
 static const lt_argument arguments_squeeze_dim[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
 };
 static const lt_argument results_squeeze_dim[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static tensor_status call_squeeze_dims(const lt_value *a, lt_value *r) { return tensor_squeeze_dims(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
 static tensor_status call_squeeze_dims_(const lt_value *a, lt_value *r) { (void)r; return tensor_squeeze_dims_(a[0].tensor, a[1].list.data, a[1].list.length); }
 static const lt_argument arguments_squeeze_dims[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, 0, {0}},
 };
 static const lt_argument results_squeeze_dims[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_squeeze[] = {
-    {"squeeze", arguments_squeeze, results_squeeze, 1, 1, 1, -1, {{call_squeeze, NULL}, {call_squeeze_, NULL}, {NULL, NULL}}},
-    {"squeeze", arguments_squeeze_dim, results_squeeze_dim, 2, 2, 1, -1, {{call_squeeze_dim, NULL}, {call_squeeze_dim_, NULL}, {NULL, NULL}}},
-    {"squeeze", arguments_squeeze_dims, results_squeeze_dims, 2, 2, 1, -1, {{call_squeeze_dims, NULL}, {call_squeeze_dims_, NULL}, {NULL, NULL}}},
+    {"squeeze", arguments_squeeze, results_squeeze, 1, 1, 1, -1, 0, {{call_squeeze, NULL}, {call_squeeze_, NULL}, {NULL, NULL}}},
+    {"squeeze", arguments_squeeze_dim, results_squeeze_dim, 2, 2, 1, -1, 0, {{call_squeeze_dim, NULL}, {call_squeeze_dim_, NULL}, {NULL, NULL}}},
+    {"squeeze", arguments_squeeze_dims, results_squeeze_dims, 2, 2, 1, -1, 0, {{call_squeeze_dims, NULL}, {call_squeeze_dims_, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_unsqueeze(const lt_value *a, lt_value *r) { return tensor_unsqueeze(a[0].tensor, a[1].i, &r[0].tensor); }
 static tensor_status call_unsqueeze_(const lt_value *a, lt_value *r) { (void)r; return tensor_unsqueeze_(a[0].tensor, a[1].i); }
 static const lt_argument arguments_unsqueeze[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, -1, {0}},
 };
 static const lt_argument results_unsqueeze[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_unsqueeze[] = {
-    {"unsqueeze", arguments_unsqueeze, results_unsqueeze, 2, 2, 1, -1, {{call_unsqueeze, NULL}, {call_unsqueeze_, NULL}, {NULL, NULL}}},
+    {"unsqueeze", arguments_unsqueeze, results_unsqueeze, 2, 2, 1, -1, 0, {{call_unsqueeze, NULL}, {call_unsqueeze_, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_narrow(const lt_value *a, lt_value *r) { return tensor_narrow(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
 static const lt_argument arguments_narrow[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"start", LT_INT, 0, {0}},
-    {"length", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"start", LT_INT, 0, -1, {0}},
+    {"length", LT_INT, 0, -1, {0}},
 };
 static const lt_argument results_narrow[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static tensor_status call_narrow_tensor(const lt_value *a, lt_value *r) { return tensor_narrow_tensor(a[0].tensor, a[1].i, a[2].tensor, a[3].i, &r[0].tensor); }
 static const lt_argument arguments_narrow_tensor[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"start", LT_TENSOR, 0, {0}},
-    {"length", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"start", LT_TENSOR, 0, -1, {0}},
+    {"length", LT_INT, 0, -1, {0}},
 };
 static const lt_argument results_narrow_tensor[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_narrow[] = {
-    {"narrow", arguments_narrow, results_narrow, 4, 4, 1, -1, {{call_narrow, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"narrow", arguments_narrow_tensor, results_narrow_tensor, 4, 4, 1, -1, {{call_narrow_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"narrow", arguments_narrow, results_narrow, 4, 4, 1, -1, 0, {{call_narrow, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"narrow", arguments_narrow_tensor, results_narrow_tensor, 4, 4, 1, -1, 0, {{call_narrow_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_select(const lt_value *a, lt_value *r) { return tensor_select(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
 static const lt_argument arguments_select[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, 0, {0}},
-    {"index", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"index", LT_INT, 0, -1, {0}},
 };
 static const lt_argument results_select[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_select[] = {
-    {"select", arguments_select, results_select, 3, 3, 1, -1, {{call_select, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"select", arguments_select, results_select, 3, 3, 1, -1, 0, {{call_select, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_slice(const lt_value *a, lt_value *r) { return tensor_slice(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, &r[0].tensor); }
 static const lt_argument arguments_slice[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
-    {"start", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"end", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
-    {"step", LT_INT, LT_HAS_DEFAULT, {.i = 1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = 0}},
+    {"start", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"end", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+    {"step", LT_INT, LT_HAS_DEFAULT, -1, {.i = 1}},
 };
 static const lt_argument results_slice[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_slice[] = {
-    {"slice", arguments_slice, results_slice, 5, 5, 1, -1, {{call_slice, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"slice", arguments_slice, results_slice, 5, 5, 1, -1, 0, {{call_slice, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_as_strided(const lt_value *a, lt_value *r) { return tensor_as_strided(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, &r[0].tensor); }
 static tensor_status call_as_strided_(const lt_value *a, lt_value *r) { (void)r; return tensor_as_strided_(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i); }
 static const lt_argument arguments_as_strided[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"size", LT_INT, LT_IS_LIST, {0}},
-    {"stride", LT_INT, LT_IS_LIST, {0}},
-    {"storageOffset", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, {.i = TENSOR_NONE}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"size", LT_INT, LT_IS_LIST, -1, {0}},
+    {"stride", LT_INT, LT_IS_LIST, -1, {0}},
+    {"storageOffset", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
 };
 static const lt_argument results_as_strided[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_as_strided[] = {
-    {"asStrided", arguments_as_strided, results_as_strided, 4, 4, 1, -1, {{call_as_strided, NULL}, {call_as_strided_, NULL}, {NULL, NULL}}},
+    {"asStrided", arguments_as_strided, results_as_strided, 4, 4, 1, -1, 0, {{call_as_strided, NULL}, {call_as_strided_, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_unfold(const lt_value *a, lt_value *r) { return tensor_unfold(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
 static const lt_argument arguments_unfold[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dimension", LT_INT, 0, {0}},
-    {"size", LT_INT, 0, {0}},
-    {"step", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dimension", LT_INT, 0, 0, {0}},
+    {"size", LT_INT, 0, -1, {0}},
+    {"step", LT_INT, 0, -1, {0}},
 };
 static const lt_argument results_unfold[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_unfold[] = {
-    {"unfold", arguments_unfold, results_unfold, 4, 4, 1, -1, {{call_unfold, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"unfold", arguments_unfold, results_unfold, 4, 4, 1, -1, 0, {{call_unfold, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_diagonal(const lt_value *a, lt_value *r) { return tensor_diagonal(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
 static const lt_argument arguments_diagonal[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"offset", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
-    {"dim1", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
-    {"dim2", LT_INT, LT_HAS_DEFAULT, {.i = 1}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"offset", LT_INT, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"dim1", LT_INT, LT_HAS_DEFAULT, 0, {.i = 0}},
+    {"dim2", LT_INT, LT_HAS_DEFAULT, 0, {.i = 1}},
 };
 static const lt_argument results_diagonal[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
+};
+static tensor_status call_diagonal_outdim(const lt_value *a, lt_value *r) { return tensor_diagonal_outdim(a[0].tensor, a[1].text, a[2].i, a[3].i, a[4].i, &r[0].tensor); }
+static const lt_argument arguments_diagonal_outdim[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"outdim", LT_STR, LT_IS_KEYWORD, -1, {0}},
+    {"dim1", LT_INT, LT_IS_KEYWORD, 0, {0}},
+    {"dim2", LT_INT, LT_IS_KEYWORD, 0, {0}},
+    {"offset", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
+};
+static const lt_argument results_diagonal_outdim[] = {
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_diagonal[] = {
-    {"diagonal", arguments_diagonal, results_diagonal, 4, 4, 1, -1, {{call_diagonal, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"diagonal", arguments_diagonal, results_diagonal, 4, 4, 1, -1, 0, {{call_diagonal, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"diagonal", arguments_diagonal_outdim, results_diagonal_outdim, 5, 1, 1, -1, 0, {{call_diagonal_outdim, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_detach(const lt_value *a, lt_value *r) { return tensor_detach(a[0].tensor, &r[0].tensor); }
 static const lt_argument arguments_detach[] = {
-    {"input", LT_TENSOR, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_detach[] = {
-    {"out", LT_TENSOR, LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_detach[] = {
-    {"detach", arguments_detach, results_detach, 1, 1, 1, -1, {{call_detach, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"detach", arguments_detach, results_detach, 1, 1, 1, -1, 0, {{call_detach, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_unbind(const lt_value *a, lt_value *r) { return tensor_unbind(a[0].tensor, a[1].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_unbind[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = 0}},
 };
 static const lt_argument results_unbind[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_unbind[] = {
-    {"unbind", arguments_unbind, results_unbind, 2, 2, 1, -1, {{call_unbind, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"unbind", arguments_unbind, results_unbind, 2, 2, 1, -1, 0, {{call_unbind, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_split(const lt_value *a, lt_value *r) { return tensor_split(a[0].tensor, a[1].i, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_split[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"splitSize", LT_INT, 0, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"splitSize", LT_INT, 0, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = 0}},
 };
 static const lt_argument results_split[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static tensor_status call_split_sizes(const lt_value *a, lt_value *r) { return tensor_split_sizes(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_split_sizes[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"splitSize", LT_INT, LT_IS_LIST, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"splitSize", LT_INT, LT_IS_LIST, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = 0}},
 };
 static const lt_argument results_split_sizes[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_split[] = {
-    {"split", arguments_split, results_split, 3, 3, 1, -1, {{call_split, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"split", arguments_split_sizes, results_split_sizes, 3, 3, 1, -1, {{call_split_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"split", arguments_split, results_split, 3, 3, 1, -1, 0, {{call_split, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"split", arguments_split_sizes, results_split_sizes, 3, 3, 1, -1, 0, {{call_split_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_split_with_sizes(const lt_value *a, lt_value *r) { return tensor_split_with_sizes(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_split_with_sizes[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"splitSizes", LT_INT, LT_IS_LIST, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"splitSizes", LT_INT, LT_IS_LIST, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = 0}},
 };
 static const lt_argument results_split_with_sizes[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_split_with_sizes[] = {
-    {"splitWithSizes", arguments_split_with_sizes, results_split_with_sizes, 3, 3, 1, -1, {{call_split_with_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"splitWithSizes", arguments_split_with_sizes, results_split_with_sizes, 3, 3, 1, -1, 0, {{call_split_with_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_chunk(const lt_value *a, lt_value *r) { return tensor_chunk(a[0].tensor, a[1].i, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_chunk[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"chunks", LT_INT, 0, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"chunks", LT_INT, 0, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = 0}},
 };
 static const lt_argument results_chunk[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_chunk[] = {
-    {"chunk", arguments_chunk, results_chunk, 3, 3, 1, -1, {{call_chunk, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"chunk", arguments_chunk, results_chunk, 3, 3, 1, -1, 0, {{call_chunk, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_unsafe_chunk(const lt_value *a, lt_value *r) { return tensor_unsafe_chunk(a[0].tensor, a[1].i, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_unsafe_chunk[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"chunks", LT_INT, 0, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"chunks", LT_INT, 0, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = 0}},
 };
 static const lt_argument results_unsafe_chunk[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_unsafe_chunk[] = {
-    {"unsafeChunk", arguments_unsafe_chunk, results_unsafe_chunk, 3, 3, 1, -1, {{call_unsafe_chunk, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"unsafeChunk", arguments_unsafe_chunk, results_unsafe_chunk, 3, 3, 1, -1, 0, {{call_unsafe_chunk, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_unsafe_split(const lt_value *a, lt_value *r) { return tensor_unsafe_split(a[0].tensor, a[1].i, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_unsafe_split[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"splitSize", LT_INT, 0, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"splitSize", LT_INT, 0, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = 0}},
 };
 static const lt_argument results_unsafe_split[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_unsafe_split[] = {
-    {"unsafeSplit", arguments_unsafe_split, results_unsafe_split, 3, 3, 1, -1, {{call_unsafe_split, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"unsafeSplit", arguments_unsafe_split, results_unsafe_split, 3, 3, 1, -1, 0, {{call_unsafe_split, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_unsafe_split_with_sizes(const lt_value *a, lt_value *r) { return tensor_unsafe_split_with_sizes(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_unsafe_split_with_sizes[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"splitSizes", LT_INT, LT_IS_LIST, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"splitSizes", LT_INT, LT_IS_LIST, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = 0}},
 };
 static const lt_argument results_unsafe_split_with_sizes[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_unsafe_split_with_sizes[] = {
-    {"unsafeSplitWithSizes", arguments_unsafe_split_with_sizes, results_unsafe_split_with_sizes, 3, 3, 1, -1, {{call_unsafe_split_with_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"unsafeSplitWithSizes", arguments_unsafe_split_with_sizes, results_unsafe_split_with_sizes, 3, 3, 1, -1, 0, {{call_unsafe_split_with_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_tensor_split(const lt_value *a, lt_value *r) { return tensor_tensor_split(a[0].tensor, a[1].i, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_tensor_split[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"sections", LT_INT, 0, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"sections", LT_INT, 0, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = 0}},
 };
 static const lt_argument results_tensor_split[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static tensor_status call_tensor_split_indices(const lt_value *a, lt_value *r) { return tensor_tensor_split_indices(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_tensor_split_indices[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"indices", LT_INT, LT_IS_LIST, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"indices", LT_INT, LT_IS_LIST, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = 0}},
 };
 static const lt_argument results_tensor_split_indices[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static tensor_status call_tensor_split_tensor(const lt_value *a, lt_value *r) { return tensor_tensor_split_tensor(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_tensor_split_tensor[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"tensorIndicesOrSections", LT_TENSOR, 0, {0}},
-    {"dim", LT_INT, LT_HAS_DEFAULT, {.i = 0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"tensorIndicesOrSections", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, 0, {.i = 0}},
 };
 static const lt_argument results_tensor_split_tensor[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_tensor_split[] = {
-    {"tensorSplit", arguments_tensor_split, results_tensor_split, 3, 3, 1, -1, {{call_tensor_split, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"tensorSplit", arguments_tensor_split_indices, results_tensor_split_indices, 3, 3, 1, -1, {{call_tensor_split_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"tensorSplit", arguments_tensor_split_tensor, results_tensor_split_tensor, 3, 3, 1, -1, {{call_tensor_split_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"tensorSplit", arguments_tensor_split, results_tensor_split, 3, 3, 1, -1, 0, {{call_tensor_split, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"tensorSplit", arguments_tensor_split_indices, results_tensor_split_indices, 3, 3, 1, -1, 0, {{call_tensor_split_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"tensorSplit", arguments_tensor_split_tensor, results_tensor_split_tensor, 3, 3, 1, -1, 0, {{call_tensor_split_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_hsplit(const lt_value *a, lt_value *r) { return tensor_hsplit(a[0].tensor, a[1].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_hsplit[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"sections", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"sections", LT_INT, 0, -1, {0}},
 };
 static const lt_argument results_hsplit[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static tensor_status call_hsplit_indices(const lt_value *a, lt_value *r) { return tensor_hsplit_indices(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_hsplit_indices[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"indices", LT_INT, LT_IS_LIST, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"indices", LT_INT, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_hsplit_indices[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_hsplit[] = {
-    {"hsplit", arguments_hsplit, results_hsplit, 2, 2, 1, -1, {{call_hsplit, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"hsplit", arguments_hsplit_indices, results_hsplit_indices, 2, 2, 1, -1, {{call_hsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"hsplit", arguments_hsplit, results_hsplit, 2, 2, 1, -1, 0, {{call_hsplit, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"hsplit", arguments_hsplit_indices, results_hsplit_indices, 2, 2, 1, -1, 0, {{call_hsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_vsplit(const lt_value *a, lt_value *r) { return tensor_vsplit(a[0].tensor, a[1].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_vsplit[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"sections", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"sections", LT_INT, 0, -1, {0}},
 };
 static const lt_argument results_vsplit[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static tensor_status call_vsplit_indices(const lt_value *a, lt_value *r) { return tensor_vsplit_indices(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_vsplit_indices[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"indices", LT_INT, LT_IS_LIST, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"indices", LT_INT, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_vsplit_indices[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_vsplit[] = {
-    {"vsplit", arguments_vsplit, results_vsplit, 2, 2, 1, -1, {{call_vsplit, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"vsplit", arguments_vsplit_indices, results_vsplit_indices, 2, 2, 1, -1, {{call_vsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"vsplit", arguments_vsplit, results_vsplit, 2, 2, 1, -1, 0, {{call_vsplit, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"vsplit", arguments_vsplit_indices, results_vsplit_indices, 2, 2, 1, -1, 0, {{call_vsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_dsplit(const lt_value *a, lt_value *r) { return tensor_dsplit(a[0].tensor, a[1].i, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_dsplit[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"sections", LT_INT, 0, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"sections", LT_INT, 0, -1, {0}},
 };
 static const lt_argument results_dsplit[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static tensor_status call_dsplit_indices(const lt_value *a, lt_value *r) { return tensor_dsplit_indices(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_dsplit_indices[] = {
-    {"input", LT_TENSOR, 0, {0}},
-    {"indices", LT_INT, LT_IS_LIST, {0}},
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"indices", LT_INT, LT_IS_LIST, -1, {0}},
 };
 static const lt_argument results_dsplit_indices[] = {
-    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, {0}},
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_dsplit[] = {
-    {"dsplit", arguments_dsplit, results_dsplit, 2, 2, 1, -1, {{call_dsplit, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"dsplit", arguments_dsplit_indices, results_dsplit_indices, 2, 2, 1, -1, {{call_dsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"dsplit", arguments_dsplit, results_dsplit, 2, 2, 1, -1, 0, {{call_dsplit, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"dsplit", arguments_dsplit_indices, results_dsplit_indices, 2, 2, 1, -1, 0, {{call_dsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 const lt_entry lt_entries[] = {
@@ -10554,6 +10692,14 @@ const lt_entry lt_entries[] = {
     {"tensordot", overloads_tensordot, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"kron", overloads_kron, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"cdist", overloads_cdist, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"names", overloads_names, 1, LT_AS_FUNCTION},
+    {"dimByName", overloads_dim_by_name, 1, LT_AS_FUNCTION},
+    {"rename", overloads_rename, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"rename_", overloads_rename_, 1, LT_AS_FUNCTION},
+    {"refineNames", overloads_refine_names, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"alignTo", overloads_align_to, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"alignAs", overloads_align_as, 1, LT_AS_METHOD},
+    {"alignTensors", overloads_align_tensors, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"toString", overloads_to_string, 1, LT_AS_FUNCTION},
     {"scalarOperand", overloads_scalar_operand, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"resultType", overloads_result_type, 1, LT_AS_FUNCTION},
@@ -10845,8 +10991,9 @@ const lt_entry lt_entries[] = {
     {"viewAs", overloads_view_as, 1, LT_AS_METHOD},
     {"reshape", overloads_reshape, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"reshapeAs", overloads_reshape_as, 1, LT_AS_METHOD},
-    {"flatten", overloads_flatten, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"flatten", overloads_flatten, 3, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"unflatten", overloads_unflatten, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"unflattenNames", overloads_unflatten_names, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"ravel", overloads_ravel, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"t", overloads_t_matrix, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"transpose", overloads_transpose, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
@@ -10870,7 +11017,7 @@ const lt_entry lt_entries[] = {
     {"slice", overloads_slice, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"asStrided", overloads_as_strided, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"unfold", overloads_unfold, 1, LT_AS_METHOD},
-    {"diagonal", overloads_diagonal, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"diagonal", overloads_diagonal, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"detach", overloads_detach, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"unbind", overloads_unbind, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"split", overloads_split, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},

@@ -245,9 +245,10 @@ static bool is_number(const lt_js *js) {
   return js->kind >= LT_JS_BOOL && js->kind <= LT_JS_COMPLEX;
 }
 
-static bool accepts_one(napi_env env, lt_type type, const lt_js *js) {
+static bool accepts_one(napi_env env, const lt_argument *argument, const lt_js *js) {
   char text[64];
   lt_value v;
+  lt_type type = argument->type;
   switch (type) {
     case LT_TENSOR:
       return js->kind == LT_JS_TENSOR;
@@ -262,7 +263,7 @@ static bool accepts_one(napi_env env, lt_type type, const lt_js *js) {
     case LT_SCALAR:
       return is_number(js);
     case LT_INT:
-      return js->kind == LT_JS_INT;
+      return js->kind == LT_JS_INT || (js->kind == LT_JS_STRING && argument->dim_of >= 0);
     case LT_FLOAT:
       return js->kind == LT_JS_INT || js->kind == LT_JS_FLOAT;
     case LT_BOOL:
@@ -281,10 +282,10 @@ static bool accepts_one(napi_env env, lt_type type, const lt_js *js) {
 bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js) {
   if (js->kind == LT_JS_NULL && argument->type != LT_INDEX) return argument->flags & LT_IS_OPTIONAL;
   if (!(argument->flags & LT_IS_LIST) || argument->type == LT_INDEX)
-    return accepts_one(env, argument->type, js);
+    return accepts_one(env, argument, js);
   if (js->kind == LT_JS_REST) return true;
   if (js->kind == LT_JS_TYPED_ARRAY) return argument->type != LT_TENSOR && argument->type != LT_STR;
-  if (js->kind != LT_JS_ARRAY) return argument->type == LT_INT && js->kind == LT_JS_INT;
+  if (js->kind != LT_JS_ARRAY) return argument->type == LT_INT && accepts_one(env, argument, js);
   uint32_t length;
   napi_value first;
   lt_js item;
@@ -292,7 +293,7 @@ bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js) {
   if (length == 0) return true;
   return napi_get_element(env, js->value, 0, &first) == napi_ok && lt_look(env, first, &item) &&
          ((item.kind == LT_JS_NULL && argument->type == LT_TENSOR) ||
-          accepts_one(env, argument->type, &item));
+          accepts_one(env, argument, &item));
 }
 
 // ------------------------------------------------------------------------------------------------------
@@ -315,6 +316,21 @@ static const char *copy_text(napi_env env, lt_call *call, napi_value value) {
   if (strlen(text) == length) return text;
   lt_throw_type(env, "%s: a text must not have NUL characters", call->op->name);
   return NULL;
+}
+
+// The dimension that a text names, of an argument that is converted already: a tensor, or the first
+// of a list.
+static bool dim_by_name(napi_env env, lt_call *call, const lt_argument *argument, napi_value name,
+                        int64_t *to) {
+  const lt_value *of = &call->arguments[argument->dim_of];
+  const tensor_t *tensor = of->tensor;
+  if (call->op->arguments[argument->dim_of].flags & LT_IS_LIST)
+    tensor = of->list.length ? *(const tensor_t *const *)of->list.data : NULL;
+  const char *text = copy_text(env, call, name);
+  if (!text) return false;
+  tensor_status status = tensor_dim_by_name(tensor, text, to);
+  if (status) lt_throw_status(env, status, tensor_last_error());
+  return !status;
 }
 
 static bool wrong_item(napi_env env, const lt_call *call, const lt_argument *argument, uint32_t at,
@@ -469,7 +485,7 @@ static bool convert_item(napi_env env, lt_call *call, const lt_argument *argumen
     ((const tensor_t **)data)[at] = NULL;
     return true;
   }
-  if (!accepts_one(env, argument->type, js)) return wrong_item(env, call, argument, at, js);
+  if (!accepts_one(env, argument, js)) return wrong_item(env, call, argument, at, js);
   switch (argument->type) {
     case LT_TENSOR:
       return lt_hold(env, call, argument->name, js->box, access_of(argument), (void **)data + at);
@@ -486,6 +502,8 @@ static bool convert_item(napi_env env, lt_call *call, const lt_argument *argumen
           js->kind == LT_JS_INT ? (double)js->scalar.value.i : js->scalar.value.f.re;
       return true;
     default:
+      if (js->kind == LT_JS_STRING)
+        return dim_by_name(env, call, argument, js->value, (int64_t *)data + at);
       ((int64_t *)data)[at] = js->scalar.value.i;
       return true;
   }
@@ -540,6 +558,7 @@ bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const 
       to->scalar = null ? tensor_none() : js->scalar;
       return true;
     case LT_INT:
+      if (js->kind == LT_JS_STRING) return dim_by_name(env, call, argument, js->value, &to->i);
       to->i = null ? TENSOR_NONE : js->scalar.value.i;
       return true;
     case LT_FLOAT: {
@@ -623,4 +642,26 @@ napi_value lt_from_scalar(napi_env env, tensor_scalar scalar) {
       lt_ok(env, napi_get_null(env, &v));
       return v;
   }
+}
+
+bool lt_convert_names(napi_env env, lt_call *call, const lt_js *js) {
+  static const lt_argument names = {"names", LT_STR, LT_IS_LIST, -1, {0}};
+  uint32_t n;
+  if (js->kind != LT_JS_ARRAY)
+    return lt_throw_type(
+        env, "%s: option 'names' must be an array with a name for each dimension, not %s",
+        call->op->name, lt_kind_name(js));
+  if (!lt_ok(env, napi_get_array_length(env, js->value, &n))) return false;
+  const char **texts = lt_allocate(call, n * sizeof *texts + 1);
+  if (!texts) return out_of_memory(env);
+  for (uint32_t i = 0; i < n; i++) {
+    napi_value v;
+    lt_js item;
+    if (!lt_ok(env, napi_get_element(env, js->value, i, &v)) || !lt_look(env, v, &item))
+      return false;
+    texts[i] = "";
+    if (item.kind != LT_JS_NULL && !convert_item(env, call, &names, &item, i, texts)) return false;
+  }
+  call->names = texts, call->name_count = n;
+  return true;
 }

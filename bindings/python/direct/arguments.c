@@ -343,6 +343,47 @@ static bool absent(const lt_parameter *p, char kind, arguments *a, lt_value *v) 
   return kind != 'P' || make_operand(a, v);
 }
 
+// ------------------------------------------------------------------------- dimensions by their
+// names
+
+static bool is_text(PyObject *o) { return o->type == &PyUnicode_Type; }
+
+// Tells whether a value is the name of a dimension, or a list with one.
+static bool has_name(const state *s, PyObject *o) {
+  for (Py_ssize_t i = 0, n = is_text(o) ? 0 : size_of(s, o); i < n; i++)
+    if (is_text(item_of(o, i))) return true;
+  return is_text(o);
+}
+
+// A dimension that is given as an integer or by its name, of the tensor with a handle.
+static verdict read_dim(const arguments *a, const void *handle, PyObject *o, int64_t *to) {
+  const char *name;
+  if (!is_text(o)) return read_int(o, to) ? YES : NO;
+  if (!read_text(o, &name)) return NO;
+  tensor_status status = library.dim_by_name(handle, name, to);
+  return status ? (refuse(a->s, status), FAILED) : YES;
+}
+
+// One or several of them. The tensor has been read before, or the first one of a list.
+static verdict read_dims(const overload *o, int i, PyObject *given, arguments *a) {
+  int of = o->op->parameters[i].dim_of;
+  lt_value *v = a->values + i;
+  const void *handle = a->values[of].pointer;
+  if (strchr("AR", o->kinds[of])) {
+    if (!a->values[of].list.length) return NO;
+    handle = *(void *const *)a->values[of].list.data;
+  }
+  if (strchr("Ii", o->kinds[i])) return read_dim(a, handle, given, &v->i);
+  Py_ssize_t n = is_text(given) ? 1 : size_of(a->s, given);
+  int64_t *to = take(a, n);
+  if (!to) return NO;
+  v->list.data = to, v->list.length = n;
+  verdict fits = YES;
+  for (Py_ssize_t k = 0; k < n && fits == YES; k++)
+    fits = read_dim(a, handle, is_text(given) ? given : item_of(given, k), to + k);
+  return fits;
+}
+
 // ------------------------------------------------------------------------- arguments to parameters
 
 static inline verdict take_one(const function *f, const overload *o, int i, PyObject *given,
@@ -350,6 +391,8 @@ static inline verdict take_one(const function *f, const overload *o, int i, PyOb
   if (given->type == a->s->tensor_type && o->tensors[i])
     return a->values[i].pointer = (void *)((tensor *)given)->handle, YES;
   const lt_parameter *p = o->op->parameters + i;
+  if (p->dim_of >= 0 && given->type != &PyLong_Type && has_name(a->s, given))
+    return read_dims(o, i, given, a);
   if (given != &_Py_NoneStruct || !(p->flags & LT_NONE_IS_DEFAULT))
     return convert(f, o->kinds[i], given, o->names[i], a, a->values + i);
   return a->values[i] = p->absent, YES;
@@ -390,6 +433,10 @@ static verdict other_keyword(const function *f, const overload *o, PyObject *nam
     return YES;
   }
   bool pins = is(name, s->pin_memory);
+  if (o->op->flags & LT_FACTORY && is(name, s->names)) {
+    if (value != &_Py_NoneStruct) a->names = value;
+    return YES;
+  }
   if (!(o->op->flags & LT_FACTORY) || (!pins && !is(name, s->requires_grad)))
     return wrong(f, "%U() got an unexpected keyword argument '%U'", name);
   int asked = PyObject_IsTrue(value);
@@ -440,7 +487,7 @@ static verdict take_rest(const function *f, const overload *o, PyObject *const *
   }
   if (!rest) return FAILED;
   keep(a, rest);
-  return convert(f, o->kinds[last], rest, o->names[last], a, v);
+  return take_one(f, o, last, rest, a);
 }
 
 static verdict take_outputs(const function *f, const overload *o, arguments *a) {

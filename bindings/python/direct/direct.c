@@ -12,11 +12,18 @@ PyObject *refuse(const state *s, intptr_t status) {
   return NULL;
 }
 
-// The tensor that owns a handle, as one whose gradient is wanted.
-static PyObject *leaf_of(const state *s, intptr_t handle) {
-  PyObject *made = wrap(s, handle);
-  PyObject *leaf = made ? PyObject_VectorcallDict(s->leaf, &made, 1, NULL) : NULL;
-  if (made) Py_DecRef(made);
+// The tensor that owns a handle, with what was asked for beside: names, and that its gradient is
+// wanted.
+static PyObject *made_as_asked(const arguments *a, intptr_t handle) {
+  PyObject *made = wrap(a->s, handle), *both[] = {made, a->names};
+  if (made && a->names) {
+    PyObject *named = PyObject_VectorcallDict(a->s->named, both, 2, NULL);
+    Py_DecRef(made);
+    made = named;
+  }
+  if (!made || !a->leaf) return made;
+  PyObject *leaf = PyObject_VectorcallDict(a->s->leaf, &made, 1, NULL);
+  Py_DecRef(made);
   return leaf;
 }
 
@@ -27,7 +34,8 @@ static PyObject *invoke(const function *f, const overload *o, arguments *a) {
   intptr_t given = call(a->values);
   if (thread) PyEval_RestoreThread(thread);
   if (o->makes && !a->out) {
-    if (given >= LT_STATUSES) return a->leaf ? leaf_of(f->s, given) : wrap(f->s, given);
+    if (given >= LT_STATUSES)
+      return a->leaf || a->names ? made_as_asked(a, given) : wrap(f->s, given);
   } else if (!given) {
     return result_of(f, o, a);
   }
@@ -118,7 +126,7 @@ static PyObject *choose(const function *f, PyObject *const *args, Py_ssize_t n, 
     const overload *o = f->overloads + f->first + i % forms;
     arguments a;
     a.s = f->s, a.asks = asks, a.loose = i >= forms, a.used = 0, a.number = false, a.keeps = 0;
-    a.out = NULL, a.blocks = a.operand = NULL, a.leaf = false;
+    a.out = a.names = NULL, a.blocks = a.operand = NULL, a.leaf = false;
     fits = match(f, o, args, n, names, &a);
     if (fits == YES) result = invoke(f, o, &a);
     if (a.keeps || a.blocks || a.operand) release(&a);
@@ -198,7 +206,7 @@ static PyObject *subscript(PyObject *self, PyObject *const *args, size_t flagged
   if (count_of(flagged) == 2 && !names && !f->s->intercepting &&
       read_plain_tensor(f->s, args[0], &v->pointer)) {
     int64_t n = library.dim(v->pointer) > 0 ? *library.sizes(v->pointer) : -1;
-    a.number = a.leaf = false, a.out = NULL;
+    a.number = a.leaf = false, a.out = a.names = NULL;
     v[1].i = 0;
     if (read_int(args[1], &v[2].i) && v[2].i >= -n && v[2].i < n) {
       result = invoke(f, f->overloads, &a);
@@ -306,7 +314,8 @@ EXPORT state *direct_state(const library_functions *functions, int count) {
                {&s->aliases[3].other, "from"},
                {&s->aliases[3].name, "from_"},
                {&s->requires_grad, "requires_grad"},
-               {&s->pin_memory, "pin_memory"}};
+               {&s->pin_memory, "pin_memory"},
+               {&s->names, "names"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (!(*names[i].at = PyUnicode_InternFromString(names[i].text))) return NULL;
   return (s->function_type = function_class()) ? s : NULL;
@@ -331,8 +340,8 @@ EXPORT bool direct_start(state *s, PyObject *python) {
 
 // Tells the functions for what is not plain, in the order in which they are taken here.
 EXPORT bool direct_help(state *s, PyObject *python) {
-  PyObject **const all[] = {&s->no_overload, &s->unpinned,  &s->leaf,  &s->outputs,
-                            &s->storage,     &s->generator, &s->device};
+  PyObject **const all[] = {&s->no_overload, &s->unpinned,  &s->leaf,   &s->outputs,
+                            &s->storage,     &s->generator, &s->device, &s->named};
   Py_ssize_t n = sizeof all / sizeof *all;
   if (PyTuple_Size(python) != n) return false;
   Py_IncRef(python);

@@ -46,10 +46,11 @@ typedef struct {
   PyObject *dispatch, *nobody;  // finds who takes a call over, and what it gives for nobody
   PyObject *no_overload;        // makes the exception for arguments that fit no overload
   PyObject *unpinned, *leaf;  // refuses pin_memory, and makes a tensor one whose gradient is wanted
+  PyObject *named;            // gives a tensor names
   PyObject *outputs;          // several tensors to write to
   PyObject *storage, *generator;  // make the objects that own such handles
   PyObject *device;               // makes a device
-  PyObject *dtype_name, *out, *dim, *requires_grad, *pin_memory;
+  PyObject *dtype_name, *out, *dim, *requires_grad, *pin_memory, *names;
   struct {
     PyObject *other, *name;
   } aliases[ALIASES];        // other names of parameters
@@ -116,6 +117,7 @@ typedef struct {
   int keeps;      // objects that stay alive through the call
   PyObject *kept[MOST_KEPT];
   PyObject *out, *first, *changed;  // what is given for out=, first, and for what is changed
+  PyObject *names;                  // and for names=
 } arguments;
 
 // Whether arguments are those of an overload: no, yes, only a conversion can tell, and no, with an
@@ -140,6 +142,7 @@ typedef struct {
   void (*let_go)(int64_t);
   tensor_status (*operand)(tensor_scalar, void **);
   tensor_status (*default_device)(tensor_device *);
+  tensor_status (*dim_by_name)(const void *, const char *, int64_t *);
   tensor_status (*to_dlpack)(const void *, bool, bool, void **);
   tensor_status (*from_dlpack)(void *, bool, void **);
   void (*free_dlpack)(void *, bool);

@@ -3,7 +3,7 @@
 import math as _math
 import sys as _sys
 
-from . import _grad, _hooks, _methods, gen_operators  # for the methods that they give Tensor
+from . import _grad, _hooks, _methods, _names, gen_operators  # for the methods that they give Tensor
 from . import gen_functions as _functions
 from ._anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from ._arrow import from_arrow

@@ -151,7 +151,13 @@ _dtype: TypeAlias = dtype
 _device: TypeAlias = device
 
 def tensor(
-    data: Any, *, dtype: _dtype | None = ..., device: _Device = ..., requires_grad: builtins.bool = ..., pin_memory: builtins.bool = ...
+    data: Any,
+    *,
+    dtype: _dtype | None = ...,
+    device: _Device = ...,
+    requires_grad: builtins.bool = ...,
+    pin_memory: builtins.bool = ...,
+    names: Sequence[str | None] | None = ...,
 ) -> Tensor: ...
 def as_tensor(data: Any, dtype: _dtype | None = ..., device: _Device = ...) -> Tensor: ...
 def asarray(

@@ -4,6 +4,7 @@ from . import _device, _direct, _dlpack, _dtypes, _errors, _interop, _match
 from . import gen_functions as _f
 from ._convert import known_dtype, sequence
 from ._owner import StorageBase, TypedStorage, untyped
+from ._results import named
 from ._sequence import from_sequence, is_sequence, item
 from ._size import Size
 from ._tensor import Tensor, checked
@@ -19,7 +20,7 @@ def as_dtype(dtype):
 
 
 @_direct.special(_direct.MAKES_TENSOR, item)
-def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False, names=None):
     """Makes a tensor from a copy of `data`: a number, nested sequences of numbers, a tensor, or an array of another library.
 
     The dtype, unless given: bool, int64, the default dtype for floats, its complex counterpart for complex numbers.
@@ -31,7 +32,9 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     if pin_memory:
         _errors.unpinned()
     if requires_grad:
-        return tensor(data, dtype=dtype, device=device).requires_grad_()
+        return tensor(data, dtype=dtype, device=device, names=names).requires_grad_()
+    if names is not None:
+        return named(tensor(data, dtype=dtype, device=device), names)
     dtype = as_dtype(dtype)
     if isinstance(data, Tensor):
         return data.as_subclass(Tensor).to(dtype=dtype, device=device, copy=True)

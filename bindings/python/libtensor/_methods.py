@@ -22,7 +22,7 @@ from . import (
 from . import gen_functions as _f
 from ._extend import extends
 from ._owner import untyped
-from ._tensor import Tensor, as_leaf, as_object, checked
+from ._tensor import Tensor, as_leaf, as_object, checked, with_names
 
 
 def given_to(cls, tensor):
@@ -210,6 +210,8 @@ class Tensor:
     def __reduce_ex__(self, protocol):
         with _overrides.disabled():
             made = _sharing.reduce_tensor(self) if _sharing.spawning() else _serialize.reduce(self)
+            if self.has_names():
+                made = with_names, (self.names, *made)
         kind = type(self)
         made = made if kind is Tensor else (as_object, (kind, *made))
         if self.requires_grad:

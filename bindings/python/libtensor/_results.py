@@ -42,3 +42,10 @@ types = {}
 
 def rebuild(name, fields, values):
     return result_type(name, fields)(values) if name not in types else types[name](values)
+
+
+def named(tensor, names):
+    """The tensor itself, with names for its dimensions."""
+    if isinstance(names, str):
+        raise TypeError(f"argument 'names' must be a list with a name for each dimension, not the str '{names}'")
+    return tensor.rename_(*names)

@@ -24,7 +24,12 @@ def no_tensor(value, function):
     return _errors.wrong_type(function, "self", "Tensor that holds something", value)
 
 
-def wrapped_dim(dim, n, what):
+def wrapped_dim(dim, tensor, what):
+    n = tensor.dim()
+    if isinstance(dim, str):
+        if dim not in tensor.names:
+            raise RuntimeError(f"{what}: Name '{dim}' not found in Tensor{list(tensor.names)}.")
+        return tensor.names.index(dim)
     if isinstance(dim, bool) or not hasattr(dim, "__index__"):
         raise TypeError(f"{what}: argument 'dim' must be int, not {type(dim).__name__}")
     at = dim.__index__()
@@ -56,6 +61,12 @@ def as_object(kind, make, args):
 
 
 @_forked.rebuilds
+def with_names(names, make, args):
+    """The tensor of a pickle whose dimensions have names."""
+    return make(*args).rename_(*names)
+
+
+@_forked.rebuilds
 def as_leaf(make, args):
     """The tensor of a pickle whose gradient is wanted."""
     return make(*args).requires_grad_()
@@ -81,7 +92,7 @@ class Tensor(_direct.TensorBase):
         """
         if dim is None or not isinstance(self, Tensor):
             raise no_tensor(self, "size")
-        return self.size()[wrapped_dim(dim, self.dim(), "size()")]
+        return self.size()[wrapped_dim(dim, self, "size()")]
 
     shape = property(size)
 
@@ -94,7 +105,7 @@ class Tensor(_direct.TensorBase):
         """
         if dim is None or not isinstance(self, Tensor):
             raise no_tensor(self, "stride")
-        return self.stride()[wrapped_dim(dim, self.dim(), "stride()")]
+        return self.stride()[wrapped_dim(dim, self, "stride()")]
 
     @_direct.getter(_direct.NUMBER, "tensor_dim")
     def dim(self):

@@ -1352,7 +1352,7 @@ def fill_diagonal_(input, fill_value, wrap=False):
 
 
 @_operator("zeros")
-def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
 
     >>> torch.zeros(2)
@@ -1361,7 +1361,7 @@ def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memor
 
 
 @_operator("ones")
-def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of ones of shape `size`. `dtype` is the default dtype unless given.
 
     >>> torch.ones(2)
@@ -1370,7 +1370,7 @@ def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory
 
 
 @_operator("full")
-def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of shape `size` whose elements are `fill_value`. `dtype` follows from the number unless given: bool, int64, the
     default dtype or its complex. A number that `dtype` cannot hold is refused.
 
@@ -1381,7 +1381,7 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pi
 
 
 @_operator("empty")
-def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None, out=None, pin_memory=False, requires_grad=False):
+def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given.
     The channels-last formats want 4 or 5 dimensions.
 
@@ -1391,7 +1391,7 @@ def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None,
 
 
 @_operator("empty_strided")
-def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of arbitrary values with the given strides, in elements, which must not be negative. `dtype` is the default dtype unless given.
 
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
@@ -1400,7 +1400,7 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
 
 
 @_operator("empty_permuted")
-def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a dense tensor of arbitrary values. `physical_layout` lists the dimensions from the slowest in memory to the fastest;
     each must appear once and none may be negative.
 
@@ -1410,7 +1410,7 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
 
 
 @_operator("scalar_tensor")
-def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a zero-dim tensor of one number. `dtype` is the default dtype unless given.
 
     >>> torch.scalar_tensor(2)
@@ -1419,7 +1419,7 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
 
 
 @_operator("arange.start arange.start_step arange")
-def arange(end, start=None, step=1, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def arange(end, start=None, step=1, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """arange(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)
     Counts from `start` up to, not including, `end`.
 
@@ -1436,7 +1436,7 @@ def arange(end, start=None, step=1, *, dtype=None, layout=None, device=None, out
 
 
 @_operator("range")
-def range(start, end, step=1, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def range(start, end, step=1, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
 
     >>> torch.range(1, 3)
@@ -1445,7 +1445,7 @@ def range(start, end, step=1, *, dtype=None, layout=None, device=None, out=None,
 
 
 @_operator("linspace linspace.tensor_tensor linspace.tensor_scalar linspace.scalar_tensor")
-def linspace(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def linspace(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """linspace(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)
     Makes `steps` evenly spaced values from `start` to `end`, both included, which the dtype must be able to hold. `dtype` is the default dtype unless given.
 
@@ -1467,7 +1467,7 @@ def linspace(start, end, steps, *, dtype=None, layout=None, device=None, out=Non
 
 
 @_operator("logspace logspace.tensor_tensor logspace.tensor_scalar logspace.scalar_tensor")
-def logspace(start, end, steps, base=10, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def logspace(start, end, steps, base=10, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """logspace(Number start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)
     Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
 
@@ -1489,7 +1489,7 @@ def logspace(start, end, steps, base=10, *, dtype=None, layout=None, device=None
 
 
 @_operator("eye eye.m")
-def eye(n, m=None, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def eye(n, m=None, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """eye(int n, *, dtype dtype=None, layout layout=None, device device=None)
     Makes the n x n identity matrix. `dtype` is the default dtype unless given.
 
@@ -1503,7 +1503,7 @@ def eye(n, m=None, *, dtype=None, layout=None, device=None, out=None, pin_memory
 
 
 @_operator("tril_indices")
-def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Lists the rows and columns, as a 2 x N tensor, of the elements on and below diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
 
     >>> torch.tril_indices(2, 2)
@@ -1513,7 +1513,7 @@ def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
 
 
 @_operator("triu_indices")
-def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Lists the rows and columns, as a 2 x N tensor, of the elements on and above diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
 
     >>> torch.triu_indices(2, 2)
@@ -1523,7 +1523,7 @@ def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
 
 
 @_operator("empty_like")
-def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of arbitrary values with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
 
     >>> torch.empty_like(torch.ones(2, 3, dtype=torch.int8)).dtype
@@ -1532,7 +1532,7 @@ def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
 
 
 @_operator("zeros_like")
-def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of zeros with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
 
     >>> torch.zeros_like(torch.tensor([5, 7]))
@@ -1541,7 +1541,7 @@ def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
 
 
 @_operator("ones_like")
-def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of ones with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
 
     >>> torch.ones_like(torch.tensor([5, 7]))
@@ -1550,7 +1550,7 @@ def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None
 
 
 @_operator("full_like")
-def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of `fill_value` with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
 
     >>> torch.full_like(torch.tensor([5.0, 7]), 3)
@@ -1559,7 +1559,7 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory
 
 
 @_operator("new_empty")
-def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of arbitrary values of shape `size`; dtype and device are those of `input` unless given.
 
     >>> torch.ones(1, dtype=torch.int8).new_empty((2, 3)).dtype
@@ -1568,7 +1568,7 @@ def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memo
 
 
 @_operator("new_empty_strided")
-def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of arbitrary values and the given strides of shape `size`; dtype and device are those of `input` unless given.
 
     >>> torch.ones(1).new_empty_strided((2, 3), (1, 2)).stride()
@@ -1577,7 +1577,7 @@ def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=No
 
 
 @_operator("new_full")
-def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of `fill_value` of shape `size`; dtype and device are those of `input` unless given.
 
     >>> torch.ones(1, dtype=torch.float64).new_full((2,), 3)
@@ -1586,7 +1586,7 @@ def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, p
 
 
 @_operator("new_zeros")
-def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of zeros of shape `size`; dtype and device are those of `input` unless given.
 
     >>> torch.ones(1, dtype=torch.int32).new_zeros(2)
@@ -1595,7 +1595,7 @@ def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memo
 
 
 @_operator("new_ones")
-def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of ones of shape `size`; dtype and device are those of `input` unless given.
 
     >>> torch.zeros(1, dtype=torch.int32).new_ones(2)
@@ -1604,7 +1604,7 @@ def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memor
 
 
 @_operator("bartlett_window")
-def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the triangular window 1 - abs(2 * i / (n - 1) - 1) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
     >>> torch.bartlett_window(4)
@@ -1613,7 +1613,7 @@ def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, de
 
 
 @_operator("hann_window")
-def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the window 0.5 - 0.5 * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
     >>> torch.hann_window(4)
@@ -1622,7 +1622,7 @@ def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device
 
 
 @_operator("hamming_window")
-def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the window alpha - beta * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
     >>> torch.hamming_window(4)
@@ -1631,7 +1631,7 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
 
 
 @_operator("blackman_window")
-def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the window 0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
     >>> torch.blackman_window(3, False).round(decimals=4)
@@ -1640,7 +1640,7 @@ def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, de
 
 
 @_operator("kaiser_window")
-def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the window I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta), with the modified Bessel function I0, of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 
     >>> torch.kaiser_window(3, False, 2.)
@@ -3849,6 +3849,64 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """
 
 
+@_operator("names")
+def names(input):
+    """The names of the dimensions, "" for one without a name. Free the list with tensor_string_list_free."""
+
+
+@_operator("dim_by_name")
+def dim_by_name(input, name):
+    """The dimension that has the name; RuntimeError, which shows the names, where none has it."""
+
+
+@_operator("rename")
+def rename(input, names):
+    """A view whose dimensions have other names: a list with one for each dimension, "" for none, in which "..." keeps those that the others
+    have. An absent list leaves it without names. Names are identifiers of ASCII letters, digits and underscores, none twice.
+    """
+
+
+@_operator("rename_")
+def rename_(input, names):
+    """Gives the tensor itself other names, as rename does."""
+
+
+@_operator("refine_names")
+def refine_names(input, names):
+    """A view in which dimensions without a name have one: a list for all dimensions, in which those that have a name keep it, and "..."
+    stands for any number of them that stay as they are.
+    """
+
+
+@_operator("align_to")
+def align_to(input, names):
+    """A view whose dimensions, which all have names, are in the order of the list; others in the list have size 1. "..." stands for the
+    dimensions that the list does not mention, in their order.
+    """
+
+
+@_operator("align_as")
+def align_as(input, other):
+    """A view whose dimensions, which all have names, are in the order of those of `other`; dimensions that `input` does not have are there
+    with size 1.
+
+    >>> weights = torch.tensor([0.2, 0.7, 0.1], names=["channels"])
+    >>> image = torch.ones(3, 5, 5, names=["channels", "rows", "columns"])
+    >>> weights.align_as(image).shape
+    torch.Size([3, 1, 1])
+    """
+
+
+@_operator("align_tensors")
+def align_tensors(*tensors):
+    """Views of tensors, whose dimensions all have names, with the dimensions of the one that has the most, as align_as gives them.
+
+    >>> a, b = torch.align_tensors(torch.ones(2, names=["N"]), torch.ones(3, 2, names=["C", "N"]))
+    >>> a.shape, a.names
+    (torch.Size([1, 2]), ('C', 'N'))
+    """
+
+
 @_operator("to_string")
 def to_string(input, precision=4, threshold=1000, edgeitems=3, linewidth=80, sci_mode=None):
     """Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
@@ -4009,7 +4067,7 @@ def is_same_size(input, other):
 
 
 @_operator("rand")
-def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of random numbers from the uniform distribution on [0, 1).
 
     >>> _ = torch.manual_seed(0)
@@ -4019,7 +4077,7 @@ def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=
 
 
 @_operator("randn")
-def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a tensor of random numbers from the normal distribution with mean 0 and variance 1; the parts of complex numbers
     have variance 1/2 each.
 
@@ -4030,7 +4088,7 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
 
 
 @_operator("randint randint.high")
-def randint(high, size, low=None, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def randint(high, size, low=None, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """randint(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
     Makes a tensor of random integers from [low, high). `dtype` is int64 unless given.
 
@@ -4044,7 +4102,7 @@ def randint(high, size, low=None, *, generator=None, dtype=None, layout=None, de
 
 
 @_operator("randperm")
-def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False):
+def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given.
 
     >>> _ = torch.manual_seed(0)
@@ -4054,7 +4112,7 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=Non
 
 
 @_operator("rand_like")
-def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
     """rand with the shape, dtype and device of `input`.
 
     >>> _ = torch.manual_seed(0)
@@ -4064,7 +4122,7 @@ def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, me
 
 
 @_operator("randn_like")
-def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
     """randn with the shape, dtype and device of `input`.
 
     >>> _ = torch.manual_seed(0)
@@ -4074,7 +4132,7 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, m
 
 
 @_operator("randint_like randint_like.high")
-def randint_like(input, high, low=None, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False):
+def randint_like(input, high, low=None, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
     """randint_like(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)
     randint with the shape, dtype and device of `input`.
 
@@ -4088,7 +4146,7 @@ def randint_like(input, high, low=None, *, generator=None, dtype=None, layout=No
 
 
 @_operator("normal.tensors normal.size")
-def normal(mean, std=1, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def normal(mean, std=1, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """normal(Tensor|Number mean, Tensor|Number std=1, *, Generator generator=None)
     Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
 
@@ -6253,9 +6311,16 @@ def reshape_as(input, other):
     """
 
 
-@_operator("flatten")
-def flatten(input, start_dim=0, end_dim=-1):
-    """Joins dimensions `start_dim` to `end_dim` into one; a view where strides allow it.
+@_operator("flatten flatten.out_dim flatten.dims")
+def flatten(input, start_dim=0, end_dim=-1, out_dim=None, dims=None):
+    """flatten(Tensor input, int start_dim=0, int end_dim=-1)
+    Joins dimensions `start_dim` to `end_dim` into one; a view where strides allow it.
+
+    flatten(Tensor input, int start_dim, int end_dim, str out_dim)
+    Makes the dimensions from `start_dim` to `end_dim` one, of the name `out_dim`.
+
+    flatten(Tensor input, sequence of int dims, str out_dim)
+    Makes the dimensions `dims`, which follow each other, one, of the name `out_dim`.
 
     >>> torch.flatten(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 2, 3, 4])
@@ -6270,6 +6335,11 @@ def unflatten(input, dim, sizes):
     tensor([[0, 1],
             [2, 3]])
     """
+
+
+@_operator("unflatten_names")
+def unflatten_names(input, dim, sizes, names):
+    """Splits dimension `dim` into several of the given sizes and names."""
 
 
 @_operator("ravel")
@@ -6566,9 +6636,13 @@ def unfold(input, dimension, size, step):
     """
 
 
-@_operator("diagonal")
-def diagonal(input, offset=0, dim1=0, dim2=1):
-    """Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
+@_operator("diagonal diagonal.outdim")
+def diagonal(input, offset=0, dim1=0, dim2=1, *, outdim=None):
+    """diagonal(Tensor input, int offset=0, int dim1=0, int dim2=1)
+    Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
+
+    diagonal(Tensor input, *, str outdim, int dim1, int dim2, int offset=0)
+    The diagonal of dimensions `dim1` and `dim2`, as a last dimension of the name `outdim`.
 
     >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
@@ -6712,5 +6786,5 @@ def dsplit(input, sections=None, indices=None, *more):
     """
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "narrow_copy", "resize_as_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "stft", "istft", "npy_length", "file_write", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "chain_matmul", "matrix_power", "matrix_exp", "cholesky", "lu_unpack", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "frobenius_norm", "nuclear_norm", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "svd_lowrank", "pca_lowrank", "lobpcg", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "is_nonzero", "is_conj", "is_neg", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "sparse_coo_tensor", "sparse_compressed_tensor", "smm", "dsmm", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "fail_allocation", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit"]
-_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "narrow_copy", "resize_as_", "set_", "fill_diagonal_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "stft", "istft", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "matrix_power", "matrix_exp", "cholesky", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "kron", "is_nonzero", "is_conj", "is_neg", "is_same_size", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "unique", "unique_consecutive", "to_dense", "to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "coalesce", "is_coalesced", "indices", "values", "crow_indices", "col_indices", "ccol_indices", "row_indices", "sparse_dim", "dense_dim", "nnz", "sparse_mask", "sparse_resize_", "sparse_resize_and_clear_", "smm", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "quantile", "nanquantile", "renorm", "renorm_", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit",))
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "narrow_copy", "resize_as_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "stft", "istft", "npy_length", "file_write", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "chain_matmul", "matrix_power", "matrix_exp", "cholesky", "lu_unpack", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "frobenius_norm", "nuclear_norm", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "svd_lowrank", "pca_lowrank", "lobpcg", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "align_tensors", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "is_nonzero", "is_conj", "is_neg", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "sparse_coo_tensor", "sparse_compressed_tensor", "smm", "dsmm", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "fail_allocation", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit"]
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "narrow_copy", "resize_as_", "set_", "fill_diagonal_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "stft", "istft", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "matrix_power", "matrix_exp", "cholesky", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "kron", "align_as", "is_nonzero", "is_conj", "is_neg", "is_same_size", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "unique", "unique_consecutive", "to_dense", "to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "coalesce", "is_coalesced", "indices", "values", "crow_indices", "col_indices", "ccol_indices", "row_indices", "sparse_dim", "dense_dim", "nnz", "sparse_mask", "sparse_resize_", "sparse_resize_and_clear_", "smm", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "quantile", "nanquantile", "renorm", "renorm_", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit",))

@@ -4,7 +4,7 @@ from ._call import *
 
 
 @_operator("signal.windows.bartlett")
-def bartlett(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def bartlett(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the triangular window 1 - abs(x), x going from -1 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
     leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
 
@@ -14,7 +14,7 @@ def bartlett(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=Fa
 
 
 @_operator("signal.windows.blackman")
-def blackman(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def blackman(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the window 0.42 - 0.5 * cos(2 * pi * x) + 0.08 * cos(4 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is
     False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
 
@@ -24,7 +24,7 @@ def blackman(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=Fa
 
 
 @_operator("signal.windows.cosine")
-def cosine(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def cosine(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the window sin(pi * x), x going from 1 / (2 * `M`) to 1 - 1 / (2 * `M`). The window has `M` samples; one that is not symmetric (`sym` is False), for use
     with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
 
@@ -34,7 +34,7 @@ def cosine(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=Fals
 
 
 @_operator("signal.windows.exponential")
-def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the window exp(-abs(i - `center`) / `tau`), i going from 0 to `M` - 1. `center` is the middle; a window that is not symmetric may have another. The window
     has `M` samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32
     or float64, the default dtype unless given.
@@ -45,7 +45,7 @@ def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=None, d
 
 
 @_operator("signal.windows.gaussian")
-def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the window exp(-(x / `std`)**2 / 2), x being the distance of a sample from the middle. The window has `M` samples; one that is not symmetric (`sym` is
     False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
 
@@ -55,7 +55,7 @@ def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=None, device=None, pin_
 
 
 @_operator("signal.windows.general_cosine")
-def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the window `coefficients`[0] - `coefficients`[1] * cos(2 * pi * x) + `coefficients`[2] * cos(4 * pi * x) - ..., x going from 0 to 1. The window has `M` samples; one that is not symmetric
     (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
 
@@ -65,7 +65,7 @@ def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, pin_
 
 
 @_operator("signal.windows.general_hamming")
-def general_hamming(M, *, alpha=0.54, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def general_hamming(M, *, alpha=0.54, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the window `alpha` - (1 - `alpha`) * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use
     with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
 
@@ -75,7 +75,7 @@ def general_hamming(M, *, alpha=0.54, sym=True, dtype=None, layout=None, device=
 
 
 @_operator("signal.windows.hamming")
-def hamming(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def hamming(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the window 0.54 - 0.46 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with
     periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
 
@@ -85,7 +85,7 @@ def hamming(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=Fal
 
 
 @_operator("signal.windows.hann")
-def hann(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def hann(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the window 0.5 - 0.5 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
     leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
 
@@ -95,7 +95,7 @@ def hann(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False,
 
 
 @_operator("signal.windows.kaiser")
-def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the window I0(`beta` * sqrt(1 - x**2)) / I0(`beta`), with the modified Bessel function I0 and x going from -1 to 1. The window has `M` samples; one that
     is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default
     dtype unless given.
@@ -106,7 +106,7 @@ def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, pin_
 
 
 @_operator("signal.windows.nuttall")
-def nuttall(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def nuttall(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Makes the window 0.3635819 - 0.4891775 * cos(2 * pi * x) + 0.1365995 * cos(4 * pi * x) - 0.0106411 * cos(6 * pi * x), x going from 0 to 1. The window has `M`
     samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or
     float64, the default dtype unless given.

@@ -194,7 +194,7 @@ REFUSED = {
     "no receiver": (TypeError, lambda x: torch.Tensor.view(), "view()"),
     "too many arguments": (TypeError, lambda x: torch.neg(x, x), "takes 1 positional argument but 2 were given"),
     "an argument of the wrong class": (TypeError, lambda x: torch.sum(x, 1.5), "'dim' must be tuple of ints, not float"),
-    "arguments of no overload": (TypeError, lambda x: torch.max(x, "a"), "got (Tensor, str), but expected one of:\n * (Tensor input)\n"),
+    "arguments of no overload": (TypeError, lambda x: torch.max(x, b"a"), "got (Tensor, bytes), but expected one of:\n * (Tensor input)\n"),
     "keywords of no overload": (TypeError, lambda x: torch.max(x, dim=1, other=x), "(Tensor, dim=int, other=Tensor)"),
     "a bad value for one of several overloads": (TypeError, lambda x: x.view((2**70,)), str(2**70)),
     "a number that is too large": (OverflowError, lambda x: torch.add(x, 2**70), str(2**70)),

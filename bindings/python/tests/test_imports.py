@@ -22,7 +22,7 @@ the generated functions
 what is made of them
     _cast _compose _random _interop _serialize _parcels _sharing _dlpack _arrow _sequence _create _keys _sparse _storage _typed_storage
 the other methods of Tensor
-    _operators gen_operators _callbacks _nodes _hooks _function _anomaly _grad _methods
+    _operators gen_operators _callbacks _nodes _hooks _function _anomaly _grad _names _methods
 files, devices
     _structure _files _accelerators
 the public modules

@@ -28,6 +28,7 @@ LAWS = (
     "derivatives",
     "gradients",
     "kinds",
+    "names",
 )
 SHOWN = 3  # failures printed of one function and law
 LIMIT = 1 << 28  # bytes that the tensors of one call may take

@@ -36,7 +36,7 @@ class Function:
         types = self.form["types"]
         values = [self.value(kind, v, (i,), given) for i, (kind, v) in enumerate(zip(types, self.call.args, strict=True))]
         got = operators.apply(self.operator, self.form, values)
-        return [t for t in flat(got) if t.is_floating_point() or t.is_complex()]
+        return [t.rename(None) for t in flat(got) if t.is_floating_point() or t.is_complex()]
 
     def value(self, kind, v, at, given):
         if at in given:

@@ -37,6 +37,7 @@ REASONS = {
     **dict.fromkeys(("ldl_factor", "ldl_factor_ex", "ldl_solve", "geqrf", "spherical_bessel_j0", "airy_ai"), "not implemented"),
     **dict.fromkeys((f"{kind}chebyshev_polynomial_{letter}" for kind in ("", "shifted_") for letter in "tuvw"), "not implemented"),
     **dict.fromkeys(("hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"), "not implemented"),
+    **dict.fromkeys(("align_as", "align_tensors"), "wants names; bindings/python/tests/test_names.py"),
     "detach": "ends the history",
     "lend": "gives an address",
     "pin_memory": "wants an accelerator",

@@ -92,7 +92,7 @@ func goCall(o *schema.Operator) string {
 // mixed tells whether an operator's results are of several types.
 func mixed(o *schema.Operator) bool {
 	for _, r := range o.Returns {
-		if r.Type != o.Returns[0].Type || len(o.Returns) > 1 && r.Type.List {
+		if r.Type != o.Returns[0].Type || r.Type.List && (len(o.Returns) > 1 || r.Type.Base != "Tensor") {
 			return true
 		}
 	}

@@ -40,6 +40,7 @@ type testArg struct {
 	// Mutated arguments are written in place by every form, shared ones share their memory with a result.
 	Mutated bool   `json:"mutated"`
 	Shared  bool   `json:"shared"`
+	Dim     bool   `json:"dim"` // may be given by name
 	Default string `json:"default"`
 }
 
@@ -54,7 +55,7 @@ func generateCases(out *output, ops []*schema.Operator) error {
 			if python == "self" {
 				python = "input"
 			}
-			t.Args = append(t.Args, testArg{a.Name, python, nodeArgName(a.Name), a.KwOnly, a.Mutated, a.AliasSet != "", a.Default})
+			t.Args = append(t.Args, testArg{a.Name, python, nodeArgName(a.Name), a.KwOnly, a.Mutated, a.AliasSet != "", a.Dim, a.Default})
 		}
 		for _, r := range o.Returns {
 			t.Returns = append(t.Returns, r.Type.String())

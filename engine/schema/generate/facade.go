@@ -87,6 +87,9 @@ func facade(out *output, ops []*schema.Operator) error {
 	if err := sparseUnary(out, ops, all); err != nil {
 		return err
 	}
+	if err := generateNamed(out, ops, all, imports); err != nil {
+		return err
+	}
 	return generateDerivatives(out, ops, all, imports)
 }
 
@@ -311,7 +314,7 @@ func facadeMethods(all []*function, imports map[string]string) string {
 			fmt.Fprintf(&b, "if key := c.ahead(%s); key != 0 {\n", f.ahead())
 			fmt.Fprintf(&b, "if does := backend(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.arguments())
 			if f.table == "" { // what a kind does not have itself, the composition's steps may do
-				fmt.Fprintf(&b, "err = refused(%q, key)\nreturn\n", f.op)
+				fmt.Fprintf(&b, "err = Refused(%q, key)\nreturn\n", f.op)
 			}
 			b.WriteString("}\n")
 		}

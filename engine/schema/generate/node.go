@@ -94,8 +94,11 @@ func (e *nodeEntry) wrapped(form string) bool {
 	return slices.Contains(e.overloads[0].Node.Wrapped, form)
 }
 
-// internal tells whether the package does not show the operator as it is, but has it in a form of its own (lib/grad.js).
-func (e *nodeEntry) internal() bool { return e.overloads[0].Category == "gradient" }
+// internal tells whether the package does not show the operator as it is, but has it in a form of its own (lib/grad.js, lib/names.js).
+func (e *nodeEntry) internal() bool {
+	first := e.overloads[0]
+	return first.Category == "gradient" || first.Node.Internal
+}
 
 func (e *nodeEntry) owner() string { return nodeOwner(e.overloads[0]) }
 
@@ -307,7 +310,7 @@ func nodeVariadic(o *schema.Operator) int {
 }
 
 // nodeArgument is the description of an argument or a result.
-func nodeArgument(a schema.Arg, result, moved, variadic bool) (string, error) {
+func nodeArgument(a schema.Arg, dimOf int, result, moved, variadic bool) (string, error) {
 	var flags []string
 	flag := func(is bool, name string) {
 		if is {
@@ -332,7 +335,7 @@ func nodeArgument(a schema.Arg, result, moved, variadic bool) (string, error) {
 			return "", err
 		}
 	}
-	return fmt.Sprintf("{\"%s\", %s, %s, %s}", nodeArgName(a.Name), nodeTypes[a.Type.Base], strings.Join(flags, " | "), value), nil
+	return fmt.Sprintf("{\"%s\", %s, %s, %d, %s}", nodeArgName(a.Name), nodeTypes[a.Type.Base], strings.Join(flags, " | "), dimOf, value), nil
 }
 
 func nodeArguments(b *strings.Builder, symbol string, o *schema.Operator, result bool) error {
@@ -345,7 +348,11 @@ func nodeArguments(b *strings.Builder, symbol string, o *schema.Operator, result
 	}
 	fmt.Fprintf(b, "static const lt_argument %s[] = {\n", symbol)
 	for i, a := range args {
-		text, err := nodeArgument(a, result, moved && i == 0, i == variadic)
+		dimOf := -1
+		if !result {
+			dimOf = o.DimOf(i)
+		}
+		text, err := nodeArgument(a, dimOf, result, moved && i == 0, i == variadic)
 		if err != nil {
 			return err
 		}
@@ -387,7 +394,11 @@ func nodeOperator(b *strings.Builder, o *schema.Operator) (string, error) {
 	for _, mode := range []string{"function", "inplace", "out"} {
 		calls = append(calls, fmt.Sprintf("{%s, %s}", table[mode][0], table[mode][1]))
 	}
-	return fmt.Sprintf("{\"%s\", %s, %s, %d, %d, %d, %d, {%s}}", nodeName(o.Name), symbols[0], symbols[1], len(nodeArgs(o)), positional, len(o.Returns), operand, strings.Join(calls, ", ")), nil
+	flags := "0"
+	if (&pyOverload{op: o}).factory() {
+		flags = "LT_MAKES"
+	}
+	return fmt.Sprintf("{\"%s\", %s, %s, %d, %d, %d, %d, %s, {%s}}", nodeName(o.Name), symbols[0], symbols[1], len(nodeArgs(o)), positional, len(o.Returns), operand, flags, strings.Join(calls, ", ")), nil
 }
 
 func (e *nodeEntry) flags() string {
@@ -429,7 +440,7 @@ func nodeTables(entries []*nodeEntry) (string, error) {
 
 // nodeInternals are the names of the addon's functions that the package does not export.
 func nodeInternals(entries []*nodeEntry) string {
-	text := cBanner + "'use strict';\n\n// What lib/grad.js has in a form of its own.\nmodule.exports = {\n  internal: [\n"
+	text := cBanner + "'use strict';\n\n// What lib/grad.js and lib/names.js have in a form of their own.\nmodule.exports = {\n  internal: [\n"
 	for _, e := range entries {
 		if e.internal() {
 			text += fmt.Sprintf("    '%s',\n", e.path)

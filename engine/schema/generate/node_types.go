@@ -39,8 +39,13 @@ func tsType(a schema.Arg) string {
 		base = "'" + strings.Join(a.Words, "' | '") + "'"
 	}
 	nullable := a.Type.Optional || a.Default == "None"
+	if a.Dim && !a.Type.List {
+		base += " | string"
+	}
 	if a.Type.List && a.Type.Base != "Index" {
 		switch {
+		case a.Dim:
+			base = "Ints | string | readonly (Int | string)[]"
 		case base == "Int":
 			base = "Ints"
 		case a.Type.Optional && base == "Tensor":
@@ -129,9 +134,13 @@ func tsParameters(o *schema.Operator, method, out, async bool) []string {
 		for _, before := range args[:variadic] {
 			first += tsName(nodeArgName(before.Name)) + ": " + tsType(before) + ", "
 		}
-		lists = append(lists, first+"..."+name+": Int[]")
+		item := "Int"
+		if a.Dim {
+			item = "(Int | string)"
+		}
+		lists = append(lists, first+"..."+name+": "+item+"[]")
 		if fields := tsFields(o, args[variadic+1:], out, async); len(fields) > 0 {
-			lists = append(lists, first+"..."+name+"AndOptions: [...Int[], { "+strings.Join(fields, "; ")+" }]")
+			lists = append(lists, first+"..."+name+"AndOptions: [..."+item+"[], { "+strings.Join(fields, "; ")+" }]")
 		}
 	}
 	for _, n := range prefixes {
@@ -167,6 +176,9 @@ func tsFields(o *schema.Operator, args []schema.Arg, out, async bool) []string {
 			t = "readonly Tensor[] | " + tsResultObject(o)
 		}
 		fields = append(fields, "out?: "+t+" | null")
+	}
+	if (&pyOverload{op: o}).factory() {
+		fields = append(fields, "names?: Names | null")
 	}
 	if async {
 		fields = append(fields, "signal?: Signal | null")

@@ -191,7 +191,7 @@ func (v *pyOverload) row() (parameters, row string) {
 		if noneIsDefault(a) {
 			flags = append(flags, "LT_NONE_IS_DEFAULT")
 		}
-		fmt.Fprintf(&b, "    {\"%s\", '%s', %s, %s},\n", pyName(a.Name), v.kindOf(i), or(flags), absent)
+		fmt.Fprintf(&b, "    {\"%s\", '%s', %s, %d, %s},\n", pyName(a.Name), v.kindOf(i), or(flags), o.DimOf(i), absent)
 	}
 	name := strings.ReplaceAll(o.CName(), ".", "_")
 	if len(o.Args) > 0 {

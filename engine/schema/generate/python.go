@@ -130,7 +130,7 @@ func (v *pyOverload) variadicTensors() bool {
 // takesOut tells whether the Python function has the keyword out.
 func (v *pyOverload) takesOut() bool { return v.op.Has("out") && !v.inplace }
 
-// factory tells whether the function also takes requires_grad and pin_memory.
+// factory tells whether the function also takes requires_grad, pin_memory and names.
 func (v *pyOverload) factory() bool {
 	if v.op.Category != "creation" && v.op.Category != "random" || v.op.Python.Internal {
 		return false
@@ -207,7 +207,7 @@ func (v *pyOverload) parameters() []pyParameter {
 		out = append(out, pyParameter{"out", byName, "None"})
 	}
 	if v.factory() {
-		out = append(out, pyParameter{"pin_memory", byName, "False"}, pyParameter{"requires_grad", byName, "False"})
+		out = append(out, pyParameter{"pin_memory", byName, "False"}, pyParameter{"requires_grad", byName, "False"}, pyParameter{"names", byName, "None"})
 	}
 	return out
 }

@@ -51,13 +51,21 @@ func pyType(t schema.Type, result bool) string {
 	return s
 }
 
+// pyDims is the type of an argument, with texts where it is a dimension.
+func pyDims(a schema.Arg) string {
+	if a.Dim {
+		return strings.ReplaceAll(pyType(a.Type, false), "_int", "_int | _str")
+	}
+	return pyType(a.Type, false)
+}
+
 // stub is the typed signature of one overload.
 func (v *pyOverload) stub(name string, method bool) string {
 	var out []string
 	star := false
 	for i, a := range v.op.Args {
 		p := pyName(a.Name)
-		kind := pyType(a.Type, false)
+		kind := pyDims(a)
 		switch {
 		case method && i == 0:
 			out = append(out, "self")
@@ -67,7 +75,7 @@ func (v *pyOverload) stub(name string, method bool) string {
 			star = true
 			continue
 		case v.variadicSize() && a.Type.List && !a.KwOnly:
-			out = append(out, p+": "+kind, "*more: _int")
+			out = append(out, p+": "+kind, "*more: "+strings.Split(kind, " | Seq")[0])
 			star = true
 			continue
 		case a.KwOnly && !star:
@@ -95,10 +103,10 @@ func (v *pyOverload) stub(name string, method bool) string {
 			out = append(out, "out: "+kind+" | None = ...")
 		}
 		for _, a := range aliased {
-			out = append(out, pyAliases[a.Name]+": "+pyType(a.Type, false)+" = ...")
+			out = append(out, pyAliases[a.Name]+": "+pyDims(a)+" = ...")
 		}
 		if v.factory() {
-			out = append(out, "pin_memory: _bool | None = ...", "requires_grad: _bool = ...")
+			out = append(out, "pin_memory: _bool | None = ...", "requires_grad: _bool = ...", "names: Sequence[_str | None] | None = ...")
 		}
 	}
 	result := "None"

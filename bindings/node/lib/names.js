@@ -1,0 +1,53 @@
+'use strict';
+
+// Names of dimensions, as JavaScript has them: null for a dimension without one.
+const native = require('./native.js');
+const { kindOf, typeError, valueError } = require('./options.js');
+
+const { Tensor } = native;
+const unflatten = Tensor.prototype.unflatten;
+
+const spelled = (name) => name ?? '';
+
+function listed(op, names) {
+  if (!Array.isArray(names)) throw typeError(`${op}: the names must be an array with a name for each dimension, not ${kindOf(names)}`);
+  return names.map(spelled);
+}
+
+// The names that a tensor is to have: a list, or its own with some replaced; null for none.
+function others(op, tensor, names) {
+  if (names === null) return null;
+  if (typeof names !== 'object' || Array.isArray(names) || native.isTensor(names)) return listed(op, names);
+  const own = native.names(tensor);
+  const unknown = Object.keys(names).find((name) => !own.includes(name));
+  if (unknown !== undefined) throw valueError(`${op}: Name '${unknown}' not found in Tensor[${own.map((name) => (name ? `'${name}'` : 'null')).join(', ')}]`);
+  return own.map((name) => (name in names ? spelled(names[name]) : name));
+}
+
+const names = {
+  get() { return native.names(this).map((name) => name || null); },
+  set(given) { native.rename_(this, others('names', this, given)); },
+};
+
+const methods = {
+  rename(given) {
+    return native.rename(this, others('rename', this, given));
+  },
+  rename_(given) {
+    return native.rename_(this, others('rename_', this, given));
+  },
+  refineNames(given) {
+    return native.refineNames(this, listed('refineNames', given));
+  },
+  alignTo(given) {
+    return native.alignTo(this, listed('alignTo', given));
+  },
+  // Sizes, or pairs of a name and a size.
+  unflatten(dim, sizes) {
+    if (!Array.isArray(sizes) || !sizes.length || !sizes.every((pair) => Array.isArray(pair))) return unflatten.call(this, dim, sizes);
+    return native.unflattenNames(this, dim, sizes.map(([, size]) => size), sizes.map(([name]) => spelled(name)));
+  },
+};
+
+Object.defineProperty(Tensor.prototype, 'names', { ...names, configurable: true });
+for (const [name, value] of Object.entries(methods)) Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });

@@ -1,0 +1,248 @@
+package composite
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/named"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// others stands in lists of names for the dimensions that the list does not mention.
+const others = "..."
+
+// Names are the names of the dimensions, "" for one without.
+func Names(_ aten.Ctx, self *tensor.Tensor) ([]string, error) {
+	return slices.Clone(named.Of(self)), nil
+}
+
+// DimByName is the dimension of a name.
+func DimByName(_ aten.Ctx, self *tensor.Tensor, name string) (int64, error) {
+	return named.Dim("", self, name)
+}
+
+// Rename is a view with other names; nil are none.
+func Rename(c aten.Ctx, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+	names, err := renamed("rename", self, names)
+	if err != nil {
+		return nil, err
+	}
+	return viewed(c, "rename", self, names)
+}
+
+// RenameInPlace gives the tensor itself other names.
+func RenameInPlace(_ aten.Ctx, self *tensor.Tensor, names []string) error {
+	names, err := renamed("rename_", self, names)
+	if err != nil {
+		return err
+	}
+	if names != nil && self.Layout() != tensor.Strided {
+		return status.NotImplementedf("rename_: a sparse tensor has no names; to_dense() gives one that can have them")
+	}
+	return self.Rename("rename_", names)
+}
+
+// renamed checks a list of names, in which an ellipsis keeps those that a tensor has.
+func renamed(op string, self *tensor.Tensor, names []string) ([]string, error) {
+	if names == nil {
+		return nil, nil
+	}
+	names, err := expanded(op, self, names)
+	if err != nil {
+		return nil, err
+	}
+	return names, tensor.CheckNames(op, names)
+}
+
+// expanded is a list of a tensor's length, with its own names in the place of an ellipsis.
+func expanded(op string, self *tensor.Tensor, names []string) ([]string, error) {
+	at, err := ellipsisOf(op, names)
+	if err != nil {
+		return nil, err
+	}
+	own := named.Of(self)
+	if rest := len(own) - (len(names) - 1); at >= 0 && rest >= 0 {
+		names = slices.Concat(names[:at], own[at:at+rest], names[at+1:])
+	}
+	if len(names) != len(own) {
+		return nil, status.Runtimef("%s: %d names, %s, do not fit a tensor of %d dimensions, Tensor%s", op, len(names), tensor.NamesText(names), len(own), tensor.NamesText(own))
+	}
+	return names, nil
+}
+
+// ellipsisOf is the place of the ellipsis, -1 where there is none.
+func ellipsisOf(op string, names []string) (int, error) {
+	at := slices.Index(names, others)
+	if at >= 0 && slices.Contains(names[at+1:], others) {
+		return 0, status.Runtimef("%s: there is more than one ellipsis in %s", op, tensor.NamesText(names))
+	}
+	return at, nil
+}
+
+// viewed is a view of all elements with names.
+func viewed(c aten.Ctx, op string, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+	made, err := c.Past(tensor.Named).View(self, self.Sizes())
+	if err == nil {
+		made.SetNames(names)
+	}
+	return only(op, made, err)
+}
+
+// RefineNames names dimensions that have no name.
+func RefineNames(c aten.Ctx, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+	const op = "refine_names"
+	own := named.Of(self)
+	names, err := expanded(op, self, names)
+	if err == nil {
+		err = tensor.CheckNames(op, names)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		if own[i] != "" && own[i] != name {
+			return nil, status.Runtimef("%s: cannot coerce Tensor%s to Tensor%s: dimension %d has the name '%s' already; rename() gives another one", op, tensor.NamesText(own), tensor.NamesText(names), i, own[i])
+		}
+	}
+	return viewed(c, op, self, names)
+}
+
+// AlignTo permutes the dimensions to the order of the names, with dimensions of size 1 for others.
+func AlignTo(c aten.Ctx, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+	return aligned(c, "align_to", self, names)
+}
+
+// AlignAs is AlignTo the names of other.
+func AlignAs(c aten.Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	return aligned(c, "align_as", self, named.Of(other))
+}
+
+// AlignTensors aligns all with the one that has the most dimensions.
+func AlignTensors(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	const op = "align_tensors"
+	var longest []string
+	for _, t := range tensors {
+		if names := named.Of(t); len(names) > len(longest) {
+			longest = names
+		}
+	}
+	s := within(c, op)
+	defer s.Close()
+	results := make([]*tensor.Tensor, len(tensors))
+	for i, t := range tensors {
+		results[i] = s.Step(func() (*tensor.Tensor, error) { return aligned(c, op, t, longest) })
+	}
+	return s.GiveAll(results)
+}
+
+func aligned(c aten.Ctx, op string, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+	own := named.Of(self)
+	if at := slices.Index(own, ""); at >= 0 {
+		return nil, status.Runtimef("%s: all dimensions must have names, and dimension %d of Tensor%s has none; refine_names() gives it one", op, at, tensor.NamesText(own))
+	}
+	at, err := ellipsisOf(op, names)
+	if err != nil {
+		return nil, err
+	}
+	if at >= 0 {
+		rest := slices.DeleteFunc(slices.Clone(own), func(name string) bool { return slices.Contains(names, name) })
+		names = slices.Concat(names[:at], rest, names[at+1:])
+	}
+	if err := tensor.CheckNames(op, names); err != nil {
+		return nil, err
+	}
+	var order []int64
+	for i, name := range own {
+		if !slices.Contains(names, name) {
+			return nil, status.Runtimef("%s: the dims %s lack the dim '%s' of Tensor%s, dimension %d", op, tensor.NamesText(names), name, tensor.NamesText(own), i)
+		}
+	}
+	for _, name := range names {
+		if i := slices.Index(own, name); i >= 0 {
+			order = append(order, int64(i))
+		}
+	}
+	c = c.Past(tensor.Named)
+	s := within(c, op)
+	defer s.Close()
+	made := s.Step(func() (*tensor.Tensor, error) { return c.Permute(self, order) })
+	for i, name := range names {
+		if name == "" || !slices.Contains(own, name) {
+			from := made
+			made = s.Step(func() (*tensor.Tensor, error) { return c.Unsqueeze(nil, from, int64(i)) })
+		}
+	}
+	result, err := s.Give(made)
+	if err == nil {
+		result.SetNames(slices.Clone(names))
+	}
+	return result, err
+}
+
+// FlattenOutDim makes the dimensions from start to end one of a name.
+func FlattenOutDim(c aten.Ctx, self *tensor.Tensor, start, end int64, outDim string) (*tensor.Tensor, error) {
+	const op = "flatten"
+	made, err := c.Past(tensor.Named).Flatten(self, start, end)
+	if err != nil {
+		return nil, err
+	}
+	own := named.Of(self)
+	if n := int64(len(own)); n > 0 { // which Flatten has found the dimensions to be among
+		start, end = (start+n)%n, (end+n)%n
+		own = slices.Concat(own[:start], []string{outDim}, own[end+1:])
+	} else {
+		own = []string{outDim}
+	}
+	return relabelled(op, made, own)
+}
+
+// FlattenDims is FlattenOutDim of dimensions that follow each other.
+func FlattenDims(c aten.Ctx, self *tensor.Tensor, dims []int64, outDim string) (*tensor.Tensor, error) {
+	const op = "flatten"
+	if len(dims) == 0 {
+		return nil, status.Runtimef("%s: there are no dimensions given to make '%s' of", op, outDim)
+	}
+	for i, dim := range dims[1:] {
+		if dim != dims[i]+1 {
+			return nil, status.Runtimef("%s: the dimensions %v must follow each other in Tensor%s; align_to() puts them side by side", op, slices.Clone(dims), tensor.NamesText(named.Of(self)))
+		}
+	}
+	return FlattenOutDim(c, self, dims[0], dims[len(dims)-1], outDim)
+}
+
+// UnflattenNames makes several dimensions of names of one.
+func UnflattenNames(c aten.Ctx, self *tensor.Tensor, dim int64, sizes []int64, names []string) (*tensor.Tensor, error) {
+	const op = "unflatten"
+	if len(sizes) != len(names) {
+		return nil, status.Runtimef("%s: %d sizes do not fit %d names, %s", op, len(sizes), len(names), tensor.NamesText(names))
+	}
+	made, err := c.Past(tensor.Named).Unflatten(self, dim, sizes)
+	if err != nil {
+		return nil, err
+	}
+	own := named.Of(self)
+	dim = (dim + int64(len(own))) % int64(len(own))
+	return relabelled(op, made, slices.Concat(own[:dim], names, own[dim+1:]))
+}
+
+// DiagonalOutdim is Diagonal, whose last dimension has a name.
+func DiagonalOutdim(c aten.Ctx, self *tensor.Tensor, outdim string, dim1, dim2, offset int64) (*tensor.Tensor, error) {
+	made, err := c.Diagonal(self, offset, dim1, dim2)
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Clone(named.Of(made))
+	names[len(names)-1] = outdim
+	return relabelled("diagonal", made, names)
+}
+
+// relabelled gives a result names, or it up.
+func relabelled(op string, made *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+	if err := tensor.CheckNames(op, names); err != nil {
+		made.Release()
+		return nil, err
+	}
+	made.SetNames(names)
+	return made, nil
+}

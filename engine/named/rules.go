@@ -1,0 +1,208 @@
+package named
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Names are lists as tensors have them: "" for a dimension without one, nil where none has one. Lists are never changed once they are
+// made, so that tensors share them.
+
+// unify matches the names of the operands from the right.
+func unify(op string, operands ...*tensor.Tensor) (names []string, err error) {
+	for _, t := range operands {
+		if t == nil {
+			continue
+		}
+		if names, err = join(op, names, t.Names()); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// join matches two lists from the right: a dimension without a name takes the other's.
+func join(op string, a, b []string) ([]string, error) {
+	switch {
+	case a == nil, b == nil:
+		return slices.Concat(a, b), nil
+	case slices.Equal(a, b):
+		return a, nil
+	}
+	names := slices.Clone(a)
+	if len(b) > len(a) {
+		names = slices.Clone(b)
+	}
+	for i := 1; i <= min(len(a), len(b)); i++ {
+		x, y := a[len(a)-i], b[len(b)-i]
+		switch {
+		case x == "":
+			x = y
+		case y != "" && x != y:
+			return nil, status.Runtimef("%s: Error when attempting to broadcast dims %s and dims %s: dim '%s' and dim '%s' are at the same position from the right but do not match",
+				op, tensor.NamesText(a), tensor.NamesText(b), x, y)
+		}
+		names[len(names)-i] = x
+	}
+	if name := tensor.RepeatedName(names); name != "" {
+		return nil, status.Runtimef("%s: Misaligned dims when attempting to broadcast dims %s and dims %s: dim '%s' appears in a different position from the right across both lists; "+
+			"align_as() brings them to the same places", op, tensor.NamesText(a), tensor.NamesText(b), name)
+	}
+	return names, nil
+}
+
+// keep are the names of t.
+func keep(t *tensor.Tensor) ([]string, error) { return t.Names(), nil }
+
+func drop() ([]string, error) { return nil, nil }
+
+// maybe is a dimension as a list of them.
+func maybe(dim ops.Int) []int64 {
+	if dim == ops.NoInt {
+		return nil
+	}
+	return []int64{int64(dim)}
+}
+
+// reduce leaves dimensions of t out, all where there are none given. Of dimensions that t does not have the operator tells.
+func reduce(t *tensor.Tensor, dims []int64, keepdim bool) ([]string, error) {
+	switch {
+	case keepdim:
+		return t.Names(), nil
+	case len(dims) == 0:
+		return nil, nil
+	}
+	return without(t.Names(), dims), nil
+}
+
+// without is names without those of some dimensions.
+func without(names []string, dims []int64) (left []string) {
+	for i, name := range names {
+		if !slices.Contains(dims, int64(i)) && !slices.Contains(dims, int64(i-len(names))) {
+			left = append(left, name)
+		}
+	}
+	return left
+}
+
+// squeeze leaves out dimensions of size 1. One dimension of another size costs all names, as it always has.
+func squeeze(t *tensor.Tensor, dims []int64) ([]string, error) {
+	var left []int64
+	for _, dim := range dims {
+		i, err := shape.WrapDim("squeeze", dim, t.Dim())
+		if err == nil && t.Dim() > 0 && t.Sizes()[i] == 1 {
+			left = append(left, int64(i))
+		}
+	}
+	if len(dims) == 1 && len(left) == 0 {
+		return nil, nil
+	}
+	return without(t.Names(), left), nil
+}
+
+// insert is unify, with a dimension without a name at a place of the result.
+func insert(op string, dim int64, operands ...*tensor.Tensor) ([]string, error) {
+	names, err := unify(op, operands...)
+	if err != nil || names == nil {
+		return nil, err
+	}
+	at, err := shape.WrapDim(op, dim, len(names)+1)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Insert(slices.Clone(names), at, ""), nil
+}
+
+// product are the names of the matrix product of the last two operands, unified with those of the first of three.
+func product(op string, operands ...*tensor.Tensor) ([]string, error) {
+	a, b := operands[len(operands)-2], operands[len(operands)-1]
+	x, y := Of(a), Of(b)
+	batch, err := join(op, x[:max(len(x)-2, 0)], y[:max(len(y)-2, 0)])
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Concat(make([]string, max(len(x)-2, len(y)-2, 0)-len(batch)), batch)
+	if len(x) > 1 {
+		names = append(names, x[len(x)-2])
+	}
+	if len(y) > 1 {
+		names = append(names, y[len(y)-1])
+	}
+	return contracted(op, names, operands)
+}
+
+// outer are those of the outer product of the last two operands, which are vectors.
+func outer(op string, operands ...*tensor.Tensor) ([]string, error) {
+	a, b := operands[len(operands)-2], operands[len(operands)-1]
+	return contracted(op, slices.Concat(Of(a), Of(b)), operands)
+}
+
+// inner are those of a product over the last dimension of both operands.
+func inner(op string, a, b *tensor.Tensor) ([]string, error) {
+	x, y := Of(a), Of(b)
+	return contracted(op, slices.Concat(x[:max(len(x)-1, 0)], y[:max(len(y)-1, 0)]), []*tensor.Tensor{a, b})
+}
+
+// contracted refuses names of a product that are there twice, and unifies them with those of what it is added to.
+func contracted(op string, names []string, operands []*tensor.Tensor) ([]string, error) {
+	n := len(operands)
+	if name := tensor.RepeatedName(names); name != "" {
+		return nil, status.Runtimef("%s: the product of dims %s and dims %s would have the name '%s' twice; rename() one of them", op, tensor.NamesText(Of(operands[n-2])), tensor.NamesText(Of(operands[n-1])), name)
+	}
+	if n == 2 {
+		return names, nil
+	}
+	return join(op, names, operands[0].Names())
+}
+
+// Of are the names of t as a list of the length of its dimensions.
+func Of(t *tensor.Tensor) []string {
+	if names := t.Names(); names != nil {
+		return names
+	}
+	return make([]string, t.Dim())
+}
+
+// resize refuses to give a tensor with names other sizes.
+func resize(op string, t *tensor.Tensor, sizes []int64) ([]string, error) {
+	if t.Names() != nil && !slices.Equal(t.Sizes(), sizes) {
+		return nil, status.Runtimef("%s: a tensor with names, %s, of sizes %v keeps them: it cannot have the sizes %v; rename(None) gives one without names", op, tensor.NamesText(t.Names()), t.Sizes(), sizes)
+	}
+	return t.Names(), nil
+}
+
+// fits refuses to write results with names to tensors that have others.
+func fits(op string, names []string, err error, outputs ...*tensor.Tensor) error {
+	if err != nil || names == nil {
+		return err
+	}
+	for _, t := range outputs {
+		if t != nil && t.Names() != nil && !slices.Equal(t.Names(), names) && len(t.Names()) >= len(names) {
+			return status.Runtimef("%s: the result has dims %s, and what it is written to has dims %s; rename_() gives it these names", op, tensor.NamesText(names), tensor.NamesText(t.Names()))
+		}
+	}
+	return nil
+}
+
+// give has results be named, from the right.
+func give(names []string, err error, results ...*tensor.Tensor) {
+	if err != nil {
+		return
+	}
+	for _, t := range results {
+		if t != nil {
+			t.SetNames(padded(names, t.Dim()))
+		}
+	}
+}
+
+func padded(names []string, n int) []string {
+	if len(names) >= n {
+		return names
+	}
+	return slices.Concat(make([]string, n-len(names)), names)
+}

@@ -1,0 +1,86 @@
+package named
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// labels are strides that tell dimensions apart: primes between n and 1.5 n, none of them the mean of two others, so that the sum of two, which is the
+// stride of a diagonal, is no multiple of any.
+var labels = func() (primes []int64) {
+	taken := map[int64]bool{}
+	for n := int64(1<<20 + 1); len(primes) < shape.MaxDims; n += 2 {
+		if prime(n) && !slices.ContainsFunc(primes, func(p int64) bool { return taken[(p+n)/2] }) {
+			primes, taken[n] = append(primes, n), true
+		}
+	}
+	return primes
+}()
+
+func prime(n int64) bool {
+	for d := int64(2); d*d <= n; d++ {
+		if n%d == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// trace follows the dimensions of a tensor through a call that views it: it makes the call on a tensor without elements, whose strides are
+// labels, and looks which of them the strides of the results are multiples of.
+func trace(op string, self *tensor.Tensor, call func(followed *tensor.Tensor) ([]*tensor.Tensor, error)) ([][]string, error) {
+	names := Of(self)
+	followed, err := tensor.EmptyStrided(op, self.Sizes(), labels[:self.Dim()], dtype.Float32, device.Device{Type: device.Meta, Index: -1})
+	if err != nil {
+		return nil, err
+	}
+	defer followed.Release()
+	results, err := call(followed)
+	if err != nil {
+		return nil, err
+	}
+	all := make([][]string, len(results))
+	for i, t := range results {
+		all[i] = make([]string, t.Dim())
+		taken := map[int]bool{}
+		for k, stride := range t.Strides() {
+			if from := labelled(stride, self.Dim()); from >= 0 && !taken[from] && t.Storage() == followed.Storage() {
+				all[i][k], taken[from] = names[from], true
+			}
+		}
+		t.Release()
+	}
+	return all, nil
+}
+
+// labelled is the dimension whose label a stride is a multiple of, -1 for none.
+func labelled(stride int64, dims int) int {
+	for i := range dims {
+		if stride > 0 && stride%labels[i] == 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// single is the result of a call as a list.
+func single(t *tensor.Tensor, err error) ([]*tensor.Tensor, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []*tensor.Tensor{t}, nil
+}
+
+// giveEach gives results their names.
+func giveEach(names [][]string, err error, results ...*tensor.Tensor) {
+	if err != nil {
+		return
+	}
+	for i, t := range results {
+		t.SetNames(names[i])
+	}
+}

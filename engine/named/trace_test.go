@@ -1,0 +1,19 @@
+package named
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/libtensor/libtensor/engine/shape"
+)
+
+func TestLabelsTellDimensionsApart(t *testing.T) {
+	assert.Len(t, labels, shape.MaxDims)
+	for i, a := range labels {
+		assert.Equal(t, i, labelled(3*a, len(labels)))
+		for _, b := range labels[:i] { // the stride of a diagonal
+			assert.Equal(t, -1, labelled(a+b, len(labels)), "%d and %d", a, b)
+		}
+	}
+}

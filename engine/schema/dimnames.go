@@ -1,0 +1,74 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+)
+
+// NameRules are the words that an entry's names may have: what becomes of the names of dimensions. Each but the last three is a function of
+// engine/named, which the generator calls.
+var NameRules = map[string]string{
+	"unify":   "the operands' names, matched from the right; a dimension without a name takes the other's",
+	"keep":    "those of the first tensor, from the right",
+	"reduce":  "those of the first tensor, without the dimensions `dim`, or without all; `keepdim` keeps them",
+	"view":    "a dimension has the name of the one that it steps along in memory",
+	"insert":  "those of the operands, unified, with a dimension without a name at `dim`, or at the end",
+	"squeeze": "those of the first tensor without `dim`; none where its size is not 1",
+	"product": "those of the matrix product of the last two tensors, unified with those of the first where there are three",
+	"outer":   "the name of either vector, unified with those of the first tensor where there are three",
+	"inner":   "those of both operands without the last",
+	"resize":  "refused for other sizes",
+	"drop":    "none",
+	"own":     "the operator sees to the names itself, or has no tensor to give them to",
+	"steps":   "what the steps of a composition make of them",
+	"refuse":  "the operator takes no tensor with names",
+}
+
+// NameRule is what becomes of names: what the entry says, or follows from what else it says.
+func (o *Operator) NameRule() string {
+	isTensor := func(a Arg) bool { return slices.Contains([]string{"Tensor", "Operand", "Index"}, a.Type.Base) }
+	switch {
+	case o.Names != "":
+		return o.Names
+	case !slices.ContainsFunc(o.Returns, isTensor) && !slices.ContainsFunc(o.Args, func(a Arg) bool { return a.Mutated }),
+		slices.Contains([]string{"gradient", "storage", "file", "query"}, o.Category):
+		return "own"
+	case !slices.ContainsFunc(o.Args, isTensor):
+		return "drop"
+	case o.Tagged("elementwise"):
+		return "unify"
+	case o.Tagged("reduction"):
+		return "reduce"
+	case o.Tagged("view") && o.Category == "view":
+		return "view"
+	case slices.Contains([]string{"copy", "scan", "fft", "random"}, o.Category):
+		return "keep"
+	}
+	return "refuse"
+}
+
+// dimParameters are the names of parameters that are dimensions, where they are integers.
+var dimParameters = []string{"dim", "dims", "dim0", "dim1", "dim2", "axis0", "axis1", "start_dim", "end_dim", "dimension", "dims_self"}
+
+// DimOf is the position of the tensor whose dimension argument i is, or dimensions, which may be given by name; -1 where it is none.
+func (o *Operator) DimOf(i int) int {
+	a := o.Args[i]
+	if a.Type.Base != "int" || o.Name == "tile" || slices.Contains([]string{"insert", "refuse"}, o.NameRule()) { // tile's dims are repeats
+		return -1
+	}
+	self := slices.IndexFunc(o.Args, func(a Arg) bool { return a.Type.Base == "Tensor" })
+	switch {
+	case slices.Contains(dimParameters, a.Name), o.Category == "view" && slices.Contains([]string{"source", "destination"}, a.Name):
+		return self
+	case a.Name == "dims_other":
+		return self + 1
+	}
+	return -1
+}
+
+func (o *Operator) checkNameRule() error {
+	if _, ok := NameRules[o.Names]; !ok && o.Names != "" {
+		return fmt.Errorf("names %q is not a known rule", o.Names)
+	}
+	return nil
+}
