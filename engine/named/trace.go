@@ -5,7 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -13,7 +13,7 @@ import (
 // stride of a diagonal, is no multiple of any.
 var labels = func() (primes []int64) {
 	taken := map[int64]bool{}
-	for n := int64(1<<20 + 1); len(primes) < shape.MaxDims; n += 2 {
+	for n := int64(1<<20 + 1); len(primes) < 64; n += 2 {
 		if prime(n) && !slices.ContainsFunc(primes, func(p int64) bool { return taken[(p+n)/2] }) {
 			primes, taken[n] = append(primes, n), true
 		}
@@ -34,6 +34,9 @@ func prime(n int64) bool {
 // labels, and looks which of them the strides of the results are multiples of.
 func trace(op string, self *tensor.Tensor, call func(followed *tensor.Tensor) ([]*tensor.Tensor, error)) ([][]string, error) {
 	names := Of(self)
+	if self.Dim() > len(labels) {
+		return nil, status.NotImplementedf("%s: tensors with names have up to %d dimensions here, and this one has %d; rename(None) gives one without names", op, len(labels), self.Dim())
+	}
 	followed, err := tensor.EmptyStrided(op, self.Sizes(), labels[:self.Dim()], dtype.Float32, device.Device{Type: device.Meta, Index: -1})
 	if err != nil {
 		return nil, err
