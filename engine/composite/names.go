@@ -5,6 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/named"
+	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -239,10 +240,12 @@ func DiagonalOutdim(c aten.Ctx, self *tensor.Tensor, outdim string, dim1, dim2, 
 
 // relabelled gives a result names, or it up.
 func relabelled(op string, made *tensor.Tensor, names []string) (*tensor.Tensor, error) {
-	if err := tensor.CheckNames(op, names); err != nil {
-		made.Release()
-		return nil, err
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	s.Keep(made, nil)
+	s.Do(func() error { return named.Check(op, names) })
+	if s.Err == nil {
+		made.SetNames(names)
 	}
-	made.SetNames(names)
-	return made, nil
+	return s.Give(made)
 }
