@@ -243,7 +243,7 @@ func relabelled(op string, made *tensor.Tensor, names []string) (*tensor.Tensor,
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	s.Keep(made, nil)
-	s.Do(func() error { return named.Check(op, names) })
+	s.Do(func() error { return tensor.CheckNames(op, names) })
 	if s.Err == nil {
 		made.SetNames(names)
 	}
