@@ -171,10 +171,10 @@ def sparse_coo_tensor(
     *,
     dtype: _dtype | None = ...,
     device: _Device = ...,
-    pin_memory: bool = ...,
-    requires_grad: bool = ...,
-    check_invariants: bool | None = ...,
-    is_coalesced: bool | None = ...,
+    pin_memory: builtins.bool = ...,
+    requires_grad: builtins.bool = ...,
+    check_invariants: builtins.bool | None = ...,
+    is_coalesced: builtins.bool | None = ...,
 ) -> Tensor: ...
 def sparse_compressed_tensor(
     compressed_indices: Any,
@@ -185,9 +185,9 @@ def sparse_compressed_tensor(
     dtype: _dtype | None = ...,
     layout: layout | None = ...,
     device: _Device = ...,
-    pin_memory: bool = ...,
-    requires_grad: bool = ...,
-    check_invariants: bool | None = ...,
+    pin_memory: builtins.bool = ...,
+    requires_grad: builtins.bool = ...,
+    check_invariants: builtins.bool | None = ...,
 ) -> Tensor: ...
 def sparse_csr_tensor(
     crow_indices: Any,
@@ -198,9 +198,9 @@ def sparse_csr_tensor(
     dtype: _dtype | None = ...,
     layout: layout | None = ...,
     device: _Device = ...,
-    pin_memory: bool = ...,
-    requires_grad: bool = ...,
-    check_invariants: bool | None = ...,
+    pin_memory: builtins.bool = ...,
+    requires_grad: builtins.bool = ...,
+    check_invariants: builtins.bool | None = ...,
 ) -> Tensor: ...
 def sparse_csc_tensor(
     ccol_indices: Any,
@@ -211,9 +211,9 @@ def sparse_csc_tensor(
     dtype: _dtype | None = ...,
     layout: layout | None = ...,
     device: _Device = ...,
-    pin_memory: bool = ...,
-    requires_grad: bool = ...,
-    check_invariants: bool | None = ...,
+    pin_memory: builtins.bool = ...,
+    requires_grad: builtins.bool = ...,
+    check_invariants: builtins.bool | None = ...,
 ) -> Tensor: ...
 def sparse_bsr_tensor(
     crow_indices: Any,
@@ -224,9 +224,9 @@ def sparse_bsr_tensor(
     dtype: _dtype | None = ...,
     layout: layout | None = ...,
     device: _Device = ...,
-    pin_memory: bool = ...,
-    requires_grad: bool = ...,
-    check_invariants: bool | None = ...,
+    pin_memory: builtins.bool = ...,
+    requires_grad: builtins.bool = ...,
+    check_invariants: builtins.bool | None = ...,
 ) -> Tensor: ...
 def sparse_bsc_tensor(
     ccol_indices: Any,
@@ -237,9 +237,9 @@ def sparse_bsc_tensor(
     dtype: _dtype | None = ...,
     layout: layout | None = ...,
     device: _Device = ...,
-    pin_memory: bool = ...,
-    requires_grad: bool = ...,
-    check_invariants: bool | None = ...,
+    pin_memory: builtins.bool = ...,
+    requires_grad: builtins.bool = ...,
+    check_invariants: builtins.bool | None = ...,
 ) -> Tensor: ...
 def from_numpy(ndarray: Any) -> Tensor: ...
 def frombuffer(

@@ -81,6 +81,7 @@ def deepcopy(tensor, memo):
             memo[key] = tensor.untyped_storage().clone()
         made = _f.empty(0, dtype=tensor.dtype, device=tensor.device)
         made = made.set_(memo[key], tensor.storage_offset(), tensor.shape, tensor.stride())
-    made.names = tensor.names
+    if tensor.has_names():
+        made.names = tensor.names
     memo[id(tensor)] = made
     return made

@@ -244,7 +244,7 @@ def test_wrong_arguments_are_named():
     with pytest.raises(TypeError, match="argument 'input'"):
         torch.neg([1])
     with pytest.raises(TypeError, match="max.*invalid combination of arguments"):
-        torch.max(x, "a")
+        torch.max(x, 1.5)
     with pytest.raises(TypeError, match="dtype"):
         torch.zeros(2, dtype="float")
 
@@ -353,7 +353,7 @@ def test_arguments_as_pytorch_takes_them():
     assert torch.roll(x, 1, dims=None).tolist() == [[5, 0, 1], [2, 3, 4]] and torch.equal(x.roll((1,), None), x.roll(1))
     assert torch.ones(2, 2).amax(None).item() == 1 and torch.normal(torch.zeros(3)).shape == (3,)
     assert reversed(x).tolist() == [[3, 4, 5], [0, 1, 2]] and reversed(torch.tensor(3)).item() == 3
-    for call in (lambda: x.sum(0, keepdim=1), lambda: x.sum(0, None), lambda: torch.sort(x, 0, "a"), lambda: x.size("a"), lambda: x.size(1.5)):
+    for call in (lambda: x.sum(0, keepdim=1), lambda: x.sum(0, None), lambda: torch.sort(x, 0, "a"), lambda: x.size(1.5)):
         with pytest.raises(TypeError, match="bool|int|combination"):
             call()
     with pytest.raises(TypeError, match="deleting"):
