@@ -4505,7 +4505,12 @@ func namedSparseCompressedTensor(c aten.Ctx, compressed, plain, values *tensor.T
 }
 
 func namedToDense(c aten.Ctx, self *tensor.Tensor, d dtype.DType, x3 ops.Bool) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("to_dense", tensor.Named)
+	names, err := keep(self)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).ToDense(self, d, x3)
+	give(names, err, r0)
 	return
 }
 

@@ -302,7 +302,7 @@ func (s *scope) checkIndices(compressed, plain *tensor.Tensor, size []int64, f f
 		s.failf("%s must be less than %d, but got %d", second, m, hi)
 	}
 	counts := s.sub(s.part(compressed, last, 1, n), s.part(compressed, last, 0, n))
-	line := s.step(func() (*tensor.Tensor, error) { return s.c.RepeatInterleave(s.reshape(counts, -1), noDim) })
+	line := s.repeated(counts)
 	if s.Err == nil && !s.rising(s.add(s.times(line, m), s.reshape(plain, plain.Numel()))) {
 		s.failf("%s must rise within each row or column, without repeated ones", second)
 	}

@@ -163,8 +163,8 @@ func (s *scope) gatherBlocks(x coordinates, f form) coordinates {
 	if s.Err != nil {
 		return x
 	}
-	once, inverse, _, err := s.unique(inOrder)
-	if s.Fail(err); s.Err != nil {
+	once, inverse, _ := s.unique(inOrder)
+	if s.Err != nil {
 		return x
 	}
 	n := once.Sizes()[0]

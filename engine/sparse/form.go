@@ -155,8 +155,8 @@ func (s *scope) coalesced(x coordinates) coordinates {
 	if s.Err != nil || s.rising(inOrder) {
 		return y
 	}
-	_, inverse, counts, err := s.unique(inOrder)
-	if s.Fail(err); s.Err != nil {
+	_, inverse, counts := s.unique(inOrder)
+	if s.Err != nil {
 		return y
 	}
 	last := s.step(func() (*tensor.Tensor, error) { return s.c.Cumsum(nil, counts, 0, counts.DType()) })
@@ -168,12 +168,12 @@ func (s *scope) coalesced(x coordinates) coordinates {
 }
 
 // unique are the entries of a vector in order, each once, where each is among these, and how often.
-func (s *scope) unique(t *tensor.Tensor) (once, inverse, counts *tensor.Tensor, err error) {
-	once, inverse, counts, err = s.c.UniqueConsecutive(t, true, true, noDim)
-	s.Keep(once, nil)
-	s.Keep(inverse, nil)
-	s.Keep(counts, nil)
-	return once, inverse, counts, err
+func (s *scope) unique(t *tensor.Tensor) (once, inverse, counts *tensor.Tensor) {
+	if s.Err != nil {
+		return nil, nil, nil
+	}
+	once, inverse, counts, err := s.c.UniqueConsecutive(t, true, true, noDim)
+	return s.Keep(once, err), s.Keep(inverse, nil), s.Keep(counts, nil)
 }
 
 // rising tells whether each entry of a vector is larger than the one before.
@@ -205,6 +205,12 @@ func (s *scope) coordinatesOf(t *tensor.Tensor) coordinates {
 	return s.coalesced(coordinates{index, values, t.Sizes(), s.Err == nil && f.layout == tensor.CSR})
 }
 
+// repeated is each number i as many times as counts has at the flat place i.
+func (s *scope) repeated(counts *tensor.Tensor) *tensor.Tensor {
+	flat := s.reshape(counts, -1)
+	return s.step(func() (*tensor.Tensor, error) { return s.c.RepeatInterleave(flat, noDim) })
+}
+
 // expanded are the indices of a compressed tensor's entries, or blocks, and their values, all batches after each other.
 func (s *scope) expanded(t *tensor.Tensor) (indices, values *tensor.Tensor) {
 	p, b := t.Parts(), batches(t)
@@ -214,7 +220,7 @@ func (s *scope) expanded(t *tensor.Tensor) (indices, values *tensor.Tensor) {
 	}
 	n := compressed.Sizes()[b] - 1
 	counts := s.sub(s.part(compressed, int64(b), 1, n), s.part(compressed, int64(b), 0, n))
-	major := s.step(func() (*tensor.Tensor, error) { return s.c.RepeatInterleave(s.reshape(counts, -1), noDim) })
+	major := s.repeated(counts)
 	if s.Err != nil {
 		return nil, nil
 	}

@@ -109,8 +109,8 @@ func SparseSpdiags(c aten.Ctx, diagonals, offsets *tensor.Tensor, size []int64, 
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	once, _, _, err := s.unique(first(s.sorted(o)))
-	if s.Fail(err); s.Err == nil && once.Numel() != o.Numel() {
+	once, _, _ := s.unique(first(s.sorted(o)))
+	if s.Err == nil && once.Numel() != o.Numel() {
 		s.failf("offset tensor contains duplicate values")
 	}
 	if s.Err != nil {

@@ -226,8 +226,8 @@ func Smm(c aten.Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	rows, _, _, err := s.unique(s.at(s.wide(x.indices), 0, 0))
-	if s.Fail(err); s.Err != nil {
+	rows, _, _ := s.unique(s.at(s.wide(x.indices), 0, 0))
+	if s.Err != nil {
 		return nil, s.Err
 	}
 	n, m := rows.Numel(), mat2.Sizes()[1]

@@ -140,8 +140,8 @@ func (s *scope) groups(x coordinates, d int) (of *tensor.Tensor, count int64) {
 	if s.Err != nil {
 		return nil, 0
 	}
-	_, inverse, counts, err := s.unique(inOrder)
-	if s.Fail(err); s.Err != nil {
+	_, inverse, counts := s.unique(inOrder)
+	if s.Err != nil {
 		return nil, 0
 	}
 	back := s.step(func() (*tensor.Tensor, error) { return s.c.Argsort(from, 0, false) })

@@ -313,6 +313,9 @@ func indexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.
 func cat(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	s := within(c, "cat")
 	defer s.Close()
+	if len(list) == 0 {
+		return nil, status.Valuef("%s: expected a non-empty list of Tensors", s.Op)
+	}
 	first := list[0]
 	for i, t := range list {
 		switch {
@@ -368,6 +371,9 @@ func cat(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*ten
 func stack(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	s := within(c, "stack")
 	defer s.Close()
+	if len(list) == 0 {
+		return nil, status.Runtimef("%s: expects a non-empty list of tensors", s.Op)
+	}
 	d, err := shape.WrapDim(s.Op, dim, list[0].Dim()+1)
 	if err != nil {
 		return nil, err

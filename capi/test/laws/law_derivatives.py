@@ -37,6 +37,10 @@ REASONS = {
     **dict.fromkeys(("ldl_factor", "ldl_factor_ex", "ldl_solve", "geqrf", "spherical_bessel_j0", "airy_ai"), "not implemented"),
     **dict.fromkeys((f"{kind}chebyshev_polynomial_{letter}" for kind in ("", "shifted_") for letter in "tuvw"), "not implemented"),
     **dict.fromkeys(("hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"), "not implemented"),
+    **dict.fromkeys(
+        ("to_sparse_bsr", "to_sparse_bsc", "sparse_compressed_tensor"),
+        "want blocks that divide the sizes, or indices in order; bindings/python/tests/test_sparse.py",
+    ),
     **dict.fromkeys(("align_as", "align_tensors"), "wants names; bindings/python/tests/test_names.py"),
     "detach": "ends the history",
     "lend": "gives an address",

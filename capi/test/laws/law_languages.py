@@ -47,7 +47,7 @@ def run(options, law, report):
     rounds = range(10**6 if end else options.rounds)
     if options.case:
         names, rounds = [options.case.rsplit("/", 1)[0]], [int(options.case.rsplit("/", 1)[1])]
-    names = [c for c in names if c not in ELSEWHERE]
+    names = [c for c in names if c not in ELSEWHERE and FORMS[c][0]["category"] != "sparse"]  # whose results have no elements to print
     kept = []
     for n in rounds:
         for c in names:

@@ -77,7 +77,7 @@ LT_INLINE Doubles vlgamma(Doubles x) {
   const Doubles m = abs(x);
   const Mask<double> negative = x < 0.0;
   const Mask<double> fit =
-      (m > 0x1p-400) & (m < kMostStirling) & (!negative | ((m < 0x1p52) & (m != round_even(m))));
+      (m > 0x1p-400) & (m < kMostStirling) & ((!negative) | ((m < 0x1p52) & (m != round_even(m))));
   const Doubles some = select(fit, m, Doubles(1.5));
   const Two<double> above = log_gamma_long(some);
   Doubles y = above.hi + above.lo;
