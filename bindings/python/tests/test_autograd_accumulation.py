@@ -35,6 +35,9 @@ def assert_same_derivatives(program, plain, *sizes):
         assert torch.allclose(made, expected, rtol=1e-9, atol=1e-9)
 
 
+ROWS = [((4, 3), (5, 3)), ((2, 4, 3), (5, 3)), ((3, 1, 4, 3), (2, 5, 3)), ((0, 3), (4, 3)), ((90, 70), (60, 70)), ((3, 50, 60), (50, 60))]
+
+
 def distances(x1, x2, p):
     """cdist of differences."""
     apart = (x1.unsqueeze(-2) - x2.unsqueeze(-3)).abs()
@@ -48,7 +51,7 @@ def test_cdist_has_few_differences_at_a_time(p):
 
 @pytest.mark.parametrize("mode", ["use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"])
 @pytest.mark.parametrize("p", [1, 1.5, 2, 3, math.inf])
-@pytest.mark.parametrize("sizes", [((4, 3), (5, 3)), ((2, 4, 3), (5, 3)), ((3, 1, 4, 3), (2, 5, 3)), ((0, 3), (4, 3)), ((90, 70), (60, 70)), ((3, 50, 60), (50, 60))])
+@pytest.mark.parametrize("sizes", ROWS)
 def test_gradients_of_cdist(p, mode, sizes):
     assert_same_derivatives(lambda a, b: torch.cdist(a, b, p=p, compute_mode=mode), lambda a, b: distances(a, b, p), *sizes)
 
@@ -69,3 +72,40 @@ def test_cdist_of_different_dtypes():
     distances(wide, x2.detach(), 2).sum().backward()
     assert x1.grad.dtype == torch.float32 and x2.grad.dtype == torch.float64
     assert torch.allclose(x1.grad, wide.grad.to(torch.float32))
+
+
+LENGTH = 1 << 18  # of a vector of 1 MB
+
+OVERLAPPING = {
+    "unfold": lambda x: x.unfold(0, 16, 1),
+    "as_strided": lambda x: x.as_strided((LENGTH - 16, 16), (1, 1)),
+    "rows that overlap": lambda x: x.as_strided((16, LENGTH - 16), (1, 1)),
+    "patches": lambda x: x.as_strided((510, 510, 3, 3), (512, 1, 512, 1)),
+    "elements that are repeated": lambda x: x.as_strided((LENGTH, 8), (1, 0)),
+}
+
+
+@pytest.mark.parametrize("name", OVERLAPPING)
+def test_elements_that_views_share_are_added_up_in_place(name):
+    assert peak_of_backward(OVERLAPPING[name], (LENGTH,)) < 3 * MB  # the view has 8 to 16 times as many elements
+
+
+VIEWS = {
+    "windows": lambda x: x.unfold(0, 3, 1),
+    "windows apart": lambda x: x.unfold(0, 3, 5),
+    "long windows": lambda x: x.unfold(0, 55, 1),
+    "one window": lambda x: x.unfold(0, 60, 1),
+    "windows of columns": lambda x: x.reshape(6, 10).t().unfold(0, 3, 2),
+    "patches": lambda x: x.reshape(6, 10).unfold(0, 3, 1).unfold(1, 2, 1),
+    "batches": lambda x: x.as_strided((2, 28, 3), (30, 1, 1), 0),
+    "few of many dimensions": lambda x: x.as_strided((2, 2, 2, 2, 2), (1, 1, 1, 1, 1), 3),
+    "repeated": lambda x: x.as_strided((3, 4, 2), (0, 2, 1), 1),
+    "none": lambda x: x.as_strided((0, 3), (1, 1)),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_gradients_of_views_whose_elements_share_memory(name):
+    view = VIEWS[name]
+    places = view(torch.arange(60))
+    assert_same_derivatives(lambda x: view(x * 1).pow(3), lambda x: x.take(places).pow(3), (60,))
