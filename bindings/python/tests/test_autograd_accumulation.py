@@ -12,6 +12,7 @@ MB = 1 << 20
 def peak_of_backward(program, *sizes):
     """Of a run to leaves of ones, in bytes beside what the graph holds."""
     total = program(*(torch.rand(*size, requires_grad=True) for size in sizes)).sum()
+    torch.empty_cache()  # buffers that were larger are reused, and count whole
     torch.reset_peak_memory_stats()
     before = torch.memory_stats().in_use
     total.backward()
@@ -109,3 +110,45 @@ def test_gradients_of_views_whose_elements_share_memory(name):
     view = VIEWS[name]
     places = view(torch.arange(60))
     assert_same_derivatives(lambda x: view(x * 1).pow(3), lambda x: x.take(places).pow(3), (60,))
+
+
+@pytest.mark.parametrize(("name", "most"), [("numbers", 1), ("a mask", 1.6), ("a mask's elements", 1.6)])
+def test_gradients_of_an_index_lie_where_it_leads(name, most):
+    programs = {
+        "numbers": lambda x: x[torch.arange(0, LENGTH, 2)],
+        "a mask": lambda x: x[x > 0.5],
+        "a mask's elements": lambda x: x.masked_select(x > 0.5),
+    }
+    assert peak_of_backward(programs[name], (LENGTH,)) < (most + 0.1) * MB
+
+
+FEW, COLUMN, ONE = torch.tensor([0, 2, 2, -1]), torch.tensor([[1], [0]]), torch.tensor(1)
+ROWS_OF_A_MASK = torch.tensor([True, False, True, True])
+
+INDICES = {
+    "repeated": (FEW,),
+    "several": (FEW, FEW),
+    "that broadcast": (COLUMN, FEW),
+    "apart": (FEW, slice(None), FEW),
+    "after an ellipsis": (..., FEW),
+    "around an ellipsis": (FEW, ..., FEW),
+    "and an integer": (FEW, slice(None), 1),
+    "and a tensor of one": (ONE, slice(None), FEW),
+    "a tensor of one": (ONE,),
+    "a new axis": (FEW, None, slice(None), FEW),
+    "slices": (slice(1, 3), slice(None, None, 2), FEW),
+    "a mask": (ROWS_OF_A_MASK,),
+    "a mask and numbers": (ROWS_OF_A_MASK, torch.tensor([0, 1, 4])),
+    "a mask of two dimensions": (torch.arange(20).reshape(4, 5) % 3 == 0, torch.tensor([2])),
+    "true": (..., True, FEW),
+    "false": (False,),
+    "a mask of none": (torch.tensor(True), ..., FEW),
+    "nothing": (torch.tensor([], dtype=torch.int64),),
+}
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_gradients_of_indices(name):
+    index = INDICES[name]
+    places = torch.arange(120).reshape(4, 5, 6)[index]
+    assert_same_derivatives(lambda x: x[index].pow(3), lambda x: x.take(places).pow(3), (4, 5, 6))
