@@ -24,11 +24,21 @@ func (s *steps) matmulLeft(grad *tensor.Tensor, sizes []int64, other *tensor.Ten
 	if other.Dim() == 1 {
 		other = s.keep(s.c.Unsqueeze(nil, other, 1))
 	}
+	if len(sizes) <= 2 && other.Dim() > 2 { // all matrices of the batch side by side make one product, which adds them up
+		grad, other = s.sideBySide(grad), s.sideBySide(other)
+	}
 	made := s.keep(s.c.Matmul(nil, grad, s.adjointOf(other)))
 	if len(sizes) > 1 {
 		return made
 	}
 	return s.keep(s.c.SumToSize(s.keep(s.c.SqueezeDim(nil, made, -2)), sizes))
+}
+
+// sideBySide is one matrix of all columns of a batch.
+func (s *steps) sideBySide(t *tensor.Tensor) *tensor.Tensor {
+	rows := t.Sizes()[t.Dim()-2]
+	columns := shape.Product(t.Sizes()[:t.Dim()-2]) * t.Sizes()[t.Dim()-1]
+	return s.keep(s.c.Reshape(s.keep(s.c.Movedim(t, -2, 0)), []int64{rows, columns}))
 }
 
 func (s *steps) matmulRight(grad, self *tensor.Tensor, sizes []int64) *tensor.Tensor {

@@ -152,3 +152,17 @@ def test_gradients_of_indices(name):
     index = INDICES[name]
     places = torch.arange(120).reshape(4, 5, 6)[index]
     assert_same_derivatives(lambda x: x[index].pow(3), lambda x: x.take(places).pow(3), (4, 5, 6))
+
+
+def test_a_matrix_that_a_batch_is_multiplied_by_has_one_product():
+    assert peak_of_backward(lambda a: a @ torch.ones(64, 256, 16), (256, 256)) < 4 * MB  # one for each of the batch are 16 MB
+
+
+@pytest.mark.parametrize(
+    "sizes", [((3, 4), (5, 4, 2)), ((3, 4), (2, 5, 4, 2)), ((4,), (5, 4, 2)), ((3, 4), (5, 4, 0)), ((3, 4), (0, 4, 2)), ((0, 4), (5, 4, 2))]
+)
+def test_gradients_of_a_product_with_a_batch(sizes):
+    def plain(a, b):
+        return (a.unsqueeze(-1) * b.unsqueeze(-3)).sum(-2) if a.dim() > 1 else (a.unsqueeze(-1) * b).sum(-2)
+
+    assert_same_derivatives(lambda a, b: (a @ b).pow(2), lambda a, b: plain(a, b).pow(2), *sizes)
