@@ -6348,8 +6348,8 @@ static const lt_parameter of_diag[] = {
 static const lt_parameter of_diag_embed[] = {
     {"input", 'T', 0, -1, {0}},
     {"offset", 'I', LT_DEFAULT, -1, {.i = 0}},
-    {"dim1", 'I', LT_DEFAULT, 0, {.i = -2}},
-    {"dim2", 'I', LT_DEFAULT, 0, {.i = -1}},
+    {"dim1", 'I', LT_DEFAULT, -1, {.i = -2}},
+    {"dim2", 'I', LT_DEFAULT, -1, {.i = -1}},
 };
 
 static const lt_parameter of_diagflat[] = {

@@ -1467,10 +1467,10 @@ export class Tensor extends Handle {
   /**
    * Spreads the last dimension over diagonal `offset` of two new dimensions of zeros.
    */
-  diagEmbed(options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string }): Tensor;
-  diagEmbed(offset: Int, options?: { dim1?: Int | string; dim2?: Int | string }): Tensor;
-  diagEmbed(offset: Int, dim1: Int | string, options?: { dim2?: Int | string }): Tensor;
-  diagEmbed(offset: Int, dim1: Int | string, dim2: Int | string): Tensor;
+  diagEmbed(options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+  diagEmbed(offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
+  diagEmbed(offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
+  diagEmbed(offset: Int, dim1: Int, dim2: Int): Tensor;
   /**
    * A matrix with the elements of `self` on its diagonal.
    */
@@ -4756,15 +4756,15 @@ export function diagAsync(input: Tensor, diagonal: Int, options?: { out?: Tensor
 /**
  * Spreads the last dimension over diagonal `offset` of two new dimensions of zeros.
  */
-export function diagEmbed(input: Tensor, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string }): Tensor;
-export function diagEmbed(input: Tensor, offset: Int, options?: { dim1?: Int | string; dim2?: Int | string }): Tensor;
-export function diagEmbed(input: Tensor, offset: Int, dim1: Int | string, options?: { dim2?: Int | string }): Tensor;
-export function diagEmbed(input: Tensor, offset: Int, dim1: Int | string, dim2: Int | string): Tensor;
+export function diagEmbed(input: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+export function diagEmbed(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
+export function diagEmbed(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
+export function diagEmbed(input: Tensor, offset: Int, dim1: Int, dim2: Int): Tensor;
 /** diagEmbed, off the event loop. */
-export function diagEmbedAsync(input: Tensor, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
-export function diagEmbedAsync(input: Tensor, offset: Int, options?: { dim1?: Int | string; dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
-export function diagEmbedAsync(input: Tensor, offset: Int, dim1: Int | string, options?: { dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
-export function diagEmbedAsync(input: Tensor, offset: Int, dim1: Int | string, dim2: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, offset: Int, options?: { dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, offset: Int, dim1: Int, options?: { dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function diagEmbedAsync(input: Tensor, offset: Int, dim1: Int, dim2: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * A matrix with the elements of `self` on its diagonal.
  */

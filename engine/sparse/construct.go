@@ -270,7 +270,7 @@ func (s *scope) checkIndices(compressed, plain *tensor.Tensor, size []int64, f f
 		v, _ := s.integer(s.step(func() (*tensor.Tensor, error) { return s.c.Amax(nil, t, nil, false) }))
 		return v
 	}
-	if compressed.Numel() == 0 {
+	if s.Err != nil || compressed.Numel() == 0 {
 		return
 	}
 	start, end := s.part(compressed, last, 0, 1), s.part(compressed, last, n, 1)

@@ -3880,8 +3880,8 @@ static tensor_status call_diag_embed(const lt_value *a, lt_value *r) { return te
 static const lt_argument arguments_diag_embed[] = {
     {"input", LT_TENSOR, 0, -1, {0}},
     {"offset", LT_INT, LT_HAS_DEFAULT, -1, {.i = 0}},
-    {"dim1", LT_INT, LT_HAS_DEFAULT, 0, {.i = -2}},
-    {"dim2", LT_INT, LT_HAS_DEFAULT, 0, {.i = -1}},
+    {"dim1", LT_INT, LT_HAS_DEFAULT, -1, {.i = -2}},
+    {"dim2", LT_INT, LT_HAS_DEFAULT, -1, {.i = -1}},
 };
 static const lt_argument results_diag_embed[] = {
     {"out", LT_TENSOR, 0, -1, {0}},

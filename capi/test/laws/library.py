@@ -69,6 +69,7 @@ def load(path=None):
         getattr(lib, name).argtypes = [c_void_p]
     lib.tensor_list_free.argtypes = lib.tensor_string_list_free.argtypes = [c_void_p, c_int64]
     lib.tensor_get_device.argtypes, lib.tensor_get_device.restype = [c_void_p], Device
+    lib.tensor_get_layout.argtypes = [c_void_p]
     lib.tensor_last_error.restype = c_char_p
     return lib
 
@@ -286,6 +287,9 @@ class Library:
 
     def seen(self, handle, made):
         if self.c.tensor_get_layout(handle):
+            if self.c.tensor_get_device(handle).type != 0:
+                size = tuple(self.c.tensor_sizes(handle)[: self.c.tensor_dim(handle)])
+                return Seen(NAMES[self.c.tensor_get_dtype(handle)], size, (), 0, None, None)
             dense = c_void_p()
             self.do("tensor_to_dense", handle, -1, -1, byref(dense))
             found = self.seen(dense, made)
