@@ -449,3 +449,21 @@ def test_parts_of_plain_complex_numbers():
     w[1:].add_(p)
     (x * torch.arange(6.0)).sum().backward()
     assert x.tolist() == [0, 0, 2, 0, 2, 0] and p.grad.tolist() == [6]
+
+
+STRIDED = {
+    "as_strided": (lambda y: y.as_strided((2, 2), (1, 1), 0).as_strided((2, 2), (1, 1), 0), [0, 4, 4, 0, 0, 0]),
+    "unfold": (lambda y: y.unfold(0, 3, 1).as_strided((3,), (1,), 1), [0, 2, 4, 6, 0, 0]),
+    "expand": (lambda y: y[:2].expand(3, 2).as_strided((2,), (1,)), [0, 2, 0, 0, 0, 0]),
+    "fold of a part": (lambda y: y.unfold(0, 2, 1).as_strided((2,), (3,), 1), [0, 2, 0, 0, 8, 0]),
+}
+
+
+@pytest.mark.parametrize("view", STRIDED)
+def test_as_strided_of_what_overlaps_itself(view):
+    """Elements that share memory share its gradient, however they come to share it."""
+    make, want = STRIDED[view]
+    x = leaf(0, 1, 2, 3, 4, 5)
+    v = make(x * 1)
+    (v * v).sum().backward()
+    assert x.grad.tolist() == want
