@@ -40,8 +40,8 @@ func join(op string, self *tensor.Tensor) error {
 	root := variableOf(base)
 	for _, t := range together {
 		if variableOf(t) != root {
-			w := &viewed{base: base.Alias(), root: root, again: strided(t, base), name: "AsStridedBackward0"}
-			w.see()
+			w := &viewed{base: base.Alias(), again: strided(t, base), name: "AsStridedBackward0"}
+			w.look(root)
 			track(t).view = w
 		}
 	}
