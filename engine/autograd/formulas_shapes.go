@@ -105,8 +105,10 @@ func (s *steps) stridedGradient(grad *tensor.Tensor, l like, strides []int64, of
 	}
 	sums := s.placed(memory, lay(cells, size, stride, from), grad)
 	if mine := lay(cells, l.sizes(), strides, offset); iter.SelfOverlaps(mine) { // elements that share a cell share its gradient
-		ones := s.filled(1, l.dtype, l.device, l.sizes()...)
-		sums = s.div(sums, s.keep(s.c.ClampMin(nil, s.placed(memory, mine, ones), s.int(1))))
+		counted := memory
+		counted.dtype = l.dtype.ToReal()
+		counts := s.placed(counted, mine, s.filled(1, counted.dtype, l.device, l.sizes()...))
+		sums = s.div(sums, s.keep(s.c.ClampMin(nil, counts, s.int(1))))
 	}
 	return lay(sums, l.sizes(), strides, offset)
 }

@@ -223,7 +223,7 @@ func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tens
 			continue
 		}
 		if iter.SelfOverlaps(part) {
-			s.scatter(r.c, made, part, grads[i])
+			s.put(r.c, made, part, grads[i], true)
 			continue
 		}
 		if i == 0 {
@@ -239,23 +239,27 @@ func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tens
 	return made
 }
 
-// scatter adds to made the gradient of a view of it, part, whose elements share memory, one by one. Where one of the two is the
-// parts of the other's complex numbers, all are taken as parts.
-func (s *steps) scatter(c aten.Ctx, made, part, grad *tensor.Tensor) {
+// put writes to part, a view of made whose elements share memory, one by one, or adds to it.
+func (s *steps) put(c aten.Ctx, made, part, given *tensor.Tensor, add bool) {
 	inner := &steps{c: c}
 	defer inner.Close()
-	if made.DType() != part.DType() {
-		for _, t := range []**tensor.Tensor{&made, &part, &grad} {
+	if made.DType() != part.DType() { // one has the parts of the other's complex numbers
+		for _, t := range []**tensor.Tensor{&made, &part, &given} {
 			if (*t).DType().IsComplex() {
 				*t = inner.keep(c.ViewAsReal(*t))
 			}
 		}
 	}
-	length := made.Storage().Nbytes() / made.DType().Size()
+	length, at := inner.places(part)
 	memory := inner.keep(c.AsStrided(nil, made, []int64{length}, []int64{1}, ops.Int(0)))
-	at := inner.keep(c.AsStrided(nil, inner.positions(made.Device(), length), slices.Clone(part.Sizes()), slices.Clone(part.Strides()), ops.Int(part.Offset())))
-	_, err := c.Add(memory, memory, inner.placed(likeOf(memory), at, grad), one)
+	_, err := c.Put(memory, memory, at, given, add)
 	s.check(err)
+}
+
+// places are the positions of t's elements in its storage, which has room for length of them.
+func (s *steps) places(t *tensor.Tensor) (length int64, at *tensor.Tensor) {
+	length = t.Storage().Nbytes() / t.DType().Size()
+	return length, s.keep(s.c.AsStrided(nil, s.positions(t.Device(), length), slices.Clone(t.Sizes()), slices.Clone(t.Strides()), ops.Int(t.Offset())))
 }
 
 // settle gives a view the node that follows from its base, where that has changed since. One of several views has none then.
@@ -348,7 +352,11 @@ func (s *steps) spliced(t, given *tensor.Tensor, again replay, at int, origin *p
 	s.check(err)
 	defer r.abandon()
 	made := s.laid(r.c, t, origin)
-	s.check(r.c.Copy(s.keep(again.only(r.c, made, at)), given, false))
+	if part := s.keep(again.only(r.c, made, at)); iter.SelfOverlaps(part) {
+		s.put(r.c, made, part, given, false)
+	} else {
+		s.check(r.c.Copy(part, given, false))
+	}
 	if r.finish(nil, made) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			grad := s.laid(s.c, s.grad(0), origin)

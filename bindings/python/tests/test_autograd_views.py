@@ -599,3 +599,34 @@ def test_what_got_another_geometry_is_no_view():
     y.requires_grad_()
     y.sum().backward()
     assert y.grad.tolist() == (SQUARE + 1).tolist()
+
+
+FILLED = {
+    "expand": (lambda y: y[:2].expand(3, 2), [0, 1]),
+    "unfold": (lambda y: y.unfold(0, 3, 1)[:2], [0, 1, 2, 3]),
+    "as_strided": (lambda y: y.as_strided((2, 2), (1, 1), 1), [1, 2, 3]),
+}
+
+
+@pytest.mark.parametrize("view", FILLED)
+def test_what_overlaps_itself_is_filled(view):
+    make, places = FILLED[view]
+    x = leaf(0, 1, 2, 3, 4, 5)
+    y = x * 1
+    make(y).fill_(3)
+    assert y.tolist() == [3 if i in places else i for i in range(6)]
+    (g,) = torch.autograd.grad((y * y).sum(), x, create_graph=True)
+    assert g.tolist() == [0 if i in places else 2 * i for i in range(6)]
+    assert torch.autograd.grad(g.sum(), x)[0].tolist() == [0 if i in places else 2 for i in range(6)]
+    y = x * 1
+    make(y).zero_()
+    y.mul_(x)
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [0 if i in places else 4 * i**3 for i in range(6)]
+
+
+def test_as_strided_of_complex_numbers_that_overlap():
+    x = leaf(1, 2, 3, 4)
+    y = torch.view_as_complex(x.view(2, 2)) * 1
+    torch.view_as_real(y.expand(3, 2).as_strided((2,), (1,))).pow(2).sum().backward()
+    assert x.grad.tolist() == [2, 4, 6, 8]
