@@ -75,7 +75,7 @@ func (r *call) checkOut(op string, self *tensor.Tensor) error {
 	v := variableOf(self)
 	op = strings.TrimSuffix(op, "_") + "_"
 	switch {
-	case v == nil:
+	case v == nil || !v.wanted():
 		return join(op, self)
 	case v.fixed:
 		return status.Runtimef("Output %d of %s is a view and is being modified inplace. This view was created inside a custom Function (or because an input was returned as-is) and the "+

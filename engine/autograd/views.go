@@ -66,7 +66,7 @@ type viewed struct {
 func (w *viewed) origin() (*tensor.Tensor, *Variable) {
 	w.root.mu.Lock()
 	defer w.root.mu.Unlock()
-	if before := w.root.view; before != nil {
+	if before := w.root.view; before != nil && before.turned {
 		return before.base, before.root
 	}
 	return w.base, w.root

@@ -630,3 +630,35 @@ def test_as_strided_of_complex_numbers_that_overlap():
     y = torch.view_as_complex(x.view(2, 2)) * 1
     torch.view_as_real(y.expand(3, 2).as_strided((2,), (1,))).pow(2).sum().backward()
     assert x.grad.tolist() == [2, 4, 6, 8]
+
+
+FREED = {
+    "detach_": lambda x: (x * 1).detach_(),
+    "requires_grad_": lambda x: torch.tensor([1.0, 2, 3], dtype=torch.float64, requires_grad=True).requires_grad_(False),
+    "a refused call": lambda x: refused_join(torch.tensor([1.0, 2, 3], dtype=torch.float64), x),
+}
+
+
+def refused_join(z, x):
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        z.expand(2, 3).add_(x)
+    return z
+
+
+@pytest.mark.parametrize("kind", FREED)
+def test_a_history_for_what_had_one_before(kind):
+    """Tensors over one memory get a history together, also those that had one, or were about to."""
+    x = leaf(1, 2, 3)
+    z = FREED[kind](x)
+    v = z[:2]
+    v.mul_(x[:2])
+    assert z.requires_grad and v.requires_grad
+    (z * z).sum().backward()
+    assert x.grad.tolist() == [2, 16, 0]  # of (1 a)² + (2 b)² at 1, 2
+
+    x = leaf(1, 2, 3)
+    z = FREED[kind](x)
+    v = z[:2]
+    z.mul_(x)
+    (v * v).sum().backward()
+    assert x.grad.tolist() == [2, 16, 0]
