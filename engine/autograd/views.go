@@ -15,6 +15,11 @@ import (
 // replay makes the views that an operator made of a tensor again.
 type replay func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error)
 
+// shifted is the place in the storage of base that is as far from its beginning as the one at offset is from that of what lay at from.
+func shifted(offset ops.Int, from int64, base *tensor.Tensor) ops.Int {
+	return ops.Int(base.Offset() + offset.Or(from) - from)
+}
+
 // single is the list of one view.
 func single(t *tensor.Tensor, err error) ([]*tensor.Tensor, error) {
 	if err != nil {

@@ -662,3 +662,17 @@ def test_a_history_for_what_had_one_before(kind):
     z.mul_(x)
     (v * v).sum().backward()
     assert x.grad.tolist() == [2, 16, 0]
+
+
+def test_as_strided_of_a_leaf_inside_its_storage():
+    """The offset of the view counts from the beginning of the storage, in which the leaf begins later."""
+    x = torch.arange(8.0, dtype=torch.float64)[2:].detach().requires_grad_()
+    v = x.as_strided((2,), (1,), 3)
+    w = x[1:].as_strided((2,), (2,))
+    with torch.no_grad():
+        x.mul_(2)
+    assert v.tolist() == [6, 8] and w.tolist() == [6, 10]
+    (v * v).sum().backward()
+    assert x.grad.tolist() == [0, 12, 16, 0, 0, 0]
+    (w * w).sum().backward()
+    assert x.grad.tolist() == [0, 24, 16, 20, 0, 0]
