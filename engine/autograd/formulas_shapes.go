@@ -109,7 +109,9 @@ func (s *steps) stridedGradient(grad *tensor.Tensor, l like, strides []int64, of
 	sums := s.accumulated(memory, grad, lay(size, stride, from))
 	made := s.keep(mine(s.c, sums))
 	if iter.SelfOverlaps(made) { // elements that share a cell share its gradient
-		counts := s.accumulated(memory, s.filled(1, l.dtype, l.device, l.sizes()...), mine)
+		counted := memory
+		counted.dtype = l.dtype.ToReal()
+		counts := s.accumulated(counted, s.filled(1, counted.dtype, l.device, l.sizes()...), mine)
 		made = s.keep(mine(s.c, s.div(sums, s.keep(s.c.ClampMin(nil, counts, s.int(1))))))
 	}
 	return made
