@@ -96,7 +96,7 @@ func (s *steps) byDimension(t *tensor.Tensor, items []ops.IndexItem) (part *tens
 	var basic []ops.IndexItem
 	dims, ellipsis, tensors := 0, -1, false
 	for _, item := range items {
-		if position, ok := item.Number(); ok {
+		if position, ok := item.Position(); ok {
 			basic = append(basic, ops.IndexItem{Kind: ops.IndexInt, Start: position})
 			continue
 		}

@@ -52,8 +52,8 @@ func (item IndexItem) consumes() int {
 	return 0
 }
 
-// Number is the position that an item selects: an integer's, or that of a zero-dim tensor of integers.
-func (item IndexItem) Number() (position int64, ok bool) {
+// Position is where an item selects one element of a dimension: an integer's, or that of a zero-dim tensor of integers.
+func (item IndexItem) Position() (position int64, ok bool) {
 	switch t := item.Tensor; item.Kind {
 	case IndexInt:
 		return item.Start, true
@@ -96,7 +96,7 @@ func (s *scope) basic(self *tensor.Tensor, items []IndexItem) (seen *tensor.Tens
 	g := view.Of(self)
 	d, taken := 0, 0 // the next dimension of g, and of self
 	for _, item := range items {
-		if position, ok := item.Number(); ok {
+		if position, ok := item.Position(); ok {
 			at, ok := shape.WrapIndex(position, g.Sizes[d])
 			if !ok {
 				s.Err = status.Indexf("index %d is out of bounds for dimension %d with size %d", position, taken, g.Sizes[d])
