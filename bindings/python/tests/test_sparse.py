@@ -453,3 +453,11 @@ def test_scipy_shares_indices(layout):
         same(back, d * 2)
     unordered = sp.csr_array(([1.0, 2.0, 3.0], [1, 0, 0], [0, 3]), shape=(1, 2))
     assert torch.sparse.from_scipy(unordered).to_dense().tolist() == [[5, 1]]
+
+
+def test_compositions_write_to_no_sparse_output():
+    x, sparse = torch.ones(2, 2), torch.ones(4, 4).to_sparse()
+    before = sparse.clone()
+    with pytest.raises(NotImplementedError, match="kron: out has layout"):
+        torch.kron(x, x, out=sparse)
+    assert torch.equal(sparse.to_dense(), before.to_dense())
