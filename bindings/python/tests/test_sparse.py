@@ -455,9 +455,18 @@ def test_scipy_shares_indices(layout):
     assert torch.sparse.from_scipy(unordered).to_dense().tolist() == [[5, 1]]
 
 
-def test_compositions_write_to_no_sparse_output():
-    x, sparse = torch.ones(2, 2), torch.ones(4, 4).to_sparse()
-    before = sparse.clone()
-    with pytest.raises(NotImplementedError, match="kron: out has layout"):
-        torch.kron(x, x, out=sparse)
-    assert torch.equal(sparse.to_dense(), before.to_dense())
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, out: torch.kron(x, x, out=out),
+        lambda x, out: torch.mean(x, out=out),
+        lambda x, out: torch.matmul(x, x[0], out=out),
+        lambda x, out: torch.add(x, x, out=out),
+        lambda x, out: torch.sort(x, out=(out, torch.empty(0, dtype=torch.int64))),
+    ],
+)
+def test_strided_results_go_to_no_sparse_output(call):
+    out = torch.ones(4, 4).to_sparse()
+    with pytest.raises(NotImplementedError, match="the result is strided, but out is a sparse_coo tensor"):
+        call(torch.ones(2, 2), out)
+    assert torch.equal(out.to_dense(), torch.ones(4, 4))
