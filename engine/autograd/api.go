@@ -226,13 +226,18 @@ func DetachInplace(_ aten.Ctx, self *tensor.Tensor) error {
 	if v == nil {
 		return nil
 	}
-	if v.view != nil {
+	w := v.view
+	if w != nil && !w.turned {
 		return status.Runtimef("Can't detach views in-place. Use detach() instead.")
 	}
 	v.mu.Lock()
 	old := v.swap(nil, 0)
+	v.view = nil
 	v.mu.Unlock()
 	v.leave(old)
+	if w != nil {
+		w.base.Release()
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -103,9 +104,11 @@ func (s *steps) stridedGradient(grad *tensor.Tensor, l like, strides []int64, of
 		return s.keep(s.c.AsStrided(nil, t, slices.Clone(sizes), slices.Clone(strides), ops.Int(offset-lowest)))
 	}
 	sums := s.placed(memory, lay(cells, size, stride, from), grad)
-	if slices.Contains(strides, 0) { // elements that share a cell share its gradient
-		ones := s.filled(1, l.dtype, l.device, l.sizes()...)
-		sums = s.div(sums, s.keep(s.c.ClampMin(nil, s.placed(memory, lay(cells, l.sizes(), strides, offset), ones), s.int(1))))
+	if mine := lay(cells, l.sizes(), strides, offset); iter.SelfOverlaps(mine) { // elements that share a cell share its gradient
+		counted := memory
+		counted.dtype = l.dtype.ToReal()
+		counts := s.placed(counted, mine, s.filled(1, counted.dtype, l.device, l.sizes()...))
+		sums = s.div(sums, s.keep(s.c.ClampMin(nil, counts, s.int(1))))
 	}
 	return lay(sums, l.sizes(), strides, offset)
 }

@@ -7194,7 +7194,7 @@ func recordAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64,
 		size = copied(size)
 		stride = copied(stride)
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.AsStrided(nil, base, size, stride, offset))
+			return single(c.AsStrided(nil, base, size, stride, shifted(offset, selfOffset, base)))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.stridedGradient(s.hand(s.take(0)), selfLike, selfStrides, selfOffset, size, stride, offset))

@@ -18,11 +18,12 @@ type call struct {
 	c       aten.Ctx // past this layer
 	node    *Node    // nil where nothing is recorded
 	out     *tensor.Tensor
-	at      int   // which of the results out is
-	view    bool  // out gets another geometry, and its elements stay as they are
-	several bool  // the results are views that an operator makes at once
-	mark    mark  // of the views of the first operand, where they have no history
-	err     error // of what was to be saved
+	at      int       // which of the results out is
+	view    bool      // out gets another geometry, and its elements stay as they are
+	several bool      // the results are views that an operator makes at once
+	was     *geometry // of out, where it is viewed
+	mark    mark      // of the views of the first operand, where they have no history
+	err     error     // of what was to be saved
 }
 
 // begin decides whether a call is recorded, and refuses one that cannot be. The node has an edge for each of the operands.
@@ -44,6 +45,7 @@ func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.
 		if err := r.checkOut(op, operands[0]); err != nil {
 			return r, err
 		}
+		r.was = variableOf(out).lying(out)
 	}
 	r.node = newNode(name, len(operands))
 	for i, t := range operands {
@@ -73,7 +75,7 @@ func (r *call) checkOut(op string, self *tensor.Tensor) error {
 	v := variableOf(self)
 	op = strings.TrimSuffix(op, "_") + "_"
 	switch {
-	case v == nil:
+	case v == nil || !v.wanted():
 		return join(op, self)
 	case v.fixed:
 		return status.Runtimef("Output %d of %s is a view and is being modified inplace. This view was created inside a custom Function (or because an input was returned as-is) and the "+
@@ -87,7 +89,7 @@ func (r *call) checkOut(op string, self *tensor.Tensor) error {
 		return status.Runtimef("%s: Output %d of %s is a view and is being modified inplace. This view is the output of a function that returns multiple views. "+
 			"Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.", op, v.output, v.node.call())
 	}
-	if root := v.view.root; root.node == nil && (root.requires || v.node != nil) {
+	if _, root := v.view.origin(); root.node == nil && (root.requires || v.node != nil) {
 		return status.Runtimef("%s: a view of a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", op)
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Sharing finds the tensors without a history that programs hold over the storage of t, and keeps them until the call ends.
+// Sharing finds the tensors whose gradients are not wanted that programs hold over the storage of t, and keeps them until the call ends.
 var Sharing = func(t *tensor.Tensor) []*tensor.Tensor { return nil }
 
 // join makes a tensor that is about to get a history one of the views of a base, with all others over its memory: plain tensors
@@ -21,7 +21,7 @@ func join(op string, self *tensor.Tensor) error {
 	}
 	together := []*tensor.Tensor{self}
 	for _, t := range Sharing(self) {
-		if t != self && t.DType().ToReal() == self.DType().ToReal() {
+		if t != self && markOf(t) == 0 && t.DType().ToReal() == self.DType().ToReal() {
 			together = append(together, t)
 		}
 	}
@@ -40,12 +40,20 @@ func join(op string, self *tensor.Tensor) error {
 	root := variableOf(base)
 	for _, t := range together {
 		if variableOf(t) != root {
-			w := &viewed{base: base.Alias(), root: root, again: strided(t, base), name: "AsStridedBackward0"}
-			w.see()
-			track(t).view = w
+			w := &viewed{base: base.Alias(), again: strided(t, base), name: "AsStridedBackward0"}
+			w.look(root)
+			track(t).views(w)
 		}
 	}
 	return nil
+}
+
+// views makes a tensor without a node a view of another base than before, or of none.
+func (v *Variable) views(w *viewed) {
+	if v.view != nil {
+		v.view.base.Release()
+	}
+	v.view = w
 }
 
 // baseOf is an alias of the tensor that the others view.
@@ -56,7 +64,7 @@ func baseOf(together []*tensor.Tensor) (*tensor.Tensor, error) {
 		return t.Offset() == 0 && t.Numel()*t.DType().Size() == all*one.DType().Size() && t.IsContiguous()
 	}
 	if i := slices.IndexFunc(together, whole); i >= 0 {
-		track(together[i])
+		track(together[i]).views(nil)
 		return together[i].Alias(), nil
 	}
 	t, err := tensor.New("base", one.Storage(), one.DType(), []int64{all}, []int64{1}, 0)

@@ -19,6 +19,7 @@ type Variable struct {
 	grad        *tensor.Tensor // nil as long as there is none
 	accumulator *Node          // of a leaf, not counted: it holds the leaf
 	view        *viewed        // of a view
+	watched     atomic.Bool    // views of the tensor were made
 	changes     int            // how often an operator in place has given the tensor another node
 	fixed       bool           // of a function of the program's, which has made it as a view: it must not be written to
 	listeners   *listeners     // of a leaf

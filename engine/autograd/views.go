@@ -5,8 +5,8 @@ import (
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -14,6 +14,11 @@ import (
 
 // replay makes the views that an operator made of a tensor again.
 type replay func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error)
+
+// shifted is the place in the storage of base that is as far from its beginning as the one at offset is from that of what lay at from.
+func shifted(offset ops.Int, from int64, base *tensor.Tensor) ops.Int {
+	return ops.Int(base.Offset() + offset.Or(from) - from)
+}
 
 // single is the list of one view.
 func single(t *tensor.Tensor, err error) ([]*tensor.Tensor, error) {
@@ -57,12 +62,26 @@ type viewed struct {
 	at      int // which of the views that again makes it is
 	name    string
 	several bool  // one of several views that an operator made at once
+	turned  bool  // it is the base itself, in another geometry than its history has
 	version int64 // of the storage when the view got its node
 	changes int   // of the base at that time
 }
 
+// origin is the base with its history, in the geometry of that: a base that got another one in place is a view itself since.
+func (w *viewed) origin() (*tensor.Tensor, *Variable) {
+	w.root.mu.Lock()
+	defer w.root.mu.Unlock()
+	if before := w.root.view; before != nil && before.turned {
+		return before.base, before.root
+	}
+	return w.base, w.root
+}
+
 // see notes that the view's node is that of its base as it is.
-func (w *viewed) see() { w.version, w.changes = w.base.Storage().Version(), w.root.changes }
+func (w *viewed) see() {
+	base, root := w.origin()
+	w.version, w.changes = base.Storage().Version(), root.changes
+}
 
 // views is finish for views, which have no history but their own, or for the tensor itself, viewed in place.
 func (r *call) views(err error, results ...*tensor.Tensor) bool {
@@ -90,7 +109,7 @@ func (r *call) watchAll(self *tensor.Tensor, again replay, results ...*tensor.Te
 // watch tells the results of a call that they are views of self, and the node how gradients go back.
 func (r *call) watch(self *tensor.Tensor, again replay, results ...*tensor.Tensor) {
 	if r.view {
-		variableOf(self).turn(again)
+		variableOf(self).turn(self, again, r.was)
 		return
 	}
 	origin := placeOf(self)
@@ -107,23 +126,63 @@ func (v *Variable) watch(t *tensor.Tensor, again replay, i int, name string, sev
 	w := &viewed{again: again, at: i, name: name, several: several}
 	if from := variableOf(t).view; from != nil {
 		w.several = several || from.several
-		w.base = from.base.Alias()
+		base, _ := from.origin()
+		w.base = base.Alias()
 		w.again, w.at = from.again.then(from.at, again, i), 0
 	} else {
 		w.base = t.Alias()
 	}
-	w.root = variableOf(w.base)
-	w.see()
+	w.look(variableOf(w.base))
 	v.view = w
 }
 
-// turn notes that the tensor with history v has got another geometry in place: where it is a view, it is another one of its base.
-func (v *Variable) turn(next replay) {
-	if w := v.view; w != nil {
-		v.mu.Lock()
-		w.again, w.at = w.again.then(w.at, next, 0), 0
-		v.mu.Unlock()
+// look makes the tensor with history root the one that is viewed.
+func (w *viewed) look(root *Variable) {
+	w.root = root
+	if !root.watched.Load() {
+		root.watched.Store(true)
 	}
+	w.see()
+}
+
+// geometry is how a tensor lay in its storage.
+type geometry struct {
+	sizes, strides []int64
+	offset         int64
+}
+
+// lying is the geometry of the tensor t with history v, which an operator is about to write to, where others view it in that: nil
+// where none do.
+func (v *Variable) lying(t *tensor.Tensor) *geometry {
+	if v == nil || v.view != nil || !v.watched.Load() {
+		return nil
+	}
+	return &geometry{slices.Clone(t.Sizes()), slices.Clone(t.Strides()), t.Offset()}
+}
+
+// turn notes that the tensor t with history v has got another geometry in place: where it is a view, it is another one of its base.
+// Where others view it, it becomes a view itself: its history so far stays theirs, with the geometry that it was recorded in.
+func (v *Variable) turn(t *tensor.Tensor, next replay, was *geometry) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if w := v.view; w != nil {
+		w.again, w.at = w.again.then(w.at, next, 0), 0
+		return
+	}
+	if was == nil {
+		return
+	}
+	root := &Variable{node: v.node, output: v.output, changes: v.changes, inferred: v.inferred}
+	root.refs.Store(1)
+	if root.node != nil {
+		root.node.retain()
+	}
+	base := t.Plain()
+	base.SetHistory(root)
+	_ = base.SetGeometry("backward", was.sizes, was.strides, was.offset) // which lies in the storage, as t did
+	w := &viewed{base: base, again: next, name: "AsStridedBackward0", turned: true}
+	w.look(root)
+	v.view = w
 }
 
 // place is how a tensor lies in memory, for what stands in for it when its views are made again: strides are nil where they are
@@ -169,7 +228,7 @@ func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tens
 			continue
 		}
 		if iter.SelfOverlaps(part) {
-			s.scatter(r.c, made, &origin, again, i, grads[i])
+			s.put(r.c, made, part, grads[i], true)
 			continue
 		}
 		if i == 0 {
@@ -185,15 +244,27 @@ func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tens
 	return made
 }
 
-// scatter adds to made, which lies as origin does, the gradient of view number at, whose elements share memory, one by one.
-func (s *steps) scatter(c aten.Ctx, made *tensor.Tensor, origin *place, again replay, at int, grad *tensor.Tensor) {
+// put writes to part, a view of made whose elements share memory, one by one, or adds to it.
+func (s *steps) put(c aten.Ctx, made, part, given *tensor.Tensor, add bool) {
 	inner := &steps{c: c}
 	defer inner.Close()
-	numbered := *origin
-	numbered.dtype = dtype.Int64
-	positions := inner.laid(c, inner.positions(origin.device, origin.sizes()...), &numbered)
-	_, err := c.Add(made, made, inner.placed(origin.like, inner.keep(again.only(c, positions, at)), grad), one)
+	if made.DType() != part.DType() { // one has the parts of the other's complex numbers
+		for _, t := range []**tensor.Tensor{&made, &part, &given} {
+			if (*t).DType().IsComplex() {
+				*t = inner.keep(c.ViewAsReal(*t))
+			}
+		}
+	}
+	length, at := inner.places(part)
+	memory := inner.keep(c.AsStrided(nil, made, []int64{length}, []int64{1}, ops.Int(0)))
+	_, err := c.Put(memory, memory, at, given, add)
 	s.check(err)
+}
+
+// places are the positions of t's elements in its storage, which has room for length of them.
+func (s *steps) places(t *tensor.Tensor) (length int64, at *tensor.Tensor) {
+	length = t.Storage().Nbytes() / t.DType().Size()
+	return length, s.keep(s.c.AsStrided(nil, s.positions(t.Device(), length), slices.Clone(t.Sizes()), slices.Clone(t.Strides()), ops.Int(t.Offset())))
 }
 
 // settle gives a view the node that follows from its base, where that has changed since. One of several views has none then.
@@ -203,7 +274,8 @@ func (v *Variable) settle(t *tensor.Tensor) error {
 		return nil
 	}
 	v.mu.Lock()
-	if w.version == w.base.Storage().Version() && w.changes == w.root.changes || v.node == nil && !w.root.wanted() {
+	base, root := w.origin()
+	if w.version == base.Storage().Version() && w.changes == root.changes || v.node == nil && !root.wanted() {
 		v.mu.Unlock()
 		return nil
 	}
@@ -217,15 +289,15 @@ func (v *Variable) settle(t *tensor.Tensor) error {
 			"returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.", v.output, name)
 	}
 	w.see()
-	origin, of, at := placeOf(w.base), w.again, w.at
+	origin, of, at := placeOf(base), w.again, w.at
 	again := func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(of.only(c, base, at)) }
 	name := "AsStridedBackward0"
-	if t.DType() != w.base.DType() {
+	if t.DType() != base.DType() {
 		name = w.name
 	}
 	n := newNode(name, 1)
 	n.recorded()
-	n.edges[0], n.number = w.root.edge(w.base), numbers.Add(1)
+	n.edges[0], n.number = root.edge(base), numbers.Add(1)
 	n.results(t)
 	n.formula = func(s *steps, _ int) *tensor.Tensor {
 		return s.unview(origin, s.given, again)
@@ -239,21 +311,22 @@ func (v *Variable) settle(t *tensor.Tensor) error {
 // rebase makes the tensor that the view t views the result of a node: one that puts into the place of the view what n, which
 // wrote to it, made of it. v is the view's history.
 func (w *viewed) rebase(v *Variable, t *tensor.Tensor, n *Node) {
+	base, root := w.origin()
 	whole := newNode("CopySlices", len(n.edges))
 	whole.recorded()
 	whole.number = numbers.Add(1)
-	whole.results(w.base)
-	whole.edges[0] = w.root.edge(w.base)
+	whole.results(base)
+	whole.edges[0] = root.edge(base)
 	for i := 1; i < len(n.edges); i++ {
 		if e := n.edges[i]; e.Node != nil {
 			e.Node.retain()
 			whole.edges[i] = e
 		}
 	}
-	again, at, origin := w.again, w.at, placeOf(w.base)
+	again, at, origin := w.again, w.at, placeOf(base)
 	whole.formula = func(s *steps, i int) *tensor.Tensor { return s.slices(n, again, at, &origin, i) }
 	whole.inner = n
-	w.root.become(whole, 0)
+	root.become(whole, 0)
 	_ = v.settle(t) // it is none of several, which must not be written to
 }
 
@@ -284,7 +357,11 @@ func (s *steps) spliced(t, given *tensor.Tensor, again replay, at int, origin *p
 	s.check(err)
 	defer r.abandon()
 	made := s.laid(r.c, t, origin)
-	s.check(r.c.Copy(s.keep(again.only(r.c, made, at)), given, false))
+	if part := s.keep(again.only(r.c, made, at)); iter.SelfOverlaps(part) {
+		s.put(r.c, made, part, given, false)
+	} else {
+		s.check(r.c.Copy(part, given, false))
+	}
 	if r.finish(nil, made) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			grad := s.laid(s.c, s.grad(0), origin)

@@ -449,3 +449,230 @@ def test_parts_of_plain_complex_numbers():
     w[1:].add_(p)
     (x * torch.arange(6.0)).sum().backward()
     assert x.tolist() == [0, 0, 2, 0, 2, 0] and p.grad.tolist() == [6]
+
+
+STRIDED = {
+    "as_strided": (lambda y: y.as_strided((2, 2), (1, 1), 0).as_strided((2, 2), (1, 1), 0), [0, 4, 4, 0, 0, 0]),
+    "unfold": (lambda y: y.unfold(0, 3, 1).as_strided((3,), (1,), 1), [0, 2, 4, 6, 0, 0]),
+    "expand": (lambda y: y[:2].expand(3, 2).as_strided((2,), (1,)), [0, 2, 0, 0, 0, 0]),
+    "fold of a part": (lambda y: y.unfold(0, 2, 1).as_strided((2,), (3,), 1), [0, 2, 0, 0, 8, 0]),
+}
+
+
+@pytest.mark.parametrize("view", STRIDED)
+def test_as_strided_of_what_overlaps_itself(view):
+    """Elements that share memory share its gradient, however they come to share it."""
+    make, want = STRIDED[view]
+    x = leaf(0, 1, 2, 3, 4, 5)
+    v = make(x * 1)
+    (v * v).sum().backward()
+    assert x.grad.tolist() == want
+
+
+def test_second_derivatives_of_overlapping_parts_of_complex_numbers():
+    x = leaf(*range(8))
+    y = x.view(4, 2) * 1
+    v = torch.view_as_complex(y).real.unfold(0, 2, 1)
+    y[0].zero_()
+    (g,) = torch.autograd.grad((v**3).sum(), x, create_graph=True)
+    (h,) = torch.autograd.grad((g * g).sum(), x)
+    assert g.tolist() == [0, 0, 24, 0, 96, 0, 108, 0] and h.tolist() == [0, 0, 1152, 0, 9216, 0, 7776, 0]
+
+    y = torch.view_as_complex(x.view(4, 2)) * 1
+    v = torch.view_as_real(y).unfold(0, 2, 1)
+    y[0] = 0
+    (g,) = torch.autograd.grad((v**3).sum(), x, create_graph=True)
+    (h,) = torch.autograd.grad((g * g).sum(), x)
+    assert g.tolist() == [0, 0, 24, 54, 96, 150, 108, 147] and h.tolist() == [0, 0, 1152, 3888, 9216, 18000, 7776, 12348]
+
+    y = x * 1
+    v = torch.view_as_complex(y.view(4, 2)).unfold(0, 2, 1)
+    y[:2].zero_()
+    (torch.view_as_real(v) ** 2).sum().backward()
+    assert x.grad.tolist() == [0, 0, 8, 12, 16, 20, 12, 14]
+
+
+SQUARE = torch.arange(9.0, dtype=torch.float64).view(3, 3)
+
+TURNS = {
+    "t_": lambda y: y.t_(),
+    "transpose_": lambda y: y.transpose_(0, 1),
+    "swapdims_": lambda y: y.swapdims_(0, 1),
+    "swapaxes_": lambda y: y.swapaxes_(-1, -2),
+    "as_strided_": lambda y: y.as_strided_((3, 3), (1, 3)),
+    "unsqueeze_ and squeeze_": lambda y: y.unsqueeze_(1).squeeze_(1).t_(),
+    "twice": lambda y: y.t_().t_().t_(),
+}
+
+
+@pytest.mark.parametrize("turn", TURNS)
+def test_the_base_of_a_view_gets_another_geometry(turn):
+    """A view is one of what its base was, and what either writes is the other's."""
+
+    def start(view):
+        x = SQUARE.clone().requires_grad_()
+        y = x * 1
+        v = view(y)
+        TURNS[turn](y)
+        return x, y, v
+
+    x, _, v = start(lambda y: y[0])
+    (v * v).sum().backward()
+    assert x.grad.tolist() == [[0, 2, 4], [0, 0, 0], [0, 0, 0]]
+
+    for view in (lambda y: y.t(), lambda y: y.view(-1), lambda y: y[:, 1]):
+        x, _, v = start(view)
+        want = torch.zeros(9, dtype=torch.float64).view(3, 3)
+        view(want).copy_(torch.arange(1.0, v.numel() + 1).view(v.shape))
+        (v * view(want).clone()).sum().backward()
+        assert x.grad.tolist() == want.tolist()
+
+    x, y, v = start(lambda y: y[0])
+    y.mul_(10)
+    w = y[1]
+    assert v.tolist() == [0, 10, 20] and w.tolist() == [10, 40, 70]
+    (v * v).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [[0, 200, 400], [0, 0, 0], [0, 0, 0]]
+    x.grad = None
+    (w * w).sum().backward()
+    assert x.grad.tolist() == [[0, 200, 0], [0, 800, 0], [0, 1400, 0]]
+
+    x, y, v = start(lambda y: y[0])
+    v.mul_(10)
+    (y * y).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [[0, 200, 400], [6, 8, 10], [12, 14, 16]]
+    x.grad = None
+    (y * SQUARE).sum().backward()
+    assert x.grad.tolist() == [[0, 30, 60], [1, 4, 7], [2, 5, 8]]
+
+
+RESHAPED = {
+    "unsqueeze_": lambda y: y.unsqueeze_(0),
+    "t_": lambda y: y.t_(),
+    "transpose_": lambda y: y.transpose_(0, 1),
+    "as_strided_": lambda y: y.as_strided_((4,), (1,), 1),
+}
+
+
+@pytest.mark.parametrize("turn", RESHAPED)
+def test_the_base_of_a_view_gets_another_shape(turn):
+    x = leaf(1, 2, 3, 4, 5, 6)
+    y = x.view(2, 3) * 1
+    v = y[1]
+    RESHAPED[turn](y)
+    (v * v).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [0, 0, 0, 8, 10, 12]
+    x.grad = None
+    y.mul_(3)
+    v[0].mul_(10)
+    (v * v).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [0, 0, 0, 7200, 90, 108 if turn != "as_strided_" else 12]
+    x.grad = None
+    y.sum().backward()
+    assert x.grad.tolist() == ([3, 3, 3, 30, 3, 3] if turn != "as_strided_" else [0, 3, 3, 30, 3, 0])
+
+
+def test_a_plain_base_that_got_a_history_gets_another_geometry():
+    x = SQUARE.clone().requires_grad_()
+    z = torch.zeros(3, 3, dtype=torch.float64)
+    v = z[0]
+    v.copy_(x[1])
+    z.t_()
+    (v * v).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [[0, 0, 0], [6, 8, 10], [0, 0, 0]]
+    x.grad = None
+    (z * SQUARE).sum().backward()
+    assert x.grad.tolist() == [[0, 0, 0], [0, 3, 6], [0, 0, 0]]
+
+
+def test_what_got_another_geometry_is_no_view():
+    x = SQUARE.clone().requires_grad_()
+    y = x * 1
+    v = y[0]
+    y.t_()
+    assert y.grad_fn.name() == "TBackward1" and v.grad_fn.name() == "AsStridedBackward0"
+    y.retain_grad()
+    (y * SQUARE).sum().backward()
+    assert y.grad.tolist() == SQUARE.tolist() and x.grad.tolist() == SQUARE.t().tolist()
+    y.detach_()
+    assert y.is_leaf and not y.requires_grad
+    y.requires_grad_()
+    y.sum().backward()
+    assert y.grad.tolist() == (SQUARE + 1).tolist()
+
+
+FILLED = {
+    "expand": (lambda y: y[:2].expand(3, 2), [0, 1]),
+    "unfold": (lambda y: y.unfold(0, 3, 1)[:2], [0, 1, 2, 3]),
+    "as_strided": (lambda y: y.as_strided((2, 2), (1, 1), 1), [1, 2, 3]),
+}
+
+
+@pytest.mark.parametrize("view", FILLED)
+def test_what_overlaps_itself_is_filled(view):
+    make, places = FILLED[view]
+    x = leaf(0, 1, 2, 3, 4, 5)
+    y = x * 1
+    make(y).fill_(3)
+    assert y.tolist() == [3 if i in places else i for i in range(6)]
+    (g,) = torch.autograd.grad((y * y).sum(), x, create_graph=True)
+    assert g.tolist() == [0 if i in places else 2 * i for i in range(6)]
+    assert torch.autograd.grad(g.sum(), x)[0].tolist() == [0 if i in places else 2 for i in range(6)]
+    y = x * 1
+    make(y).zero_()
+    y.mul_(x)
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [0 if i in places else 4 * i**3 for i in range(6)]
+
+
+def test_as_strided_of_complex_numbers_that_overlap():
+    x = leaf(1, 2, 3, 4)
+    y = torch.view_as_complex(x.view(2, 2)) * 1
+    torch.view_as_real(y.expand(3, 2).as_strided((2,), (1,))).pow(2).sum().backward()
+    assert x.grad.tolist() == [2, 4, 6, 8]
+
+
+FREED = {
+    "detach_": lambda x: (x * 1).detach_(),
+    "requires_grad_": lambda x: torch.tensor([1.0, 2, 3], dtype=torch.float64, requires_grad=True).requires_grad_(False),
+    "a refused call": lambda x: refused_join(torch.tensor([1.0, 2, 3], dtype=torch.float64), x),
+}
+
+
+def refused_join(z, x):
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        z.expand(2, 3).add_(x)
+    return z
+
+
+@pytest.mark.parametrize("kind", FREED)
+def test_a_history_for_what_had_one_before(kind):
+    """Tensors over one memory get a history together, also those that had one, or were about to."""
+    x = leaf(1, 2, 3)
+    z = FREED[kind](x)
+    v = z[:2]
+    v.mul_(x[:2])
+    assert z.requires_grad and v.requires_grad
+    (z * z).sum().backward()
+    assert x.grad.tolist() == [2, 16, 0]  # of (1 a)² + (2 b)² at 1, 2
+
+    x = leaf(1, 2, 3)
+    z = FREED[kind](x)
+    v = z[:2]
+    z.mul_(x)
+    (v * v).sum().backward()
+    assert x.grad.tolist() == [2, 16, 0]
+
+
+def test_as_strided_of_a_leaf_inside_its_storage():
+    """The offset of the view counts from the beginning of the storage, in which the leaf begins later."""
+    x = torch.arange(8.0, dtype=torch.float64)[2:].detach().requires_grad_()
+    v = x.as_strided((2,), (1,), 3)
+    w = x[1:].as_strided((2,), (2,))
+    with torch.no_grad():
+        x.mul_(2)
+    assert v.tolist() == [6, 8] and w.tolist() == [6, 10]
+    (v * v).sum().backward()
+    assert x.grad.tolist() == [0, 12, 16, 0, 0, 0]
+    (w * w).sum().backward()
+    assert x.grad.tolist() == [0, 24, 16, 20, 0, 0]

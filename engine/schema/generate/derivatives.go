@@ -494,9 +494,13 @@ func (k *compiler) replay(b *strings.Builder, result string) {
 	if out := k.out(); out != "nil" { // the call may have been in place, its replay is not
 		base = strings.Replace(base, out, "nil", 1)
 	}
-	for i := range k.op.Args {
-		if p := k.param(i); p.typ == "[]int64" && k.captured[p.name] == "" {
+	for i, a := range k.op.Args {
+		p := k.param(i)
+		if p.typ == "[]int64" && k.captured[p.name] == "" {
 			fmt.Fprintf(b, "\t\t%s = copied(%s)\n", p.name, p.name)
+		}
+		if a.Name == "storage_offset" { // goes with where self begins, which its derivative keeps
+			base = strings.Replace(base, p.name, fmt.Sprintf("shifted(%s, %sOffset, base)", p.name, self), 1)
 		}
 	}
 	if k.f.results[0] == tensorsType {
