@@ -15,6 +15,11 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 	if err := given(op, "backward", function); err != nil {
 		return nil, err
 	}
+	for i, k := range constant {
+		if k < 0 || k >= int64(len(outputs)) {
+			return nil, status.Indexf("%s: constant[%d] is %d, which is no position of one of %d outputs", op, i, k, len(outputs))
+		}
+	}
 	if !recording(c, inputs...) {
 		newContext(data, deleter).release()
 		return nil, nil
