@@ -203,7 +203,7 @@ static void functions(void) {
   in = x, out = x;
   FAILS(tensor_record_function("F", &in, 1, &out, 1, NULL, 0, NULL, 0, true, of_square, NULL,
                                drop_function, &handle),
-        TENSOR_ERROR_RUNTIME, "a leaf Variable that requires grad");
+        TENSOR_ERROR_RUNTIME, "F: a leaf Variable that requires grad");
   CHECK(functions_dropped == 2);
   tensor_free(plain), tensor_free(x);
 }
