@@ -1,7 +1,6 @@
 package autograd
 
 import (
-	"math"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
@@ -23,13 +22,16 @@ func (s *steps) placed(l like, positions, grad *tensor.Tensor) *tensor.Tensor {
 	return s.keep(s.c.Put(nil, s.zerosOf(l), positions, grad, true))
 }
 
+// allOf is the item of an index that takes a dimension as it is.
+var allOf = ops.IndexItem{Kind: ops.IndexSlice, Start: int64(ops.NoInt), Stop: int64(ops.NoInt), Step: int64(ops.NoInt)}
+
 // items are the indices of index_put as an index.
 func (s *steps) items(indices []*tensor.Tensor) []ops.IndexItem {
 	list := make([]ops.IndexItem, len(indices))
 	for i, t := range indices {
 		list[i] = ops.IndexItem{Kind: ops.IndexTensor, Tensor: t}
 		if t == nil {
-			list[i] = ops.IndexItem{Kind: ops.IndexSlice, Start: math.MinInt64, Stop: math.MinInt64, Step: math.MinInt64}
+			list[i] = allOf
 		}
 	}
 	return list
@@ -59,11 +61,78 @@ func recordIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*te
 	if r.finish(err, result) {
 		origin := likeOf(self)
 		r.node.formula = func(s *steps, _ int) *tensor.Tensor {
-			at := s.keep(s.c.IndexGet(s.positions(origin.device, origin.sizes()...), s.savedIndex(kept)))
-			return s.placed(origin, at, s.grad(0))
+			return s.indexed(origin, s.savedIndex(kept), s.grad(0))
 		}
 	}
 	return result, err
+}
+
+// indexed is a tensor of zeros to which grad is added where an index with tensors leads.
+func (s *steps) indexed(l like, items []ops.IndexItem, grad *tensor.Tensor) *tensor.Tensor {
+	r, err := begin(s.c, "backward", "IndexPutBackward0", nil, grad)
+	s.check(err)
+	defer r.abandon()
+	kept := r.saveIndex(items, r.node != nil)
+	s.check(r.err)
+	made := s.zerosOf(l)
+	inner := &steps{c: r.c}
+	defer inner.Close()
+	part, indices, repeats := inner.byDimension(made, items)
+	if indices == nil {
+		s.check(r.c.Copy(part, grad, false))
+	} else {
+		_, err = r.c.IndexPut(part, part, indices, grad, repeats)
+		s.check(err)
+	}
+	if r.finish(nil, made) {
+		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.keep(s.c.IndexGet(s.grad(0), s.savedIndex(kept))) }
+	}
+	return made
+}
+
+// byDimension is an index in two steps: a view of t, and the tensors that index its dimensions, none where the view is all. Masks
+// alone name no element twice.
+func (s *steps) byDimension(t *tensor.Tensor, items []ops.IndexItem) (part *tensor.Tensor, indices []*tensor.Tensor, repeats bool) {
+	var basic []ops.IndexItem
+	dims, ellipsis, tensors := 0, -1, false
+	for _, item := range items {
+		if position, ok := item.Number(); ok {
+			basic = append(basic, ops.IndexItem{Kind: ops.IndexInt, Start: position})
+			continue
+		}
+		by, covers, step := item.Tensor, 1, item
+		switch item.Kind {
+		case ops.IndexEllipsis:
+			ellipsis = len(indices)
+			basic = append(basic, item)
+			continue
+		case ops.IndexBool:
+			by = s.filled(either(item.Start != 0, 1.0, 0), dtype.Bool, device.Host)
+			step.Kind = ops.IndexNewAxis
+		case ops.IndexTensor:
+			step = allOf
+			if ops.IsMask(by) {
+				covers = by.Dim()
+			} else {
+				repeats = true
+			}
+			if covers == 0 {
+				step.Kind, covers = ops.IndexNewAxis, 1
+			}
+		}
+		tensors = tensors || by != nil
+		indices = append(indices, by)
+		basic = append(basic, slices.Repeat([]ops.IndexItem{step}, covers)...)
+		dims += covers
+	}
+	part = s.keep(s.c.IndexGet(t, basic))
+	if !tensors {
+		return part, nil, false
+	}
+	if ellipsis >= 0 {
+		indices = slices.Insert(indices, ellipsis, make([]*tensor.Tensor, part.Dim()-dims)...)
+	}
+	return part, indices, repeats
 }
 
 // indexName is the name of a call with an index: of the last step that changes anything, where steps take the items by turns.
@@ -149,7 +218,8 @@ func (s *steps) blanked(t *tensor.Tensor, items []ops.IndexItem) *tensor.Tensor 
 func (s *steps) maskedSelectGradient(grad *tensor.Tensor, l like, mask *tensor.Tensor) *tensor.Tensor {
 	sizes, err := shape.Broadcast("backward", l.sizes(), mask.Sizes())
 	s.check(err)
-	return s.keep(s.c.MaskedScatter(nil, s.filled(0, l.dtype, l.device, sizes...), mask, grad))
+	zeros := s.filled(0, l.dtype, l.device, sizes...)
+	return s.used(zeros, s.written(s.vacant(zeros), func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.MaskedScatter(out, zeros, mask, grad) }))
 }
 
 func (s *steps) maskedScatterGradient(grad, mask *tensor.Tensor, sizes []int64) *tensor.Tensor {

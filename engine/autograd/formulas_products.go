@@ -2,8 +2,9 @@ package autograd
 
 import (
 	"math"
+	"slices"
 
-	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -23,11 +24,21 @@ func (s *steps) matmulLeft(grad *tensor.Tensor, sizes []int64, other *tensor.Ten
 	if other.Dim() == 1 {
 		other = s.keep(s.c.Unsqueeze(nil, other, 1))
 	}
+	if len(sizes) <= 2 && other.Dim() > 2 { // all matrices of the batch side by side make one product, which adds them up
+		grad, other = s.sideBySide(grad), s.sideBySide(other)
+	}
 	made := s.keep(s.c.Matmul(nil, grad, s.adjointOf(other)))
 	if len(sizes) > 1 {
 		return made
 	}
 	return s.keep(s.c.SumToSize(s.keep(s.c.SqueezeDim(nil, made, -2)), sizes))
+}
+
+// sideBySide is one matrix of all columns of a batch.
+func (s *steps) sideBySide(t *tensor.Tensor) *tensor.Tensor {
+	rows := t.Sizes()[t.Dim()-2]
+	columns := shape.Product(t.Sizes()[:t.Dim()-2]) * t.Sizes()[t.Dim()-1]
+	return s.keep(s.c.Reshape(s.keep(s.c.Movedim(t, -2, 0)), []int64{rows, columns}))
 }
 
 func (s *steps) matmulRight(grad, self *tensor.Tensor, sizes []int64) *tensor.Tensor {
@@ -58,24 +69,76 @@ func (s *steps) asProduct(grad *tensor.Tensor, left, right int) *tensor.Tensor {
 	return grad
 }
 
-// cdistGradient is that of the distances of the rows of x1 and x2, with respect to x1.
-func (s *steps) cdistGradient(grad, x1, x2 *tensor.Tensor, p float64, result *tensor.Tensor) *tensor.Tensor {
-	apart := s.sub(s.keep(s.c.Unsqueeze(nil, x1, -2)), s.keep(s.c.Unsqueeze(nil, x2, -3)))
-	grad, result = s.keep(s.c.Unsqueeze(nil, grad, -1)), s.keep(s.c.Unsqueeze(nil, result, -1))
-	var slope *tensor.Tensor
-	switch {
-	case p == 0:
+// slab is how many differences of two elements cdistGradient has at a time.
+const slab = 1 << 18
+
+// cdistGradient is that of the distances of the rows of x1 and x2, with respect to x1: from products where they are.
+func (s *steps) cdistGradient(grad, x1, x2 *tensor.Tensor, p float64, mode string, result *tensor.Tensor) *tensor.Tensor {
+	if p == 0 {
 		return s.zerosLike(x1)
-	case p == 1:
-		slope = s.mul(s.sgn(apart), grad)
-	case math.IsInf(p, 0):
-		slope = s.mul(s.mul(s.sgn(apart), s.eq(s.abs(apart), result)), grad)
-	case p == 2:
-		slope = s.mul(grad, s.cleared(s.div(apart, result), s.isZero(result)))
-	default:
-		scale := s.cleared(s.div(grad, s.pow(result, s.float(p-1))), s.isZero(result))
-		steep := s.cleared(s.mul(s.sgn(apart), s.pow(s.abs(apart), s.float(p-1))), s.isZero(apart))
-		slope = s.mul(steep, scale)
 	}
-	return s.keep(s.c.Sum(nil, slope, []int64{-2}, false, dtype.None))
+	x1, x2 = s.cast(x1, result.DType()), s.cast(x2, result.DType())
+	products, err := ops.ByProducts("cdist", mode, x1.Sizes()[x1.Dim()-2], x2.Sizes()[x2.Dim()-2])
+	s.check(err)
+	if p == 2 && products {
+		return s.aside(func(s *steps) *tensor.Tensor {
+			weights := s.weighed(grad, result, 1)
+			near := s.keep(s.c.Matmul(nil, weights, x2))
+			return s.sub(s.mul(x1, s.used(weights, s.sumOver(weights, -1))), near)
+		})
+	}
+	batch := grad.Sizes()[:grad.Dim()-2]
+	wide := func(t *tensor.Tensor) *tensor.Tensor {
+		return s.keep(s.c.Expand(t, slices.Concat(batch, t.Sizes()[t.Dim()-2:]), false))
+	}
+	return s.distanceGradient(grad, wide(x1), wide(x2), p, result)
+}
+
+// distanceGradient is cdistGradient from differences: so many rows, or matrices of a batch, at a time that they make one slab.
+func (s *steps) distanceGradient(grad, x1, x2 *tensor.Tensor, p float64, result *tensor.Tensor) *tensor.Tensor {
+	sizes, rows := grad.Sizes(), grad.Dim()-2
+	d := slices.IndexFunc(sizes[:rows+1], func(n int64) bool { return n > 1 })
+	all := grad.Numel() * x2.Sizes()[rows+1]
+	if d < 0 || all <= slab {
+		return s.aside(func(s *steps) *tensor.Tensor { return s.differencesGradient(grad, x1, x2, p, result) })
+	}
+	step := max(1, slab/(all/sizes[d]))
+	var pieces []*tensor.Tensor
+	for at := int64(0); at < sizes[d]; at += step {
+		some := func(t *tensor.Tensor) *tensor.Tensor { return s.part(t, int64(d), at, min(step, sizes[d]-at)) }
+		other := x2
+		if d < rows {
+			other = some(x2)
+		}
+		pieces = append(pieces, s.distanceGradient(some(grad), some(x1), other, p, some(result)))
+	}
+	return s.joined(int64(d), pieces...)
+}
+
+func (s *steps) differencesGradient(grad, x1, x2 *tensor.Tensor, p float64, result *tensor.Tensor) *tensor.Tensor {
+	slope := s.sub(s.keep(s.c.Unsqueeze(nil, x1, -2)), s.keep(s.c.Unsqueeze(nil, x2, -3)))
+	weights := grad
+	switch {
+	case p == 1:
+		slope = s.used(slope, s.sgn(slope))
+	case p == 2:
+		weights = s.weighed(grad, result, 1)
+	case math.IsInf(p, 0):
+		largest := s.eq(s.abs(slope), s.keep(s.c.Unsqueeze(nil, result, -1)))
+		slope = s.mul(s.sgn(slope), largest)
+	default:
+		weights = s.weighed(grad, result, p-1)
+		slope = s.cleared(s.mul(s.sgn(slope), s.pow(s.abs(slope), s.float(p-1))), s.isZero(slope))
+	}
+	return s.keep(s.c.SqueezeDim(nil, s.keep(s.c.Matmul(nil, s.keep(s.c.Unsqueeze(nil, weights, -2)), slope)), -2))
+}
+
+// weighed is a gradient divided by a power of the distances, 0 where these are: for derivatives of this one too.
+func (s *steps) weighed(grad, distances *tensor.Tensor, power float64) *tensor.Tensor {
+	zero := s.isZero(distances)
+	divisor := s.where(zero, s.int(1), distances)
+	if power != 1 {
+		divisor = s.used(divisor, s.pow(divisor, s.float(power)))
+	}
+	return s.after(1, s.clearedOver(s.binary('/', grad, divisor, right), s.hand(zero)))
 }

@@ -3,6 +3,7 @@ package autograd
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -99,22 +100,25 @@ func (s *steps) stridedGradient(grad *tensor.Tensor, l like, strides []int64, of
 		length = max(length, high+1)
 	}
 	memory := like{dtype: l.dtype, device: l.device, dims: 1, few: [4]int64{length}}
-	cells := s.positions(l.device, length)
-	lay := func(t *tensor.Tensor, sizes, strides []int64, offset int64) *tensor.Tensor {
-		return s.keep(s.c.AsStrided(nil, t, slices.Clone(sizes), slices.Clone(strides), ops.Int(offset-lowest)))
+	lay := func(sizes, strides []int64, offset int64) func(c aten.Ctx, t *tensor.Tensor) (*tensor.Tensor, error) {
+		return func(c aten.Ctx, t *tensor.Tensor) (*tensor.Tensor, error) {
+			return c.AsStrided(nil, t, slices.Clone(sizes), slices.Clone(strides), ops.Int(offset-lowest))
+		}
 	}
-	sums := s.placed(memory, lay(cells, size, stride, from), grad)
-	if mine := lay(cells, l.sizes(), strides, offset); iter.SelfOverlaps(mine) { // elements that share a cell share its gradient
+	mine := lay(l.sizes(), strides, offset)
+	sums := s.accumulated(memory, grad, lay(size, stride, from))
+	made := s.keep(mine(s.c, sums))
+	if iter.SelfOverlaps(made) { // elements that share a cell share its gradient
 		counted := memory
 		counted.dtype = l.dtype.ToReal()
-		counts := s.placed(counted, mine, s.filled(1, counted.dtype, l.device, l.sizes()...))
-		sums = s.div(sums, s.keep(s.c.ClampMin(nil, counts, s.int(1))))
+		counts := s.accumulated(counted, s.filled(1, counted.dtype, l.device, l.sizes()...), mine)
+		made = s.keep(mine(s.c, s.div(sums, s.keep(s.c.ClampMin(nil, counts, s.int(1))))))
 	}
-	return lay(sums, l.sizes(), strides, offset)
+	return made
 }
 
 func (s *steps) unfolded(grad *tensor.Tensor, l like, dim, size, step int64) *tensor.Tensor {
-	return s.placed(l, s.keep(s.c.Unfold(s.positions(l.device, l.sizes()...), dim, size, step)), grad)
+	return s.accumulated(l, grad, func(c aten.Ctx, t *tensor.Tensor) (*tensor.Tensor, error) { return c.Unfold(t, dim, size, step) })
 }
 
 // selected is position i of t along dim, which disappears.

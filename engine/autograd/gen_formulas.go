@@ -4210,9 +4210,9 @@ func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (res
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.cdistGradient(s.hand(s.take(0)), s.saved(x1_), s.saved(x2_), p, s.saved(result_)))
+				return s.after(1, s.cdistGradient(s.hand(s.take(0)), s.saved(x1_), s.saved(x2_), p, mode, s.saved(result_)))
 			}
-			return s.after(2, s.cdistGradient(s.hand(s.after(1, s.keep(s.c.Transpose(nil, s.hand(s.take(0)), -1, -2)))), s.saved(x2_), s.saved(x1_), p, s.hand(s.keep(s.c.Transpose(nil, s.saved(result_), -1, -2)))))
+			return s.after(2, s.cdistGradient(s.hand(s.after(1, s.keep(s.c.Transpose(nil, s.hand(s.take(0)), -1, -2)))), s.saved(x2_), s.saved(x1_), p, mode, s.hand(s.keep(s.c.Transpose(nil, s.saved(result_), -1, -2)))))
 		}
 	}
 	return

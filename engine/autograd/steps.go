@@ -69,6 +69,13 @@ func (s *steps) try(formula func() *tensor.Tensor) (made *tensor.Tensor, err err
 	return nil, nil
 }
 
+// aside evaluates a part of a formula, whose temporaries are released when it is done.
+func (s *steps) aside(formula func(s *steps) *tensor.Tensor) *tensor.Tensor {
+	inner := &steps{c: s.c, record: s.record}
+	defer inner.Close()
+	return s.keep(inner.try(func() *tensor.Tensor { return formula(inner) }))
+}
+
 // differentiate evaluates the derivatives of the operands whose gradients are wanted.
 func (n *Node) differentiate(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	s := &steps{c: r.c, node: n, given: grads, record: r.create}

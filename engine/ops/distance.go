@@ -21,8 +21,8 @@ var (
 // manyRows is the number of rows from which on the Euclidean distance is taken from products by default, as in PyTorch.
 const manyRows = 26
 
-// productMode tells whether Euclidean distances of so many rows are taken from products.
-func productMode(op, mode string, rows, columns int64) (bool, error) {
+// ByProducts tells whether Euclidean distances of so many rows are taken from products.
+func ByProducts(op, mode string, rows, columns int64) (bool, error) {
 	switch mode {
 	case "", "use_mm_for_euclid_dist_if_necessary":
 		return max(rows, columns) >= manyRows, nil
@@ -62,7 +62,7 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error
 	if err != nil {
 		return nil, err
 	}
-	products, err := productMode(op, mode, rows, columns)
+	products, err := ByProducts(op, mode, rows, columns)
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// isMask tells whether an index tensor selects by truth: bool, and uint8 as PyTorch has it.
-func isMask(t *tensor.Tensor) bool { return t.DType() == dtype.Bool || t.DType() == dtype.Uint8 }
+// IsMask tells whether an index tensor selects by truth: bool, and uint8 as PyTorch has it.
+func IsMask(t *tensor.Tensor) bool { return t.DType() == dtype.Bool || t.DType() == dtype.Uint8 }
 
 // selector is an index tensor with the first of the dimensions that it indexes and their number: a mask has those that it covers.
 type selector struct {
@@ -27,7 +27,7 @@ type selector struct {
 
 // newSelector is t as an index of the dimensions from first on. A zero-dim mask has one of its own.
 func newSelector(t *tensor.Tensor, first int) selector {
-	if isMask(t) {
+	if IsMask(t) {
 		return selector{t, first, max(t.Dim(), 1)}
 	}
 	return selector{t, first, 1}
@@ -35,7 +35,7 @@ func newSelector(t *tensor.Tensor, first int) selector {
 
 // onlyMasks tells whether all tensors of an index are masks.
 func onlyMasks(selectors []selector) bool {
-	return !slices.ContainsFunc(selectors, func(x selector) bool { return !isMask(x.Tensor) })
+	return !slices.ContainsFunc(selectors, func(x selector) bool { return !IsMask(x.Tensor) })
 }
 
 // consumes is the number of dimensions that an index item takes up.
@@ -44,7 +44,7 @@ func (item IndexItem) consumes() int {
 	case IndexInt, IndexSlice:
 		return 1
 	case IndexTensor:
-		if isMask(item.Tensor) {
+		if IsMask(item.Tensor) {
 			return item.Tensor.Dim()
 		}
 		return 1
@@ -52,13 +52,13 @@ func (item IndexItem) consumes() int {
 	return 0
 }
 
-// number is the position that an item selects: an integer's, or that of a zero-dim tensor of integers.
-func (item IndexItem) number() (position int64, ok bool) {
+// Number is the position that an item selects: an integer's, or that of a zero-dim tensor of integers.
+func (item IndexItem) Number() (position int64, ok bool) {
 	switch t := item.Tensor; item.Kind {
 	case IndexInt:
 		return item.Start, true
 	case IndexTensor:
-		if t.Dim() == 0 && t.DType().IsIntegral() && !isMask(t) && launch.Known(t) {
+		if t.Dim() == 0 && t.DType().IsIntegral() && !IsMask(t) && launch.Known(t) {
 			v, err := launch.Item("index", t)
 			return v.I, err == nil
 		}
@@ -96,7 +96,7 @@ func (s *scope) basic(self *tensor.Tensor, items []IndexItem) (seen *tensor.Tens
 	g := view.Of(self)
 	d, taken := 0, 0 // the next dimension of g, and of self
 	for _, item := range items {
-		if position, ok := item.number(); ok {
+		if position, ok := item.Number(); ok {
 			at, ok := shape.WrapIndex(position, g.Sizes[d])
 			if !ok {
 				s.Err = status.Indexf("index %d is out of bounds for dimension %d with size %d", position, taken, g.Sizes[d])
@@ -125,7 +125,7 @@ func (s *scope) basic(self *tensor.Tensor, items []IndexItem) (seen *tensor.Tens
 				}
 			}
 			x := newSelector(t, d)
-			if x.Dim() == 0 && isMask(x.Tensor) {
+			if x.Dim() == 0 && IsMask(x.Tensor) {
 				g = g.Insert(d)
 			}
 			selectors = append(selectors, x)
@@ -160,7 +160,7 @@ func (s *scope) resolve(base *tensor.Tensor, selectors []selector) *advanced {
 		switch {
 		case t.Device() != base.Device() && t.Device().Type != device.CPU:
 			s.Err = status.Runtimef("%s: indices should be either on cpu or on the same device as the indexed tensor (%v), but an index is on %v", s.Op, base.Device(), t.Device())
-		case isMask(t):
+		case IsMask(t):
 			axes = append(axes, s.maskAxes(base, d, t)...)
 		case t.DType() != dtype.Int64 && t.DType() != dtype.Int32:
 			s.Err = status.Indexf("%s: tensors used as indices must be long, int, byte or bool tensors, but got %v", s.Op, t.DType())
@@ -302,7 +302,7 @@ func soleMask(base *tensor.Tensor, selectors []selector) *tensor.Tensor {
 	if len(selectors) == 0 || !launch.Known(base) {
 		return nil
 	}
-	if x := selectors[0]; isMask(x.Tensor) && slices.Equal(x.Sizes(), base.Sizes()) && launch.Known(x.Tensor) {
+	if x := selectors[0]; IsMask(x.Tensor) && slices.Equal(x.Sizes(), base.Sizes()) && launch.Known(x.Tensor) {
 		return x.Tensor
 	}
 	return nil

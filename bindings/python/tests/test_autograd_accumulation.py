@@ -1,0 +1,168 @@
+"""Gradients that are added up piece by piece: how much memory they take, and that they are those of the whole."""
+
+import math
+
+import pytest
+
+import libtensor as torch
+
+MB = 1 << 20
+
+
+def peak_of_backward(program, *sizes):
+    """Of a run to leaves of ones, in bytes beside what the graph holds."""
+    total = program(*(torch.rand(*size, requires_grad=True) for size in sizes)).sum()
+    torch.empty_cache()  # buffers that were larger are reused, and count whole
+    torch.reset_peak_memory_stats()
+    before = torch.memory_stats().in_use
+    total.backward()
+    return torch.memory_stats().peak - before
+
+
+def derivatives(program, *leaves):
+    """Gradients of the first order and of the second, also with respect to the first's weights."""
+    result = program(*leaves)
+    weights = (torch.arange(result.numel(), dtype=result.dtype) + 1).sin().reshape(result.shape).requires_grad_()
+    first = torch.autograd.grad((result * weights).sum(), leaves, create_graph=True)
+    total = sum(((leaf * 1.7).cos() * grad).sum() for leaf, grad in zip(leaves, first, strict=True))
+    second = torch.autograd.grad(total, (*leaves, weights), allow_unused=True)
+    return [torch.zeros_like(leaf) if grad is None else grad for leaf, grad in zip((*leaves, *leaves, weights), (*first, *second), strict=True)]
+
+
+def assert_same_derivatives(program, plain, *sizes):
+    leaves = [torch.rand(*size, dtype=torch.float64, requires_grad=True) for size in sizes]
+    for made, expected in zip(derivatives(program, *leaves), derivatives(plain, *leaves), strict=True):
+        assert made.shape == expected.shape
+        assert torch.allclose(made, expected, rtol=1e-9, atol=1e-9)
+
+
+ROWS = [((4, 3), (5, 3)), ((2, 4, 3), (5, 3)), ((3, 1, 4, 3), (2, 5, 3)), ((0, 3), (4, 3)), ((90, 70), (60, 70)), ((3, 50, 60), (50, 60))]
+
+
+def distances(x1, x2, p):
+    """cdist of differences."""
+    apart = (x1.unsqueeze(-2) - x2.unsqueeze(-3)).abs()
+    return apart.amax(-1) if p == math.inf else apart.pow(p).sum(-1).pow(1 / p)
+
+
+@pytest.mark.parametrize("p", [1, 1.5, 2, 3, math.inf])
+def test_cdist_has_few_differences_at_a_time(p):
+    assert peak_of_backward(lambda a, b: torch.cdist(a, b, p=p), (500, 64), (400, 64)) < 9 * MB  # all of them are 49 MB
+
+
+@pytest.mark.parametrize("mode", ["use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"])
+@pytest.mark.parametrize("p", [1, 1.5, 2, 3, math.inf])
+@pytest.mark.parametrize("sizes", ROWS)
+def test_gradients_of_cdist(p, mode, sizes):
+    assert_same_derivatives(lambda a, b: torch.cdist(a, b, p=p, compute_mode=mode), lambda a, b: distances(a, b, p), *sizes)
+
+
+@pytest.mark.parametrize("mode", ["use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"])
+@pytest.mark.parametrize("p", [0, 0.5, 1, 1.5, 2, 3, math.inf])
+def test_gradients_of_cdist_where_rows_are_equal(p, mode):
+    x1 = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+    x2 = torch.tensor([[1.0, 2.0]], requires_grad=True)
+    torch.cdist(x1, x2, p=p, compute_mode=mode)[0].sum().backward()
+    assert x1.grad.tolist() == [[0, 0], [0, 0]] and x2.grad.tolist() == [[0, 0]]
+
+
+def test_cdist_of_different_dtypes():
+    x1, x2 = torch.rand(3, 2, requires_grad=True), torch.rand(4, 2, dtype=torch.float64, requires_grad=True)
+    torch.cdist(x1, x2, compute_mode="use_mm_for_euclid_dist").sum().backward()
+    wide = x1.detach().to(torch.float64).requires_grad_()
+    distances(wide, x2.detach(), 2).sum().backward()
+    assert x1.grad.dtype == torch.float32 and x2.grad.dtype == torch.float64
+    assert torch.allclose(x1.grad, wide.grad.to(torch.float32))
+
+
+LENGTH = 1 << 18  # of a vector of 1 MB
+
+OVERLAPPING = {
+    "unfold": lambda x: x.unfold(0, 16, 1),
+    "as_strided": lambda x: x.as_strided((LENGTH - 16, 16), (1, 1)),
+    "rows that overlap": lambda x: x.as_strided((16, LENGTH - 16), (1, 1)),
+    "patches": lambda x: x.as_strided((510, 510, 3, 3), (512, 1, 512, 1)),
+    "elements that are repeated": lambda x: x.as_strided((LENGTH, 8), (1, 0)),
+}
+
+
+@pytest.mark.parametrize("name", OVERLAPPING)
+def test_elements_that_views_share_are_added_up_in_place(name):
+    assert peak_of_backward(OVERLAPPING[name], (LENGTH,)) < 3 * MB  # the view has 8 to 16 times as many elements
+
+
+VIEWS = {
+    "windows": lambda x: x.unfold(0, 3, 1),
+    "windows apart": lambda x: x.unfold(0, 3, 5),
+    "long windows": lambda x: x.unfold(0, 55, 1),
+    "one window": lambda x: x.unfold(0, 60, 1),
+    "windows of columns": lambda x: x.reshape(6, 10).t().unfold(0, 3, 2),
+    "patches": lambda x: x.reshape(6, 10).unfold(0, 3, 1).unfold(1, 2, 1),
+    "batches": lambda x: x.as_strided((2, 28, 3), (30, 1, 1), 0),
+    "few of many dimensions": lambda x: x.as_strided((2, 2, 2, 2, 2), (1, 1, 1, 1, 1), 3),
+    "repeated": lambda x: x.as_strided((3, 4, 2), (0, 2, 1), 1),
+    "none": lambda x: x.as_strided((0, 3), (1, 1)),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_gradients_of_views_whose_elements_share_memory(name):
+    view = VIEWS[name]
+    places = view(torch.arange(60))
+    assert_same_derivatives(lambda x: view(x * 1).pow(3), lambda x: x.take(places).pow(3), (60,))
+
+
+@pytest.mark.parametrize(("name", "most"), [("numbers", 1), ("a mask", 1.6), ("a mask's elements", 1.6)])
+def test_gradients_of_an_index_lie_where_it_leads(name, most):
+    programs = {
+        "numbers": lambda x: x[torch.arange(0, LENGTH, 2)],
+        "a mask": lambda x: x[x > 0.5],
+        "a mask's elements": lambda x: x.masked_select(x > 0.5),
+    }
+    assert peak_of_backward(programs[name], (LENGTH,)) < (most + 0.1) * MB
+
+
+FEW, COLUMN, ONE = torch.tensor([0, 2, 2, -1]), torch.tensor([[1], [0]]), torch.tensor(1)
+ROWS_OF_A_MASK = torch.tensor([True, False, True, True])
+
+INDICES = {
+    "repeated": (FEW,),
+    "several": (FEW, FEW),
+    "that broadcast": (COLUMN, FEW),
+    "apart": (FEW, slice(None), FEW),
+    "after an ellipsis": (..., FEW),
+    "around an ellipsis": (FEW, ..., FEW),
+    "and an integer": (FEW, slice(None), 1),
+    "and a tensor of one": (ONE, slice(None), FEW),
+    "a tensor of one": (ONE,),
+    "a new axis": (FEW, None, slice(None), FEW),
+    "slices": (slice(1, 3), slice(None, None, 2), FEW),
+    "a mask": (ROWS_OF_A_MASK,),
+    "a mask and numbers": (ROWS_OF_A_MASK, torch.tensor([0, 1, 4])),
+    "a mask of two dimensions": (torch.arange(20).reshape(4, 5) % 3 == 0, torch.tensor([2])),
+    "true": (..., True, FEW),
+    "false": (False,),
+    "a mask of none": (torch.tensor(True), ..., FEW),
+    "nothing": (torch.tensor([], dtype=torch.int64),),
+}
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_gradients_of_indices(name):
+    index = INDICES[name]
+    places = torch.arange(120).reshape(4, 5, 6)[index]
+    assert_same_derivatives(lambda x: x[index].pow(3), lambda x: x.take(places).pow(3), (4, 5, 6))
+
+
+def test_a_matrix_that_a_batch_is_multiplied_by_has_one_product():
+    assert peak_of_backward(lambda a: a @ torch.ones(64, 256, 16), (256, 256)) < 4 * MB  # one for each of the batch are 16 MB
+
+
+@pytest.mark.parametrize(
+    "sizes", [((3, 4), (5, 4, 2)), ((3, 4), (2, 5, 4, 2)), ((4,), (5, 4, 2)), ((3, 4), (5, 4, 0)), ((3, 4), (0, 4, 2)), ((0, 4), (5, 4, 2))]
+)
+def test_gradients_of_a_product_with_a_batch(sizes):
+    def plain(a, b):
+        return (a.unsqueeze(-1) * b.unsqueeze(-3)).sum(-2) if a.dim() > 1 else (a.unsqueeze(-1) * b).sum(-2)
+
+    assert_same_derivatives(lambda a, b: (a @ b).pow(2), lambda a, b: plain(a, b).pow(2), *sizes)

@@ -1,0 +1,100 @@
+package autograd
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// accumulated is a tensor of zeros to which grad is added where see has a view of it, whose elements may share memory.
+func (s *steps) accumulated(l like, grad *tensor.Tensor, see func(c aten.Ctx, t *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
+	r, err := begin(s.c, "backward", "ViewBackwardBackward0", nil, grad)
+	s.check(err)
+	defer r.abandon()
+	inner := &steps{c: r.c}
+	defer inner.Close()
+	made := s.zerosOf(l)
+	if !inner.addParts(inner.keep(see(r.c, made)), grad) {
+		positions := inner.keep(see(r.c, inner.positions(l.device, l.sizes()...)))
+		_, err := r.c.Put(made, made, positions, grad, true)
+		s.check(err)
+	}
+	if r.finish(nil, made) {
+		r.node.formula = func(s *steps, _ int) *tensor.Tensor {
+			return s.keep(see(s.c, s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))))
+		}
+	}
+	return made
+}
+
+// addParts adds grad to a view by parts whose elements do not share memory: false where there would be more of them than elements in
+// each.
+func (s *steps) addParts(to, grad *tensor.Tensor) bool {
+	var repeated []int64
+	sizes := slices.Clone(to.Sizes())
+	for d, stride := range to.Strides() {
+		if stride == 0 && sizes[d] > 1 {
+			repeated, sizes[d] = append(repeated, int64(d)), 1
+		}
+	}
+	if repeated != nil {
+		to = s.keep(to.View("backward", sizes, to.Strides(), to.Offset()))
+		grad = s.keep(s.c.Sum(nil, grad, repeated, true, dtype.None))
+	}
+	over, parts := s.sharing(to)
+	if parts > 1 && parts > to.Numel()/parts {
+		return false
+	}
+	s.addAlong(over, to, grad)
+	return true
+}
+
+// sharing are the fewest and smallest dimensions of t along which elements share memory with others, and how many parts these make.
+func (s *steps) sharing(t *tensor.Tensor) (over []bool, parts int64) {
+	over, parts = make([]bool, t.Dim()), 1
+	shares := func() bool {
+		var sizes, strides []int64
+		for d := range over {
+			if !over[d] {
+				sizes, strides = append(sizes, t.Sizes()[d]), append(strides, t.Strides()[d])
+			}
+		}
+		return iter.SelfOverlaps(s.keep(t.View("backward", sizes, strides, t.Offset())))
+	}
+	order := make([]int, t.Dim())
+	for d := range order {
+		order[d] = d
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(t.Sizes()[a], t.Sizes()[b]) })
+	for _, d := range order {
+		over[d] = shares()
+	}
+	for _, d := range order {
+		if over[d] {
+			over[d] = false
+			if over[d] = shares(); over[d] {
+				parts *= t.Sizes()[d]
+			}
+		}
+	}
+	return over, parts
+}
+
+// addAlong adds grad to a view part by part along some dimensions.
+func (s *steps) addAlong(over []bool, to, grad *tensor.Tensor) {
+	d := slices.Index(over, true)
+	if d < 0 {
+		_, err := s.c.Add(to, to, grad, one)
+		s.check(err)
+		return
+	}
+	rest := slices.Delete(slices.Clone(over), d, d+1)
+	for i := range to.Sizes()[d] {
+		s.addAlong(rest, s.selected(to, int64(d), i), s.selected(grad, int64(d), i))
+	}
+}
