@@ -32,7 +32,7 @@ func init() {
 	autograd.Sharing = sharing
 }
 
-// sharing are the tensors without a history of handles over the storage of t, which are pinned.
+// sharing are the tensors whose gradients are not wanted of handles over the storage of t, which are pinned. They may get a history.
 func sharing(t *tensor.Tensor) (found []*tensor.Tensor) {
 	slots.Lock()
 	defer slots.Unlock()
@@ -42,6 +42,7 @@ func sharing(t *tensor.Tensor) (found []*tensor.Tensor) {
 		if other == nil || other.Storage() != t.Storage() || other.GradientWanted() || C.lt_pin(handleOf(s.c)) == nil {
 			continue
 		}
+		s.urge(true)
 		found = append(found, other)
 	}
 	return found

@@ -79,7 +79,23 @@ func (f frame) operand(i int) *tensor.Tensor {
 	return f.tensor(i)
 }
 
-func (f frame) refresh(i int) { describe(of(at[*C.lt_slot](f.value(i)))) }
+func (f frame) refresh(i int) { rewrite(of(at[*C.lt_slot](f.value(i)))) }
+
+// rewrite describes a tensor that was written to, which may have given it another storage or a history.
+func rewrite(s *slot) {
+	describe(s)
+	s.urge(urgent(s.tensor))
+}
+
+// hasten has the tensors in use that have got a history freed with their handles.
+func (f frame) hasten() {
+	thread := f.c.thread
+	for _, c := range unsafe.Slice((**C.lt_slot)(unsafe.Pointer(thread.pins)), thread.used) {
+		if s := of(c); s.tensor != nil && s.tensor.History() != nil {
+			s.urge(true)
+		}
+	}
+}
 
 type list struct {
 	data   unsafe.Pointer
@@ -258,9 +274,9 @@ func (f frame) setTensors(err error, results ...*tensor.Tensor) error {
 	for i, t := range results {
 		switch f.c.mode {
 		case C.LT_INPLACE:
-			describe(of(at[*C.lt_slot](f.value(0))))
+			rewrite(of(at[*C.lt_slot](f.value(0))))
 		case C.LT_OUT:
-			describe(of(f.c.out[i]))
+			rewrite(of(f.c.out[i]))
 		default:
 			err = f.setTensorAt(i, err, t)
 		}

@@ -101,7 +101,7 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Lerp(f.out(0), f.tensor(0), f.tensor(1), f.operand(2))
 		return f.setTensors(err, r0)
 	}, // lerp
-	func(c aten.Ctx, f frame) error { return c.SetRequiresGrad(f.tensor(0), f.bool(1)) },                     // set_requires_grad
+	func(c aten.Ctx, f frame) error { defer f.hasten(); return c.SetRequiresGrad(f.tensor(0), f.bool(1)) },   // set_requires_grad
 	func(c aten.Ctx, f frame) error { r0, err := c.RequiresGrad(f.tensor(0)); return f.setBool(err, r0) },    // requires_grad
 	func(c aten.Ctx, f frame) error { r0, err := c.IsLeaf(f.tensor(0)); return f.setBool(err, r0) },          // is_leaf
 	func(c aten.Ctx, f frame) error { r0, err := c.OutputNr(f.tensor(0)); return f.setInt(err, r0) },         // output_nr
@@ -158,6 +158,7 @@ var calls = [...]func(aten.Ctx, frame) error{
 	}, // push_saved_tensors_hooks
 	func(c aten.Ctx, f frame) error { return c.PopSavedTensorsHooks() }, // pop_saved_tensors_hooks
 	func(c aten.Ctx, f frame) error {
+		defer f.hasten()
 		r0, err := c.RecordFunction(f.str(0), f.tensors(1), f.tensors(2), f.ints(3), f.tensors(4), f.bool(5), f.pointer(6), f.pointer(7), f.pointer(8))
 		return f.setNode(err, r0)
 	}, // record_function

@@ -188,15 +188,23 @@ func setState(s *slot, state uint32) { *(*uint32)(unsafe.Pointer(&s.c.state)) = 
 // tensors with a history, which may hold a whole graph.
 const immediateBytes = 1 << 16
 
+// publish makes a handle of a slot, whose holding is to be freed at once where immediate says so.
 func publish(s *slot, kind C.uint8_t, immediate bool) *C.lt_slot {
 	s.c.kind = kind
+	s.urge(immediate)
+	setState(s, C.LT_LIVE)
+	return s.c
+}
+
+func (s *slot) urge(immediate bool) {
 	s.c.immediate = 0
 	if immediate {
 		s.c.immediate = 1
 	}
-	setState(s, C.LT_LIVE)
-	return s.c
 }
+
+// urgent tells whether a handle of t is to free it at once.
+func urgent(t *tensor.Tensor) bool { return t.History() != nil || large(t.Storage()) }
 
 func large(s *storage.Storage) bool { return s.Nbytes() >= immediateBytes || !s.Owned() }
 
@@ -211,7 +219,7 @@ func newTensor(thread *C.lt_thread, t *tensor.Tensor) (*C.lt_slot, error) {
 		autograd.Infer(t)
 	}
 	describe(s)
-	return publish(s, C.LT_TENSOR, t.History() != nil || large(t.Storage())), nil
+	return publish(s, C.LT_TENSOR, urgent(t)), nil
 }
 
 func newStorage(thread *C.lt_thread, st *storage.Storage) (*C.lt_slot, error) {

@@ -3637,7 +3637,7 @@ TENSOR_API tensor_status tensor_pop_saved_tensors_hooks(void);
 // Records that `outputs` were computed of `inputs`, by steps that were not recorded themselves, as the call `name`. A run calls
 // `backward` with the gradients of the outputs, zeros for those that have none with `materialize`, NULL otherwise: it makes
 // those of the inputs, NULL for none. With create_graph it is recorded itself. Outputs that are inputs were written to in place.
-// Those whose positions are in `constant`, and integers, have no gradient. `saved` is kept for `backward`, which gets it by
+// Those whose positions are in `constant`, and integers, have no gradient; a position of no output is an index error. `saved` is kept for `backward`, which gets it by
 // node_saved. Where no gradient is wanted, or calls are not recorded, nothing changes and the result is NULL. `deleter`, which
 // may be NULL, is called once with `context` when the node goes, at once where there is none; not after an error. Free the node
 // with tensor_node_free.

@@ -32,12 +32,6 @@ static float grad_of(const tensor_t *x) {
   return first;
 }
 
-// What a small handle that was made without a history holds goes with the next call.
-static void drain(void) {
-  bool any;
-  OK(tensor_is_grad_enabled(&any));
-}
-
 typedef struct {
   int calls, dropped;
   float times;
@@ -107,7 +101,6 @@ static void hooks(void) {
         "register_hook: argument 'hook' is NULL");
   CHECK(ten.dropped == 2 && three.dropped == 0 && grad_of(x) == 66);
   tensor_free(y), tensor_free(x);
-  drain();
   CHECK(ten.dropped == 3 && three.dropped == 1 && last.dropped == 1);
 }
 
@@ -199,7 +192,6 @@ static void functions(void) {
   tensor_list_free(first, 1), tensor_list_free(second, 1), tensor_free(sum);
   CHECK(!functions_dropped);
   tensor_free(y);
-  drain();
   CHECK(functions_dropped == 1);
   tensor_node_free(node);
   // Where nothing is recorded there is no node, and the context goes at once.
@@ -211,9 +203,86 @@ static void functions(void) {
   in = x, out = x;
   FAILS(tensor_record_function("F", &in, 1, &out, 1, NULL, 0, NULL, 0, true, of_square, NULL,
                                drop_function, &handle),
-        TENSOR_ERROR_RUNTIME, "a leaf Variable that requires grad");
+        TENSOR_ERROR_RUNTIME, "F: a leaf Variable that requires grad");
   CHECK(functions_dropped == 2);
   tensor_free(plain), tensor_free(x);
+}
+
+// The gradient of what has the value of its operand.
+static tensor_status same(void *context, tensor_t **given, int64_t given_len, tensor_t **made,
+                          int64_t made_len) {
+  (void)context;
+  CHECK(given_len == 1 && made_len == 1);
+  return tensor_mul_scalar(given[0], tensor_float(1), made);
+}
+
+// What functions hold goes with the last handle, which no call needs to follow.
+static void endings(void) {
+  tensor_node_t *handle;
+  for (int runs = 0; runs < 2; runs++) {
+    tensor_t *x = leaf(), *y = floats((const float[]){1, 2, 3}, SIZE, 1);
+    const tensor_t *in = x, *out = y;
+    functions_dropped = 0;
+    OK(tensor_record_function("SameBackward", &in, 1, &out, 1, NULL, 0, NULL, 0, true, same, NULL,
+                              drop_function, &handle));
+    if (runs) OK(run(y));
+    tensor_node_free(handle), tensor_free(x);
+    CHECK(!functions_dropped);
+    tensor_free(y);
+    CHECK(functions_dropped == 1);
+  }
+  // A tensor that gets a history by a write to it, or to a view of it, while it has a handle.
+  tensor_t *x = leaf(), *written, *part;
+  const tensor_t *in = x;
+  for (int view = 0; view < 2; view++) {
+    written = floats((const float[]){0, 0, 0}, SIZE, 1);
+    OK(tensor_select(written, 0, 0, &part));
+    tensor_t *y = floats((const float[]){1, 2, 3}, SIZE, 1), *sum;
+    const tensor_t *out = y;
+    functions_dropped = 0;
+    OK(tensor_record_function("SameBackward", &in, 1, &out, 1, NULL, 0, NULL, 0, true, same, NULL,
+                              drop_function, &handle));
+    OK(tensor_sum(y, NULL, 0, false, TENSOR_DTYPE_NONE, &sum));
+    OK(tensor_add_(view ? part : written, sum, tensor_int(1)));
+    tensor_node_free(handle), tensor_free(y), tensor_free(sum), tensor_free(part);
+    CHECK(!functions_dropped);
+    tensor_free(written);
+    CHECK(functions_dropped == 1);
+  }
+  tensor_free(x);
+}
+
+// Positions of outputs without a gradient must be positions of outputs.
+static void constants(void) {
+  tensor_t *x = leaf(), *y = floats((const float[]){1, 2, 3}, SIZE, 1);
+  const tensor_t *in = x, *out = y;
+  tensor_node_t *handle;
+  functions_dropped = 0;
+  const struct {
+    int64_t position;
+    const char *told;
+  } bad[] = {{5, "5"}, {1, "1"}, {-1, "-1"}, {INT64_MIN, "-9223372036854775808"}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    char text[120];
+    const int64_t list[] = {0, bad[i].position};
+    snprintf(text, sizeof text, "constant[1] is %s, which is no position of one of 1 outputs",
+             bad[i].told);
+    FAILS(tensor_record_function("F", &in, 1, &out, 1, list, 2, NULL, 0, true, same, NULL,
+                                 drop_function, &handle),
+          TENSOR_ERROR_INDEX, text);
+    FAILS(tensor_record_function("F", &out, 1, &out, 1, list, 2, NULL, 0, true, same, NULL,
+                                 drop_function, &handle),
+          TENSOR_ERROR_INDEX, text);
+  }
+  bool wanted;
+  OK(tensor_requires_grad(y, &wanted));
+  CHECK(!wanted && !functions_dropped);
+  OK(tensor_record_function("F", &in, 1, &out, 1, (const int64_t[]){0}, 1, NULL, 0, true, same,
+                            NULL, drop_function, &handle));
+  OK(tensor_requires_grad(y, &wanted));
+  CHECK(!wanted);
+  tensor_node_free(handle), tensor_free(x), tensor_free(y);
+  CHECK(functions_dropped == 1);
 }
 
 static int packed_now, savers_dropped;
@@ -281,9 +350,10 @@ static void anomalies(void) {
 }
 
 int main(void) {
-  hooks(), nodes(), functions(), saving(), anomalies();
+  hooks(), nodes(), functions(), endings(), constants(), saving(), anomalies();
   const int64_t before = tensor_live_handles();
-  for (int i = 0; i < 20; i++) hooks(), nodes(), functions(), saving(), anomalies();
+  for (int i = 0; i < 20; i++)
+    hooks(), nodes(), functions(), endings(), constants(), saving(), anomalies();
   CHECK(tensor_live_handles() == before);
   return 0;
 }

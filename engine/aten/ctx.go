@@ -94,6 +94,14 @@ func Refused(op string, key tensor.Keys) error {
 	return status.NotImplementedf("%s is not implemented for %s tensors; %s", op, k.Name, k.Instead)
 }
 
+// outOnly refuses sparse outputs where no operand is sparse, nor the result for that.
+func outOnly(op string, key, operands tensor.Keys) error {
+	if key&tensor.Sparse == 0 || operands&tensor.Sparse != 0 {
+		return nil
+	}
+	return status.NotImplementedf("%s: the result is strided, but out is a %s tensor; give a strided one", op, kindOf(key).Name)
+}
+
 // wrote counts a write to what an operator was given to write to.
 func wrote(t *tensor.Tensor) {
 	if t != nil && !t.Silent() {

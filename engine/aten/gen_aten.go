@@ -17,6 +17,9 @@ import (
 // Add is the operator add.
 func (c Ctx) Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("add", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Add; does != nil {
 			return does(c, out, self, other, alpha)
 		}
@@ -33,6 +36,9 @@ func (c Ctx) Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tenso
 // Sub is the operator sub.
 func (c Ctx) Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("sub", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Sub; does != nil {
 			return does(c, out, self, other, alpha)
 		}
@@ -61,6 +67,9 @@ func (c Ctx) Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Te
 // Mul is the operator mul.
 func (c Ctx) Mul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("mul", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Mul; does != nil {
 			return does(c, out, self, other)
 		}
@@ -77,6 +86,9 @@ func (c Ctx) Mul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // Div is the operator div.
 func (c Ctx) Div(out, self, other *tensor.Tensor, rounding string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("div", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Div; does != nil {
 			return does(c, out, self, other, rounding)
 		}
@@ -93,6 +105,9 @@ func (c Ctx) Div(out, self, other *tensor.Tensor, rounding string) (r0 *tensor.T
 // TrueDivide is the operator true_divide.
 func (c Ctx) TrueDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("true_divide", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).TrueDivide; does != nil {
 			return does(c, out, self, other)
 		}
@@ -109,6 +124,9 @@ func (c Ctx) TrueDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 // FloorDivide is the operator floor_divide.
 func (c Ctx) FloorDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("floor_divide", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FloorDivide; does != nil {
 			return does(c, out, self, other)
 		}
@@ -125,6 +143,9 @@ func (c Ctx) FloorDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 // Remainder is the operator remainder.
 func (c Ctx) Remainder(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("remainder", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Remainder; does != nil {
 			return does(c, out, self, other)
 		}
@@ -141,6 +162,9 @@ func (c Ctx) Remainder(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 // Fmod is the operator fmod.
 func (c Ctx) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("fmod", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Fmod; does != nil {
 			return does(c, out, self, other)
 		}
@@ -157,6 +181,9 @@ func (c Ctx) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 // Pow is the operator pow.
 func (c Ctx) Pow(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(exponent)); key != 0 {
+		if err := outOnly("pow", key, keys(self)|keys(exponent)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Pow; does != nil {
 			return does(c, out, self, exponent)
 		}
@@ -173,6 +200,9 @@ func (c Ctx) Pow(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err err
 // FloatPower is the operator float_power.
 func (c Ctx) FloatPower(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(exponent)); key != 0 {
+		if err := outOnly("float_power", key, keys(self)|keys(exponent)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FloatPower; does != nil {
 			return does(c, out, self, exponent)
 		}
@@ -189,6 +219,9 @@ func (c Ctx) FloatPower(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, 
 // Neg is the operator neg.
 func (c Ctx) Neg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("neg", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Neg; does != nil {
 			return does(c, out, self)
 		}
@@ -217,6 +250,9 @@ func (c Ctx) Positive(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Square is the operator square.
 func (c Ctx) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("square", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Square; does != nil {
 			return does(c, out, self)
 		}
@@ -233,6 +269,9 @@ func (c Ctx) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Reciprocal is the operator reciprocal.
 func (c Ctx) Reciprocal(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("reciprocal", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Reciprocal; does != nil {
 			return does(c, out, self)
 		}
@@ -249,6 +288,9 @@ func (c Ctx) Reciprocal(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // Abs is the operator abs.
 func (c Ctx) Abs(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("abs", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Abs; does != nil {
 			return does(c, out, self)
 		}
@@ -265,6 +307,9 @@ func (c Ctx) Abs(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Sign is the operator sign.
 func (c Ctx) Sign(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("sign", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Sign; does != nil {
 			return does(c, out, self)
 		}
@@ -281,6 +326,9 @@ func (c Ctx) Sign(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Sgn is the operator sgn.
 func (c Ctx) Sgn(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("sgn", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Sgn; does != nil {
 			return does(c, out, self)
 		}
@@ -297,6 +345,9 @@ func (c Ctx) Sgn(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Copysign is the operator copysign.
 func (c Ctx) Copysign(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("copysign", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Copysign; does != nil {
 			return does(c, out, self, other)
 		}
@@ -313,6 +364,9 @@ func (c Ctx) Copysign(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 // Addcmul is the operator addcmul.
 func (c Ctx) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(tensor1) | keys(tensor2)); key != 0 {
+		if err := outOnly("addcmul", key, keys(self)|keys(tensor1)|keys(tensor2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Addcmul; does != nil {
 			return does(c, out, self, tensor1, tensor2, value)
 		}
@@ -329,6 +383,9 @@ func (c Ctx) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 // Addcdiv is the operator addcdiv.
 func (c Ctx) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(tensor1) | keys(tensor2)); key != 0 {
+		if err := outOnly("addcdiv", key, keys(self)|keys(tensor1)|keys(tensor2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Addcdiv; does != nil {
 			return does(c, out, self, tensor1, tensor2, value)
 		}
@@ -345,6 +402,9 @@ func (c Ctx) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 // Lerp is the operator lerp.
 func (c Ctx) Lerp(out, self, end, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(end) | keys(weight)); key != 0 {
+		if err := outOnly("lerp", key, keys(self)|keys(end)|keys(weight)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Lerp; does != nil {
 			return does(c, out, self, end, weight)
 		}
@@ -571,6 +631,9 @@ func (c Ctx) IsInference(self *tensor.Tensor) (bool, error) {
 // Eq is the operator eq.
 func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+		if err := outOnly("eq", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Eq; does != nil {
 			return does(c, out, self, other)
 		}
@@ -587,6 +650,9 @@ func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Ne is the operator ne.
 func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+		if err := outOnly("ne", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Ne; does != nil {
 			return does(c, out, self, other)
 		}
@@ -603,6 +669,9 @@ func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Lt is the operator lt.
 func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+		if err := outOnly("lt", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Lt; does != nil {
 			return does(c, out, self, other)
 		}
@@ -619,6 +688,9 @@ func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Le is the operator le.
 func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+		if err := outOnly("le", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Le; does != nil {
 			return does(c, out, self, other)
 		}
@@ -635,6 +707,9 @@ func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Gt is the operator gt.
 func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+		if err := outOnly("gt", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Gt; does != nil {
 			return does(c, out, self, other)
 		}
@@ -651,6 +726,9 @@ func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Ge is the operator ge.
 func (c Ctx) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+		if err := outOnly("ge", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Ge; does != nil {
 			return does(c, out, self, other)
 		}
@@ -751,6 +829,9 @@ func (c Ctx) Isreal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Isposinf is the operator isposinf.
 func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+		if err := outOnly("isposinf", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Isposinf; does != nil {
 			return does(c, out, self)
 		}
@@ -767,6 +848,9 @@ func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Isneginf is the operator isneginf.
 func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+		if err := outOnly("isneginf", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Isneginf; does != nil {
 			return does(c, out, self)
 		}
@@ -783,6 +867,9 @@ func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Signbit is the operator signbit.
 func (c Ctx) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+		if err := outOnly("signbit", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Signbit; does != nil {
 			return does(c, out, self)
 		}
@@ -799,6 +886,9 @@ func (c Ctx) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // ComplexParts is the operator complex.
 func (c Ctx) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(re) | keys(im)); key != 0 {
+		if err := outOnly("complex", key, keys(re)|keys(im)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ComplexParts; does != nil {
 			return does(c, out, re, im)
 		}
@@ -815,6 +905,9 @@ func (c Ctx) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, err er
 // Polar is the operator polar.
 func (c Ctx) Polar(out, abs, angle *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(abs) | keys(angle)); key != 0 {
+		if err := outOnly("polar", key, keys(abs)|keys(angle)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Polar; does != nil {
 			return does(c, out, abs, angle)
 		}
@@ -891,6 +984,9 @@ func (c Ctx) Conj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // ConjPhysical is the operator conj_physical.
 func (c Ctx) ConjPhysical(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("conj_physical", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ConjPhysical; does != nil {
 			return does(c, out, self)
 		}
@@ -931,6 +1027,9 @@ func (c Ctx) ResolveNeg(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Angle is the operator angle.
 func (c Ctx) Angle(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("angle", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Angle; does != nil {
 			return does(c, out, self)
 		}
@@ -999,6 +1098,9 @@ func (c Ctx) Copy(self, src *tensor.Tensor, x2 bool) (err error) {
 // Fill is the operator fill.
 func (c Ctx) Fill(out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(value)); key != 0 {
+		if err := outOnly("fill", key, keys(self)|keys(value)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Fill; does != nil {
 			return does(c, out, self, value)
 		}
@@ -1083,6 +1185,9 @@ func (c Ctx) Resize(self *tensor.Tensor, size []int64, f shape.MemoryFormat) (er
 // NarrowCopy is the operator narrow_copy.
 func (c Ctx) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("narrow_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).NarrowCopy; does != nil {
 			return does(c, out, self, dim, start, length)
 		}
@@ -1211,6 +1316,9 @@ func (c Ctx) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (e
 // Zeros is the operator zeros.
 func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("zeros", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Zeros; does != nil {
 			return does(c, out, size, d, layout, dev)
 		}
@@ -1228,6 +1336,9 @@ func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 // Ones is the operator ones.
 func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("ones", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Ones; does != nil {
 			return does(c, out, size, d, layout, dev)
 		}
@@ -1245,6 +1356,9 @@ func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor
 // Full is the operator full.
 func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("full", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Full; does != nil {
 			return does(c, out, size, value, d, layout, dev)
 		}
@@ -1262,6 +1376,9 @@ func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.
 // Empty is the operator empty.
 func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("empty", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Empty; does != nil {
 			return does(c, out, size, d, layout, dev, f)
 		}
@@ -1318,6 +1435,9 @@ func (c Ctx) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layou
 // ArangeStart is the operator arange.
 func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("arange", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ArangeStart; does != nil {
 			return does(c, out, start, end, d, layout, dev)
 		}
@@ -1335,6 +1455,9 @@ func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DT
 // ArangeStartStep is the operator arange.
 func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("arange", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ArangeStartStep; does != nil {
 			return does(c, out, start, end, step, d, layout, dev)
 		}
@@ -1352,6 +1475,9 @@ func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, 
 // Arange is the operator arange.
 func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("arange", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Arange; does != nil {
 			return does(c, out, end, d, layout, dev)
 		}
@@ -1369,6 +1495,9 @@ func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout 
 // Range is the operator range.
 func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("range", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Range; does != nil {
 			return does(c, out, start, end, step, d, layout, dev)
 		}
@@ -1386,6 +1515,9 @@ func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DT
 // Linspace is the operator linspace.
 func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("linspace", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Linspace; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1403,6 +1535,9 @@ func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 // LinspaceTensorTensor is the operator linspace.
 func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
+		if err := outOnly("linspace", key, keys(start)|keys(end)|layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1413,6 +1548,9 @@ func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d
 // LinspaceTensorScalar is the operator linspace.
 func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys()); key != 0 {
+		if err := outOnly("linspace", key, keys(start)|layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1423,6 +1561,9 @@ func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 // LinspaceScalarTensor is the operator linspace.
 func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
+		if err := outOnly("linspace", key, keys(end)|layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1433,6 +1574,9 @@ func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 // Logspace is the operator logspace.
 func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("logspace", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Logspace; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1450,6 +1594,9 @@ func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 // LogspaceTensorTensor is the operator logspace.
 func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
+		if err := outOnly("logspace", key, keys(start)|keys(end)|layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LogspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1460,6 +1607,9 @@ func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, b
 // LogspaceTensorScalar is the operator logspace.
 func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys()); key != 0 {
+		if err := outOnly("logspace", key, keys(start)|layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LogspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1470,6 +1620,9 @@ func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 // LogspaceScalarTensor is the operator logspace.
 func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
+		if err := outOnly("logspace", key, keys(end)|layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LogspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1480,6 +1633,9 @@ func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 // Eye is the operator eye.
 func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("eye", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Eye; does != nil {
 			return does(c, out, n, d, layout, dev)
 		}
@@ -1497,6 +1653,9 @@ func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layou
 // EyeM is the operator eye.
 func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("eye", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).EyeM; does != nil {
 			return does(c, out, n, m, d, layout, dev)
 		}
@@ -1744,6 +1903,9 @@ func (c Ctx) FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (r0 *te
 // FftFft is the operator fft.fft.
 func (c Ctx) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("fft.fft", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftFft; does != nil {
 			return does(c, out, self, n, dim, norm)
 		}
@@ -1754,6 +1916,9 @@ func (c Ctx) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string)
 // FftIfft is the operator fft.ifft.
 func (c Ctx) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("fft.ifft", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftIfft; does != nil {
 			return does(c, out, self, n, dim, norm)
 		}
@@ -1764,6 +1929,9 @@ func (c Ctx) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 // FftRfft is the operator fft.rfft.
 func (c Ctx) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("fft.rfft", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftRfft; does != nil {
 			return does(c, out, self, n, dim, norm)
 		}
@@ -1774,6 +1942,9 @@ func (c Ctx) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 // FftIrfft is the operator fft.irfft.
 func (c Ctx) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("fft.irfft", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftIrfft; does != nil {
 			return does(c, out, self, n, dim, norm)
 		}
@@ -1784,6 +1955,9 @@ func (c Ctx) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm strin
 // FftHfft is the operator fft.hfft.
 func (c Ctx) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("fft.hfft", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftHfft; does != nil {
 			return does(c, out, self, n, dim, norm)
 		}
@@ -1794,6 +1968,9 @@ func (c Ctx) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 // FftIhfft is the operator fft.ihfft.
 func (c Ctx) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("fft.ihfft", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftIhfft; does != nil {
 			return does(c, out, self, n, dim, norm)
 		}
@@ -1804,6 +1981,9 @@ func (c Ctx) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm strin
 // FftFft2 is the operator fft.fft2.
 func (c Ctx) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("fft.fft2", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftFft2; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
@@ -1814,6 +1994,9 @@ func (c Ctx) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (
 // FftFftn is the operator fft.fftn.
 func (c Ctx) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("fft.fftn", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftFftn; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
@@ -1824,6 +2007,9 @@ func (c Ctx) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (
 // FftIfft2 is the operator fft.ifft2.
 func (c Ctx) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("fft.ifft2", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftIfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
@@ -1834,6 +2020,9 @@ func (c Ctx) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 // FftIfftn is the operator fft.ifftn.
 func (c Ctx) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("fft.ifftn", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftIfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
@@ -1844,6 +2033,9 @@ func (c Ctx) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 // FftRfft2 is the operator fft.rfft2.
 func (c Ctx) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("fft.rfft2", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftRfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
@@ -1854,6 +2046,9 @@ func (c Ctx) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 // FftRfftn is the operator fft.rfftn.
 func (c Ctx) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("fft.rfftn", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftRfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
@@ -1864,6 +2059,9 @@ func (c Ctx) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 // FftIrfft2 is the operator fft.irfft2.
 func (c Ctx) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("fft.irfft2", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftIrfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
@@ -1874,6 +2072,9 @@ func (c Ctx) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string)
 // FftIrfftn is the operator fft.irfftn.
 func (c Ctx) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("fft.irfftn", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftIrfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
@@ -1884,6 +2085,9 @@ func (c Ctx) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string)
 // FftHfft2 is the operator fft.hfft2.
 func (c Ctx) FftHfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("fft.hfft2", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftHfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
@@ -1894,6 +2098,9 @@ func (c Ctx) FftHfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 // FftHfftn is the operator fft.hfftn.
 func (c Ctx) FftHfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("fft.hfftn", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftHfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
@@ -1904,6 +2111,9 @@ func (c Ctx) FftHfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 // FftIhfft2 is the operator fft.ihfft2.
 func (c Ctx) FftIhfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("fft.ihfft2", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftIhfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
@@ -1914,6 +2124,9 @@ func (c Ctx) FftIhfft2(out, self *tensor.Tensor, size, dim []int64, norm string)
 // FftIhfftn is the operator fft.ihfftn.
 func (c Ctx) FftIhfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("fft.ihfftn", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftIhfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
 		}
@@ -1944,6 +2157,9 @@ func (c Ctx) FftIfftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, err
 // FftFftfreq is the operator fft.fftfreq.
 func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("fft.fftfreq", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftFftfreq; does != nil {
 			return does(c, out, n, d, dt, layout, dev)
 		}
@@ -1954,6 +2170,9 @@ func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, 
 // FftRfftfreq is the operator fft.rfftfreq.
 func (c Ctx) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("fft.rfftfreq", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftRfftfreq; does != nil {
 			return does(c, out, n, d, dt, layout, dev)
 		}
@@ -2204,6 +2423,9 @@ func (c Ctx) FileWrite(path string, data *tensor.Tensor) (err error) {
 // Sqrt is the operator sqrt.
 func (c Ctx) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("sqrt", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Sqrt; does != nil {
 			return does(c, out, self)
 		}
@@ -2220,6 +2442,9 @@ func (c Ctx) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Rsqrt is the operator rsqrt.
 func (c Ctx) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("rsqrt", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Rsqrt; does != nil {
 			return does(c, out, self)
 		}
@@ -2236,6 +2461,9 @@ func (c Ctx) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Exp is the operator exp.
 func (c Ctx) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("exp", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Exp; does != nil {
 			return does(c, out, self)
 		}
@@ -2252,6 +2480,9 @@ func (c Ctx) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Exp2 is the operator exp2.
 func (c Ctx) Exp2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("exp2", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Exp2; does != nil {
 			return does(c, out, self)
 		}
@@ -2268,6 +2499,9 @@ func (c Ctx) Exp2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Expm1 is the operator expm1.
 func (c Ctx) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("expm1", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Expm1; does != nil {
 			return does(c, out, self)
 		}
@@ -2284,6 +2518,9 @@ func (c Ctx) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Log is the operator log.
 func (c Ctx) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("log", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Log; does != nil {
 			return does(c, out, self)
 		}
@@ -2300,6 +2537,9 @@ func (c Ctx) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Log2 is the operator log2.
 func (c Ctx) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("log2", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Log2; does != nil {
 			return does(c, out, self)
 		}
@@ -2316,6 +2556,9 @@ func (c Ctx) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Log10 is the operator log10.
 func (c Ctx) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("log10", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Log10; does != nil {
 			return does(c, out, self)
 		}
@@ -2332,6 +2575,9 @@ func (c Ctx) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Log1p is the operator log1p.
 func (c Ctx) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("log1p", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Log1p; does != nil {
 			return does(c, out, self)
 		}
@@ -2348,6 +2594,9 @@ func (c Ctx) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Sin is the operator sin.
 func (c Ctx) Sin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("sin", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Sin; does != nil {
 			return does(c, out, self)
 		}
@@ -2364,6 +2613,9 @@ func (c Ctx) Sin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Cos is the operator cos.
 func (c Ctx) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("cos", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Cos; does != nil {
 			return does(c, out, self)
 		}
@@ -2380,6 +2632,9 @@ func (c Ctx) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Tan is the operator tan.
 func (c Ctx) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("tan", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Tan; does != nil {
 			return does(c, out, self)
 		}
@@ -2396,6 +2651,9 @@ func (c Ctx) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Asin is the operator asin.
 func (c Ctx) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("asin", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Asin; does != nil {
 			return does(c, out, self)
 		}
@@ -2412,6 +2670,9 @@ func (c Ctx) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Acos is the operator acos.
 func (c Ctx) Acos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("acos", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Acos; does != nil {
 			return does(c, out, self)
 		}
@@ -2428,6 +2689,9 @@ func (c Ctx) Acos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Atan is the operator atan.
 func (c Ctx) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("atan", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Atan; does != nil {
 			return does(c, out, self)
 		}
@@ -2444,6 +2708,9 @@ func (c Ctx) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Sinh is the operator sinh.
 func (c Ctx) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("sinh", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Sinh; does != nil {
 			return does(c, out, self)
 		}
@@ -2460,6 +2727,9 @@ func (c Ctx) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Cosh is the operator cosh.
 func (c Ctx) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("cosh", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Cosh; does != nil {
 			return does(c, out, self)
 		}
@@ -2476,6 +2746,9 @@ func (c Ctx) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Tanh is the operator tanh.
 func (c Ctx) Tanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("tanh", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Tanh; does != nil {
 			return does(c, out, self)
 		}
@@ -2492,6 +2765,9 @@ func (c Ctx) Tanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Asinh is the operator asinh.
 func (c Ctx) Asinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("asinh", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Asinh; does != nil {
 			return does(c, out, self)
 		}
@@ -2508,6 +2784,9 @@ func (c Ctx) Asinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Acosh is the operator acosh.
 func (c Ctx) Acosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("acosh", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Acosh; does != nil {
 			return does(c, out, self)
 		}
@@ -2524,6 +2803,9 @@ func (c Ctx) Acosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Atanh is the operator atanh.
 func (c Ctx) Atanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("atanh", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Atanh; does != nil {
 			return does(c, out, self)
 		}
@@ -2540,6 +2822,9 @@ func (c Ctx) Atanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Sigmoid is the operator sigmoid.
 func (c Ctx) Sigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("sigmoid", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Sigmoid; does != nil {
 			return does(c, out, self)
 		}
@@ -2556,6 +2841,9 @@ func (c Ctx) Sigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Atan2 is the operator atan2.
 func (c Ctx) Atan2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("atan2", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Atan2; does != nil {
 			return does(c, out, self, other)
 		}
@@ -2572,6 +2860,9 @@ func (c Ctx) Atan2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // Hypot is the operator hypot.
 func (c Ctx) Hypot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("hypot", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Hypot; does != nil {
 			return does(c, out, self, other)
 		}
@@ -2632,6 +2923,9 @@ func (c Ctx) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dt
 // IndexPut is the operator index_put.
 func (c Ctx) IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keysOf(indices) | keys(values)); key != 0 {
+		if err := outOnly("index_put", key, keys(self)|keysOf(indices)|keys(values)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).IndexPut; does != nil {
 			return does(c, out, self, indices, values, accumulate)
 		}
@@ -2648,6 +2942,9 @@ func (c Ctx) IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values
 // IndexSelect is the operator index_select.
 func (c Ctx) IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
+		if err := outOnly("index_select", key, keys(self)|keys(index)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).IndexSelect; does != nil {
 			return does(c, out, self, dim, index)
 		}
@@ -2664,6 +2961,9 @@ func (c Ctx) IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tens
 // MaskedSelect is the operator masked_select.
 func (c Ctx) MaskedSelect(out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mask)); key != 0 {
+		if err := outOnly("masked_select", key, keys(self)|keys(mask)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).MaskedSelect; does != nil {
 			return does(c, out, self, mask)
 		}
@@ -2680,6 +2980,9 @@ func (c Ctx) MaskedSelect(out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, er
 // MaskedFill is the operator masked_fill.
 func (c Ctx) MaskedFill(out, self, mask, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mask) | keys(value)); key != 0 {
+		if err := outOnly("masked_fill", key, keys(self)|keys(mask)|keys(value)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).MaskedFill; does != nil {
 			return does(c, out, self, mask, value)
 		}
@@ -2696,6 +2999,9 @@ func (c Ctx) MaskedFill(out, self, mask, value *tensor.Tensor) (r0 *tensor.Tenso
 // MaskedScatter is the operator masked_scatter.
 func (c Ctx) MaskedScatter(out, self, mask, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mask) | keys(source)); key != 0 {
+		if err := outOnly("masked_scatter", key, keys(self)|keys(mask)|keys(source)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).MaskedScatter; does != nil {
 			return does(c, out, self, mask, source)
 		}
@@ -2712,6 +3018,9 @@ func (c Ctx) MaskedScatter(out, self, mask, source *tensor.Tensor) (r0 *tensor.T
 // Gather is the operator gather.
 func (c Ctx) Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x4 bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
+		if err := outOnly("gather", key, keys(self)|keys(index)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Gather; does != nil {
 			return does(c, out, self, dim, index, x4)
 		}
@@ -2728,6 +3037,9 @@ func (c Ctx) Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x
 // Take is the operator take.
 func (c Ctx) Take(out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
+		if err := outOnly("take", key, keys(self)|keys(index)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Take; does != nil {
 			return does(c, out, self, index)
 		}
@@ -2744,6 +3056,9 @@ func (c Ctx) Take(out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error
 // TakeAlongDim is the operator take_along_dim.
 func (c Ctx) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(indices)); key != 0 {
+		if err := outOnly("take_along_dim", key, keys(self)|keys(indices)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).TakeAlongDim; does != nil {
 			return does(c, out, self, indices, dim)
 		}
@@ -2760,6 +3075,9 @@ func (c Ctx) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *t
 // Nonzero is the operator nonzero.
 func (c Ctx) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+		if err := outOnly("nonzero", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Nonzero; does != nil {
 			return does(c, out, self)
 		}
@@ -2798,6 +3116,9 @@ func (c Ctx) Argwhere(self *tensor.Tensor) (*tensor.Tensor, error) {
 // Put is the operator put.
 func (c Ctx) Put(out, self, index, source *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
+		if err := outOnly("put", key, keys(self)|keys(index)|keys(source)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Put; does != nil {
 			return does(c, out, self, index, source, accumulate)
 		}
@@ -2814,6 +3135,9 @@ func (c Ctx) Put(out, self, index, source *tensor.Tensor, accumulate bool) (r0 *
 // Scatter is the operator scatter.
 func (c Ctx) Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
+		if err := outOnly("scatter", key, keys(self)|keys(index)|keys(source)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Scatter; does != nil {
 			return does(c, out, self, dim, index, source)
 		}
@@ -2830,6 +3154,9 @@ func (c Ctx) Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.
 // ScatterValue is the operator scatter.
 func (c Ctx) ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
+		if err := outOnly("scatter", key, keys(self)|keys(index)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ScatterValue; does != nil {
 			return does(c, out, self, dim, index, value)
 		}
@@ -2846,6 +3173,9 @@ func (c Ctx) ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Ten
 // ScatterReduceSource is the operator scatter.
 func (c Ctx) ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
+		if err := outOnly("scatter", key, keys(self)|keys(index)|keys(source)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ScatterReduceSource; does != nil {
 			return does(c, out, self, dim, index, source, reduce)
 		}
@@ -2862,6 +3192,9 @@ func (c Ctx) ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, sou
 // ScatterReduceValue is the operator scatter.
 func (c Ctx) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
+		if err := outOnly("scatter", key, keys(self)|keys(index)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ScatterReduceValue; does != nil {
 			return does(c, out, self, dim, index, value, reduce)
 		}
@@ -2878,6 +3211,9 @@ func (c Ctx) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tens
 // ScatterAdd is the operator scatter_add.
 func (c Ctx) ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
+		if err := outOnly("scatter_add", key, keys(self)|keys(index)|keys(source)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ScatterAdd; does != nil {
 			return does(c, out, self, dim, index, source)
 		}
@@ -2894,6 +3230,9 @@ func (c Ctx) ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tens
 // ScatterReduce is the operator scatter_reduce.
 func (c Ctx) ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
+		if err := outOnly("scatter_reduce", key, keys(self)|keys(index)|keys(source)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ScatterReduce; does != nil {
 			return does(c, out, self, dim, index, source, reduce, includeSelf)
 		}
@@ -2910,6 +3249,9 @@ func (c Ctx) ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *t
 // IndexAdd is the operator index_add.
 func (c Ctx) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
+		if err := outOnly("index_add", key, keys(self)|keys(index)|keys(source)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).IndexAdd; does != nil {
 			return does(c, out, self, dim, index, source, alpha)
 		}
@@ -2926,6 +3268,9 @@ func (c Ctx) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor
 // IndexCopy is the operator index_copy.
 func (c Ctx) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
+		if err := outOnly("index_copy", key, keys(self)|keys(index)|keys(source)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).IndexCopy; does != nil {
 			return does(c, out, self, dim, index, source)
 		}
@@ -2942,6 +3287,9 @@ func (c Ctx) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tenso
 // IndexFill is the operator index_fill.
 func (c Ctx) IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(value)); key != 0 {
+		if err := outOnly("index_fill", key, keys(self)|keys(index)|keys(value)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).IndexFill; does != nil {
 			return does(c, out, self, dim, index, value)
 		}
@@ -2958,6 +3306,9 @@ func (c Ctx) IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor
 // IndexReduce is the operator index_reduce.
 func (c Ctx) IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
+		if err := outOnly("index_reduce", key, keys(self)|keys(index)|keys(source)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).IndexReduce; does != nil {
 			return does(c, out, self, dim, index, source, reduce, includeSelf)
 		}
@@ -2974,6 +3325,9 @@ func (c Ctx) IndexReduce(out, self *tensor.Tensor, dim int64, index, source *ten
 // Cat is the operator cat.
 func (c Ctx) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
+		if err := outOnly("cat", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Cat; does != nil {
 			return does(c, out, tensors, dim)
 		}
@@ -2990,6 +3344,9 @@ func (c Ctx) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *t
 // Stack is the operator stack.
 func (c Ctx) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
+		if err := outOnly("stack", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Stack; does != nil {
 			return does(c, out, tensors, dim)
 		}
@@ -3006,6 +3363,9 @@ func (c Ctx) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 
 // Hstack is the operator hstack.
 func (c Ctx) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
+		if err := outOnly("hstack", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Hstack; does != nil {
 			return does(c, out, tensors)
 		}
@@ -3016,6 +3376,9 @@ func (c Ctx) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tenso
 // Vstack is the operator vstack.
 func (c Ctx) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
+		if err := outOnly("vstack", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Vstack; does != nil {
 			return does(c, out, tensors)
 		}
@@ -3026,6 +3389,9 @@ func (c Ctx) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tenso
 // Dstack is the operator dstack.
 func (c Ctx) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
+		if err := outOnly("dstack", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Dstack; does != nil {
 			return does(c, out, tensors)
 		}
@@ -3036,6 +3402,9 @@ func (c Ctx) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tenso
 // ColumnStack is the operator column_stack.
 func (c Ctx) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
+		if err := outOnly("column_stack", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ColumnStack; does != nil {
 			return does(c, out, tensors)
 		}
@@ -3264,6 +3633,9 @@ func (c Ctx) Rot90(self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, 
 // Tril is the operator tril.
 func (c Ctx) Tril(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("tril", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Tril; does != nil {
 			return does(c, out, self, diagonal)
 		}
@@ -3280,6 +3652,9 @@ func (c Ctx) Tril(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, 
 // Triu is the operator triu.
 func (c Ctx) Triu(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("triu", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Triu; does != nil {
 			return does(c, out, self, diagonal)
 		}
@@ -3296,6 +3671,9 @@ func (c Ctx) Triu(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, 
 // Diag is the operator diag.
 func (c Ctx) Diag(out, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("diag", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Diag; does != nil {
 			return does(c, out, self, offset)
 		}
@@ -3418,6 +3796,9 @@ func (c Ctx) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar)
 // Matmul is the operator linalg.matmul.
 func (c Ctx) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("linalg.matmul", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Matmul; does != nil {
 			return does(c, out, self, other)
 		}
@@ -3434,6 +3815,9 @@ func (c Ctx) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 // LinalgCross is the operator linalg.cross.
 func (c Ctx) LinalgCross(out, self, other *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("linalg.cross", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgCross; does != nil {
 			return does(c, out, self, other, dim)
 		}
@@ -3454,6 +3838,9 @@ func (c Ctx) LinalgDiagonal(a *tensor.Tensor, offset, dim1, dim2 int64) (*tensor
 // LinalgVecdot is the operator linalg.vecdot.
 func (c Ctx) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(x) | keys(y)); key != 0 {
+		if err := outOnly("linalg.vecdot", key, keys(x)|keys(y)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgVecdot; does != nil {
 			return does(c, out, x, y, dim)
 		}
@@ -3464,6 +3851,9 @@ func (c Ctx) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, 
 // LinalgMultiDot is the operator linalg.multi_dot.
 func (c Ctx) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
+		if err := outOnly("linalg.multi_dot", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgMultiDot; does != nil {
 			return does(c, out, tensors)
 		}
@@ -3474,6 +3864,9 @@ func (c Ctx) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (*tens
 // ChainMatmul is the operator chain_matmul.
 func (c Ctx) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keysOf(matrices)); key != 0 {
+		if err := outOnly("chain_matmul", key, keysOf(matrices)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ChainMatmul; does != nil {
 			return does(c, out, matrices)
 		}
@@ -3484,6 +3877,9 @@ func (c Ctx) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (*tensor
 // LinalgMatrixPower is the operator linalg.matrix_power.
 func (c Ctx) LinalgMatrixPower(out, self *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("linalg.matrix_power", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixPower; does != nil {
 			return does(c, out, self, n)
 		}
@@ -3514,6 +3910,9 @@ func (c Ctx) LinalgVander(x *tensor.Tensor, n ops.Int) (*tensor.Tensor, error) {
 // LinalgTensorinv is the operator linalg.tensorinv.
 func (c Ctx) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("linalg.tensorinv", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgTensorinv; does != nil {
 			return does(c, out, self, ind)
 		}
@@ -3524,6 +3923,9 @@ func (c Ctx) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (*tensor.Tenso
 // LinalgTensorsolve is the operator linalg.tensorsolve.
 func (c Ctx) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("linalg.tensorsolve", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgTensorsolve; does != nil {
 			return does(c, out, self, other, dims)
 		}
@@ -3534,6 +3936,9 @@ func (c Ctx) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (*
 // LinalgCholeskyEx is the operator linalg.cholesky_ex.
 func (c Ctx) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outL) | keys(outInfo) | keys(self)); key != 0 {
+		if err := outOnly("linalg.cholesky_ex", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgCholeskyEx; does != nil {
 			return does(c, outL, outInfo, self, upper, checkErrors)
 		}
@@ -3551,6 +3956,9 @@ func (c Ctx) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkEr
 // LinalgCholesky is the operator linalg.cholesky.
 func (c Ctx) LinalgCholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("linalg.cholesky", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgCholesky; does != nil {
 			return does(c, out, self, upper)
 		}
@@ -3561,6 +3969,9 @@ func (c Ctx) LinalgCholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tenso
 // Cholesky is the operator cholesky.
 func (c Ctx) Cholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("cholesky", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Cholesky; does != nil {
 			return does(c, out, self, upper)
 		}
@@ -3571,6 +3982,9 @@ func (c Ctx) Cholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, err
 // LinalgLuFactorEx is the operator linalg.lu_factor_ex.
 func (c Ctx) LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outLU) | keys(outPivots) | keys(outInfo) | keys(a)); key != 0 {
+		if err := outOnly("linalg.lu_factor_ex", key, keys(a)); err != nil {
+			return nil, nil, nil, err
+		}
 		if does := backend(key).LinalgLuFactorEx; does != nil {
 			return does(c, outLU, outPivots, outInfo, a, pivot, checkErrors)
 		}
@@ -3589,6 +4003,9 @@ func (c Ctx) LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot
 // LinalgLuFactor is the operator linalg.lu_factor.
 func (c Ctx) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outLU) | keys(outPivots) | keys(a)); key != 0 {
+		if err := outOnly("linalg.lu_factor", key, keys(a)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgLuFactor; does != nil {
 			return does(c, outLU, outPivots, a, pivot)
 		}
@@ -3599,6 +4016,9 @@ func (c Ctx) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (*te
 // LinalgLu is the operator linalg.lu.
 func (c Ctx) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outP) | keys(outL) | keys(outU) | keys(a)); key != 0 {
+		if err := outOnly("linalg.lu", key, keys(a)); err != nil {
+			return nil, nil, nil, err
+		}
 		if does := backend(key).LinalgLu; does != nil {
 			return does(c, outP, outL, outU, a, pivot)
 		}
@@ -3609,6 +4029,9 @@ func (c Ctx) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.T
 // LuUnpack is the operator lu_unpack.
 func (c Ctx) LuUnpack(outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outP) | keys(outL) | keys(outU) | keys(lu) | keys(pivots)); key != 0 {
+		if err := outOnly("lu_unpack", key, keys(lu)|keys(pivots)); err != nil {
+			return nil, nil, nil, err
+		}
 		if does := backend(key).LuUnpack; does != nil {
 			return does(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
 		}
@@ -3631,6 +4054,9 @@ func (c Ctx) PivotsPermutation(pivots *tensor.Tensor, n int64) (r0 *tensor.Tenso
 // LinalgLdlFactorEx is the operator linalg.ldl_factor_ex.
 func (c Ctx) LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outLD) | keys(outPivots) | keys(outInfo) | keys(self)); key != 0 {
+		if err := outOnly("linalg.ldl_factor_ex", key, keys(self)); err != nil {
+			return nil, nil, nil, err
+		}
 		if does := backend(key).LinalgLdlFactorEx; does != nil {
 			return does(c, outLD, outPivots, outInfo, self, hermitian, checkErrors)
 		}
@@ -3649,6 +4075,9 @@ func (c Ctx) LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, h
 // LinalgLdlFactor is the operator linalg.ldl_factor.
 func (c Ctx) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outLD) | keys(outPivots) | keys(self)); key != 0 {
+		if err := outOnly("linalg.ldl_factor", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgLdlFactor; does != nil {
 			return does(c, outLD, outPivots, self, hermitian)
 		}
@@ -3659,6 +4088,9 @@ func (c Ctx) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bo
 // Geqrf is the operator geqrf.
 func (c Ctx) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outA) | keys(outTau) | keys(self)); key != 0 {
+		if err := outOnly("geqrf", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).Geqrf; does != nil {
 			return does(c, outA, outTau, self)
 		}
@@ -3676,6 +4108,9 @@ func (c Ctx) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *te
 // LinalgQr is the operator linalg.qr.
 func (c Ctx) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outQ) | keys(outR) | keys(a)); key != 0 {
+		if err := outOnly("linalg.qr", key, keys(a)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgQr; does != nil {
 			return does(c, outQ, outR, a, mode)
 		}
@@ -3693,6 +4128,9 @@ func (c Ctx) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor.Ten
 // Qr is the operator qr.
 func (c Ctx) Qr(outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outQ) | keys(outR) | keys(self)); key != 0 {
+		if err := outOnly("qr", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).Qr; does != nil {
 			return does(c, outQ, outR, self, some)
 		}
@@ -3703,6 +4141,9 @@ func (c Ctx) Qr(outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *te
 // LinalgHouseholderProduct is the operator linalg.householder_product.
 func (c Ctx) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(input) | keys(tau)); key != 0 {
+		if err := outOnly("linalg.householder_product", key, keys(input)|keys(tau)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgHouseholderProduct; does != nil {
 			return does(c, out, input, tau)
 		}
@@ -3719,6 +4160,9 @@ func (c Ctx) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tenso
 // Ormqr is the operator ormqr.
 func (c Ctx) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(tau) | keys(other)); key != 0 {
+		if err := outOnly("ormqr", key, keys(self)|keys(tau)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Ormqr; does != nil {
 			return does(c, out, self, tau, other, left, transpose)
 		}
@@ -3735,6 +4179,9 @@ func (c Ctx) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (
 // LinalgMatrixSqrth is the operator linalg.matrix_sqrth.
 func (c Ctx) LinalgMatrixSqrth(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("linalg.matrix_sqrth", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixSqrth; does != nil {
 			return does(c, out, self)
 		}
@@ -3745,6 +4192,9 @@ func (c Ctx) LinalgMatrixSqrth(out, self *tensor.Tensor) (*tensor.Tensor, error)
 // LinalgPolar is the operator linalg.polar.
 func (c Ctx) LinalgPolar(outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outU) | keys(outH) | keys(a)); key != 0 {
+		if err := outOnly("linalg.polar", key, keys(a)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgPolar; does != nil {
 			return does(c, outU, outH, a)
 		}
@@ -3755,6 +4205,9 @@ func (c Ctx) LinalgPolar(outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.
 // LinalgDet is the operator linalg.det.
 func (c Ctx) LinalgDet(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(a)); key != 0 {
+		if err := outOnly("linalg.det", key, keys(a)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgDet; does != nil {
 			return does(c, out, a)
 		}
@@ -3765,6 +4218,9 @@ func (c Ctx) LinalgDet(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 // LinalgSlogdet is the operator linalg.slogdet.
 func (c Ctx) LinalgSlogdet(outSign, outLog, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outSign) | keys(outLog) | keys(a)); key != 0 {
+		if err := outOnly("linalg.slogdet", key, keys(a)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgSlogdet; does != nil {
 			return does(c, outSign, outLog, a)
 		}
@@ -3785,6 +4241,9 @@ func (c Ctx) Logdet(self *tensor.Tensor) (*tensor.Tensor, error) {
 // LinalgVectorNorm is the operator linalg.vector_norm.
 func (c Ctx) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("linalg.vector_norm", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgVectorNorm; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
 		}
@@ -3801,6 +4260,9 @@ func (c Ctx) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []
 // LinalgMatrixNorm is the operator linalg.matrix_norm.
 func (c Ctx) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("linalg.matrix_norm", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixNorm; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
 		}
@@ -3811,6 +4273,9 @@ func (c Ctx) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []
 // LinalgMatrixNormStrOrd is the operator linalg.matrix_norm.
 func (c Ctx) LinalgMatrixNormStrOrd(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("linalg.matrix_norm", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixNormStrOrd; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
 		}
@@ -3821,6 +4286,9 @@ func (c Ctx) LinalgMatrixNormStrOrd(out, self *tensor.Tensor, ord string, dim []
 // LinalgNorm is the operator linalg.norm.
 func (c Ctx) LinalgNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("linalg.norm", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgNorm; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
 		}
@@ -3831,6 +4299,9 @@ func (c Ctx) LinalgNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64,
 // LinalgNormOrdStr is the operator linalg.norm.
 func (c Ctx) LinalgNormOrdStr(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("linalg.norm", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgNormOrdStr; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
 		}
@@ -3841,6 +4312,9 @@ func (c Ctx) LinalgNormOrdStr(out, self *tensor.Tensor, ord string, dim []int64,
 // FrobeniusNorm is the operator frobenius_norm.
 func (c Ctx) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("frobenius_norm", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FrobeniusNorm; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -3851,6 +4325,9 @@ func (c Ctx) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) 
 // NuclearNorm is the operator nuclear_norm.
 func (c Ctx) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nuclear_norm", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).NuclearNorm; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -3861,6 +4338,9 @@ func (c Ctx) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*
 // LinalgCond is the operator linalg.cond.
 func (c Ctx) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("linalg.cond", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgCond; does != nil {
 			return does(c, out, self, p)
 		}
@@ -3871,6 +4351,9 @@ func (c Ctx) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tenso
 // LinalgCondPStr is the operator linalg.cond.
 func (c Ctx) LinalgCondPStr(out, self *tensor.Tensor, p string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("linalg.cond", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgCondPStr; does != nil {
 			return does(c, out, self, p)
 		}
@@ -3881,6 +4364,9 @@ func (c Ctx) LinalgCondPStr(out, self *tensor.Tensor, p string) (*tensor.Tensor,
 // LinalgMatrixRank is the operator linalg.matrix_rank.
 func (c Ctx) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+		if err := outOnly("linalg.matrix_rank", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixRank; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
 		}
@@ -3891,6 +4377,9 @@ func (c Ctx) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, her
 // LinalgMatrixRankAtolRtolTensor is the operator linalg.matrix_rank.
 func (c Ctx) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(atol)|keys(rtol))&^tensor.Gradient); key != 0 {
+		if err := outOnly("linalg.matrix_rank", key, keys(self)|keys(atol)|keys(rtol)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixRankAtolRtolTensor; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
 		}
@@ -3901,6 +4390,9 @@ func (c Ctx) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor
 // LinalgMatrixRankTol is the operator linalg.matrix_rank.
 func (c Ctx) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+		if err := outOnly("linalg.matrix_rank", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixRankTol; does != nil {
 			return does(c, out, self, tol, hermitian)
 		}
@@ -3911,6 +4403,9 @@ func (c Ctx) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitia
 // LinalgMatrixRankTolTensor is the operator linalg.matrix_rank.
 func (c Ctx) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(tol))&^tensor.Gradient); key != 0 {
+		if err := outOnly("linalg.matrix_rank", key, keys(self)|keys(tol)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixRankTolTensor; does != nil {
 			return does(c, out, self, tol, hermitian)
 		}
@@ -3921,6 +4416,9 @@ func (c Ctx) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian 
 // LinalgPinv is the operator linalg.pinv.
 func (c Ctx) LinalgPinv(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("linalg.pinv", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgPinv; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
 		}
@@ -3931,6 +4429,9 @@ func (c Ctx) LinalgPinv(out, self *tensor.Tensor, atol, rtol *float64, hermitian
 // LinalgPinvAtolRtolTensor is the operator linalg.pinv.
 func (c Ctx) LinalgPinvAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(atol) | keys(rtol)); key != 0 {
+		if err := outOnly("linalg.pinv", key, keys(self)|keys(atol)|keys(rtol)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgPinvAtolRtolTensor; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
 		}
@@ -3941,6 +4442,9 @@ func (c Ctx) LinalgPinvAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, herm
 // LinalgPinvRcond is the operator linalg.pinv.
 func (c Ctx) LinalgPinvRcond(out, self *tensor.Tensor, rcond float64, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("linalg.pinv", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgPinvRcond; does != nil {
 			return does(c, out, self, rcond, hermitian)
 		}
@@ -3951,6 +4455,9 @@ func (c Ctx) LinalgPinvRcond(out, self *tensor.Tensor, rcond float64, hermitian 
 // LinalgPinvRcondTensor is the operator linalg.pinv.
 func (c Ctx) LinalgPinvRcondTensor(out, self, rcond *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(rcond)); key != 0 {
+		if err := outOnly("linalg.pinv", key, keys(self)|keys(rcond)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgPinvRcondTensor; does != nil {
 			return does(c, out, self, rcond, hermitian)
 		}
@@ -3971,6 +4478,9 @@ func (c Ctx) Pinverse(self *tensor.Tensor, rcond float64) (*tensor.Tensor, error
 // LinalgSolveEx is the operator linalg.solve_ex.
 func (c Ctx) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outResult) | keys(outInfo) | keys(a) | keys(b)); key != 0 {
+		if err := outOnly("linalg.solve_ex", key, keys(a)|keys(b)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgSolveEx; does != nil {
 			return does(c, outResult, outInfo, a, b, left, checkErrors)
 		}
@@ -3988,6 +4498,9 @@ func (c Ctx) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkE
 // LinalgSolve is the operator linalg.solve.
 func (c Ctx) LinalgSolve(out, a, b *tensor.Tensor, left bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(a) | keys(b)); key != 0 {
+		if err := outOnly("linalg.solve", key, keys(a)|keys(b)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgSolve; does != nil {
 			return does(c, out, a, b, left)
 		}
@@ -3998,6 +4511,9 @@ func (c Ctx) LinalgSolve(out, a, b *tensor.Tensor, left bool) (*tensor.Tensor, e
 // LinalgInvEx is the operator linalg.inv_ex.
 func (c Ctx) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outInverse) | keys(outInfo) | keys(a)); key != 0 {
+		if err := outOnly("linalg.inv_ex", key, keys(a)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgInvEx; does != nil {
 			return does(c, outInverse, outInfo, a, checkErrors)
 		}
@@ -4015,6 +4531,9 @@ func (c Ctx) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool
 // LinalgInv is the operator linalg.inv.
 func (c Ctx) LinalgInv(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(a)); key != 0 {
+		if err := outOnly("linalg.inv", key, keys(a)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgInv; does != nil {
 			return does(c, out, a)
 		}
@@ -4025,6 +4544,9 @@ func (c Ctx) LinalgInv(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 // LinalgSolveTriangular is the operator linalg.solve_triangular.
 func (c Ctx) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangular bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(b)); key != 0 {
+		if err := outOnly("linalg.solve_triangular", key, keys(self)|keys(b)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgSolveTriangular; does != nil {
 			return does(c, out, self, b, upper, left, unitriangular)
 		}
@@ -4041,6 +4563,9 @@ func (c Ctx) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, uni
 // TriangularSolve is the operator triangular_solve.
 func (c Ctx) TriangularSolve(outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outSolution) | keys(outA) | keys(self) | keys(a)); key != 0 {
+		if err := outOnly("triangular_solve", key, keys(self)|keys(a)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).TriangularSolve; does != nil {
 			return does(c, outSolution, outA, self, a, upper, transpose, unitriangular)
 		}
@@ -4051,6 +4576,9 @@ func (c Ctx) TriangularSolve(outSolution, outA, self, a *tensor.Tensor, upper, t
 // LinalgLuSolve is the operator linalg.lu_solve.
 func (c Ctx) LinalgLuSolve(out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(lu) | keys(pivots) | keys(b)); key != 0 {
+		if err := outOnly("linalg.lu_solve", key, keys(lu)|keys(pivots)|keys(b)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgLuSolve; does != nil {
 			return does(c, out, lu, pivots, b, left, adjoint)
 		}
@@ -4061,6 +4589,9 @@ func (c Ctx) LinalgLuSolve(out, lu, pivots, b *tensor.Tensor, left, adjoint bool
 // LuSolve is the operator lu_solve.
 func (c Ctx) LuSolve(out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(lu) | keys(pivots)); key != 0 {
+		if err := outOnly("lu_solve", key, keys(self)|keys(lu)|keys(pivots)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LuSolve; does != nil {
 			return does(c, out, self, lu, pivots)
 		}
@@ -4071,6 +4602,9 @@ func (c Ctx) LuSolve(out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, erro
 // CholeskySolve is the operator cholesky_solve.
 func (c Ctx) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(l)); key != 0 {
+		if err := outOnly("cholesky_solve", key, keys(self)|keys(l)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).CholeskySolve; does != nil {
 			return does(c, out, self, l, upper)
 		}
@@ -4081,6 +4615,9 @@ func (c Ctx) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (*tensor.Ten
 // CholeskyInverse is the operator cholesky_inverse.
 func (c Ctx) CholeskyInverse(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("cholesky_inverse", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).CholeskyInverse; does != nil {
 			return does(c, out, self, upper)
 		}
@@ -4091,6 +4628,9 @@ func (c Ctx) CholeskyInverse(out, self *tensor.Tensor, upper bool) (*tensor.Tens
 // LinalgLdlSolve is the operator linalg.ldl_solve.
 func (c Ctx) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(ld) | keys(pivots) | keys(b)); key != 0 {
+		if err := outOnly("linalg.ldl_solve", key, keys(ld)|keys(pivots)|keys(b)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgLdlSolve; does != nil {
 			return does(c, out, ld, pivots, b, hermitian)
 		}
@@ -4107,6 +4647,9 @@ func (c Ctx) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (
 // LinalgLstsq is the operator linalg.lstsq.
 func (c Ctx) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outSolution) | keys(outResiduals) | keys(outRank) | keys(outSingular) | keys(self) | keys(b)); key != 0 {
+		if err := outOnly("linalg.lstsq", key, keys(self)|keys(b)); err != nil {
+			return nil, nil, nil, nil, err
+		}
 		if does := backend(key).LinalgLstsq; does != nil {
 			return does(c, outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
 		}
@@ -4126,6 +4669,9 @@ func (c Ctx) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, 
 // LinalgEigh is the operator linalg.eigh.
 func (c Ctx) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outVectors) | keys(self)); key != 0 {
+		if err := outOnly("linalg.eigh", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgEigh; does != nil {
 			return does(c, outValues, outVectors, self, uplo)
 		}
@@ -4143,6 +4689,9 @@ func (c Ctx) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string)
 // LinalgEigvalsh is the operator linalg.eigvalsh.
 func (c Ctx) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("linalg.eigvalsh", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgEigvalsh; does != nil {
 			return does(c, out, self, uplo)
 		}
@@ -4159,6 +4708,9 @@ func (c Ctx) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.T
 // LinalgEig is the operator linalg.eig.
 func (c Ctx) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outVectors) | keys(self)); key != 0 {
+		if err := outOnly("linalg.eig", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgEig; does != nil {
 			return does(c, outValues, outVectors, self)
 		}
@@ -4176,6 +4728,9 @@ func (c Ctx) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.T
 // LinalgEigvals is the operator linalg.eigvals.
 func (c Ctx) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("linalg.eigvals", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgEigvals; does != nil {
 			return does(c, out, self)
 		}
@@ -4192,6 +4747,9 @@ func (c Ctx) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 // LinalgSvd is the operator linalg.svd.
 func (c Ctx) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outU) | keys(outS) | keys(outVh) | keys(a)); key != 0 {
+		if err := outOnly("linalg.svd", key, keys(a)); err != nil {
+			return nil, nil, nil, err
+		}
 		if does := backend(key).LinalgSvd; does != nil {
 			return does(c, outU, outS, outVh, a, fullMatrices, driver)
 		}
@@ -4210,6 +4768,9 @@ func (c Ctx) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, d
 // Svd is the operator svd.
 func (c Ctx) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outU) | keys(outS) | keys(outV) | keys(self)); key != 0 {
+		if err := outOnly("svd", key, keys(self)); err != nil {
+			return nil, nil, nil, err
+		}
 		if does := backend(key).Svd; does != nil {
 			return does(c, outU, outS, outV, self, some, computeUV)
 		}
@@ -4220,6 +4781,9 @@ func (c Ctx) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*
 // LinalgSvdvals is the operator linalg.svdvals.
 func (c Ctx) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(a)); key != 0 {
+		if err := outOnly("linalg.svdvals", key, keys(a)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgSvdvals; does != nil {
 			return does(c, out, a, driver)
 		}
@@ -4266,6 +4830,9 @@ func (c Ctx) Lobpcg(a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int,
 // LogicalAnd is the operator logical_and.
 func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+		if err := outOnly("logical_and", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LogicalAnd; does != nil {
 			return does(c, out, self, other)
 		}
@@ -4282,6 +4849,9 @@ func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 // LogicalOr is the operator logical_or.
 func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+		if err := outOnly("logical_or", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LogicalOr; does != nil {
 			return does(c, out, self, other)
 		}
@@ -4298,6 +4868,9 @@ func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 // LogicalXor is the operator logical_xor.
 func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+		if err := outOnly("logical_xor", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LogicalXor; does != nil {
 			return does(c, out, self, other)
 		}
@@ -4314,6 +4887,9 @@ func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 // LogicalNot is the operator logical_not.
 func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+		if err := outOnly("logical_not", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LogicalNot; does != nil {
 			return does(c, out, self)
 		}
@@ -4330,6 +4906,9 @@ func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // BitwiseAnd is the operator bitwise_and.
 func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+		if err := outOnly("bitwise_and", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).BitwiseAnd; does != nil {
 			return does(c, out, self, other)
 		}
@@ -4346,6 +4925,9 @@ func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 // BitwiseOr is the operator bitwise_or.
 func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+		if err := outOnly("bitwise_or", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).BitwiseOr; does != nil {
 			return does(c, out, self, other)
 		}
@@ -4362,6 +4944,9 @@ func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 // BitwiseXor is the operator bitwise_xor.
 func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+		if err := outOnly("bitwise_xor", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).BitwiseXor; does != nil {
 			return does(c, out, self, other)
 		}
@@ -4378,6 +4963,9 @@ func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 // BitwiseNot is the operator bitwise_not.
 func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+		if err := outOnly("bitwise_not", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).BitwiseNot; does != nil {
 			return does(c, out, self)
 		}
@@ -4394,6 +4982,9 @@ func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // BitwiseLeftShift is the operator bitwise_left_shift.
 func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+		if err := outOnly("bitwise_left_shift", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).BitwiseLeftShift; does != nil {
 			return does(c, out, self, other)
 		}
@@ -4410,6 +5001,9 @@ func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tenso
 // BitwiseRightShift is the operator bitwise_right_shift.
 func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+		if err := outOnly("bitwise_right_shift", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).BitwiseRightShift; does != nil {
 			return does(c, out, self, other)
 		}
@@ -4426,6 +5020,9 @@ func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tens
 // Mm is the operator mm.
 func (c Ctx) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat2)); key != 0 {
+		if err := outOnly("mm", key, keys(self)|keys(mat2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Mm; does != nil {
 			return does(c, out, self, mat2)
 		}
@@ -4442,6 +5039,9 @@ func (c Ctx) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Bmm is the operator bmm.
 func (c Ctx) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat2)); key != 0 {
+		if err := outOnly("bmm", key, keys(self)|keys(mat2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Bmm; does != nil {
 			return does(c, out, self, mat2)
 		}
@@ -4458,6 +5058,9 @@ func (c Ctx) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Mv is the operator mv.
 func (c Ctx) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(vec)); key != 0 {
+		if err := outOnly("mv", key, keys(self)|keys(vec)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Mv; does != nil {
 			return does(c, out, self, vec)
 		}
@@ -4474,6 +5077,9 @@ func (c Ctx) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Dot is the operator dot.
 func (c Ctx) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("dot", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Dot; does != nil {
 			return does(c, out, self, other)
 		}
@@ -4490,6 +5096,9 @@ func (c Ctx) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // Vdot is the operator vdot.
 func (c Ctx) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("vdot", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Vdot; does != nil {
 			return does(c, out, self, other)
 		}
@@ -4506,6 +5115,9 @@ func (c Ctx) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 // Inner is the operator inner.
 func (c Ctx) Inner(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("inner", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Inner; does != nil {
 			return does(c, out, self, other)
 		}
@@ -4516,6 +5128,9 @@ func (c Ctx) Inner(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Outer is the operator outer.
 func (c Ctx) Outer(out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(vec2)); key != 0 {
+		if err := outOnly("outer", key, keys(self)|keys(vec2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Outer; does != nil {
 			return does(c, out, self, vec2)
 		}
@@ -4526,6 +5141,9 @@ func (c Ctx) Outer(out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 // Addmm is the operator addmm.
 func (c Ctx) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat1) | keys(mat2)); key != 0 {
+		if err := outOnly("addmm", key, keys(self)|keys(mat1)|keys(mat2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Addmm; does != nil {
 			return does(c, out, self, mat1, mat2, beta, alpha)
 		}
@@ -4542,6 +5160,9 @@ func (c Ctx) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scala
 // Baddbmm is the operator baddbmm.
 func (c Ctx) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(batch1) | keys(batch2)); key != 0 {
+		if err := outOnly("baddbmm", key, keys(self)|keys(batch1)|keys(batch2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Baddbmm; does != nil {
 			return does(c, out, self, batch1, batch2, beta, alpha)
 		}
@@ -4558,6 +5179,9 @@ func (c Ctx) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype
 // Addbmm is the operator addbmm.
 func (c Ctx) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(batch1) | keys(batch2)); key != 0 {
+		if err := outOnly("addbmm", key, keys(self)|keys(batch1)|keys(batch2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Addbmm; does != nil {
 			return does(c, out, self, batch1, batch2, beta, alpha)
 		}
@@ -4574,6 +5198,9 @@ func (c Ctx) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.
 // Addmv is the operator addmv.
 func (c Ctx) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat) | keys(vec)); key != 0 {
+		if err := outOnly("addmv", key, keys(self)|keys(mat)|keys(vec)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Addmv; does != nil {
 			return does(c, out, self, mat, vec, beta, alpha)
 		}
@@ -4590,6 +5217,9 @@ func (c Ctx) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar)
 // Addr is the operator addr.
 func (c Ctx) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(vec1) | keys(vec2)); key != 0 {
+		if err := outOnly("addr", key, keys(self)|keys(vec1)|keys(vec2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Addr; does != nil {
 			return does(c, out, self, vec1, vec2, beta, alpha)
 		}
@@ -4616,6 +5246,9 @@ func (c Ctx) Einsum(text string, operands []*tensor.Tensor) (*tensor.Tensor, err
 // Tensordot is the operator tensordot.
 func (c Ctx) Tensordot(out, self, other *tensor.Tensor, dims int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("tensordot", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Tensordot; does != nil {
 			return does(c, out, self, other, dims)
 		}
@@ -4626,6 +5259,9 @@ func (c Ctx) Tensordot(out, self, other *tensor.Tensor, dims int64) (*tensor.Ten
 // TensordotDims is the operator tensordot.
 func (c Ctx) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("tensordot", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).TensordotDims; does != nil {
 			return does(c, out, self, other, dimsSelf, dimsOther)
 		}
@@ -4636,6 +5272,9 @@ func (c Ctx) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther 
 // Kron is the operator kron.
 func (c Ctx) Kron(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("kron", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Kron; does != nil {
 			return does(c, out, self, other)
 		}
@@ -4829,6 +5468,9 @@ func (c Ctx) IsSameSize(self, other *tensor.Tensor) (bool, error) {
 // Rand is the operator rand.
 func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("rand", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Rand; does != nil {
 			return does(c, out, size, g, d, layout, dev)
 		}
@@ -4846,6 +5488,9 @@ func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype
 // Randn is the operator randn.
 func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("randn", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Randn; does != nil {
 			return does(c, out, size, g, d, layout, dev)
 		}
@@ -4863,6 +5508,9 @@ func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtyp
 // Randint is the operator randint.
 func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("randint", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Randint; does != nil {
 			return does(c, out, low, high, size, g, d, layout, dev)
 		}
@@ -4880,6 +5528,9 @@ func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *rando
 // RandintHigh is the operator randint.
 func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("randint", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).RandintHigh; does != nil {
 			return does(c, out, high, size, g, d, layout, dev)
 		}
@@ -4897,6 +5548,9 @@ func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random
 // Randperm is the operator randperm.
 func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("randperm", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Randperm; does != nil {
 			return does(c, out, n, g, d, layout, dev)
 		}
@@ -4962,6 +5616,9 @@ func (c Ctx) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generato
 // NormalTensors is the operator normal.
 func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(mean) | keys(std)); key != 0 {
+		if err := outOnly("normal", key, keys(mean)|keys(std)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).NormalTensors; does != nil {
 			return does(c, out, mean, std, g)
 		}
@@ -4972,6 +5629,9 @@ func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (
 // NormalSize is the operator normal.
 func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if err := outOnly("normal", key, layout.Keys()); err != nil {
+			return nil, err
+		}
 		if does := backend(key).NormalSize; does != nil {
 			return does(c, out, mean, std, size, g, d, layout, dev)
 		}
@@ -4989,6 +5649,9 @@ func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *
 // Bernoulli is the operator bernoulli.
 func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("bernoulli", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Bernoulli; does != nil {
 			return does(c, out, self, g)
 		}
@@ -5017,6 +5680,9 @@ func (c Ctx) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0
 // Multinomial is the operator multinomial.
 func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+		if err := outOnly("multinomial", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Multinomial; does != nil {
 			return does(c, out, self, samples, replacement, g)
 		}
@@ -5288,6 +5954,9 @@ func (c Ctx) GeneratorSetState(self *random.Generator, state *tensor.Tensor) (er
 // Sum is the operator sum.
 func (c Ctx) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("sum", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Sum; does != nil {
 			return does(c, out, self, dim, keepdim, d)
 		}
@@ -5304,6 +5973,9 @@ func (c Ctx) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DT
 // Nansum is the operator nansum.
 func (c Ctx) Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nansum", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Nansum; does != nil {
 			return does(c, out, self, dim, keepdim, d)
 		}
@@ -5320,6 +5992,9 @@ func (c Ctx) Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype
 // Prod is the operator prod.
 func (c Ctx) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("prod", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Prod; does != nil {
 			return does(c, out, self, dim, keepdim, d)
 		}
@@ -5336,6 +6011,9 @@ func (c Ctx) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.D
 // Mean is the operator mean.
 func (c Ctx) Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("mean", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Mean; does != nil {
 			return does(c, out, self, dim, keepdim, d)
 		}
@@ -5352,6 +6030,9 @@ func (c Ctx) Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.D
 // Nanmean is the operator nanmean.
 func (c Ctx) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nanmean", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Nanmean; does != nil {
 			return does(c, out, self, dim, keepdim, d)
 		}
@@ -5368,6 +6049,9 @@ func (c Ctx) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtyp
 // Any is the operator any.
 func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+		if err := outOnly("any", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Any; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -5384,6 +6068,9 @@ func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 // All is the operator all.
 func (c Ctx) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+		if err := outOnly("all", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).All; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -5422,6 +6109,9 @@ func (c Ctx) Std(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
 // StdDim is the operator std.
 func (c Ctx) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("std", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).StdDim; does != nil {
 			return does(c, out, self, dim, unbiased, keepdim)
 		}
@@ -5432,6 +6122,9 @@ func (c Ctx) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 // StdCorrection is the operator std.
 func (c Ctx) StdCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("std", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).StdCorrection; does != nil {
 			return does(c, out, self, dim, correction, keepdim)
 		}
@@ -5458,6 +6151,9 @@ func (c Ctx) Var(self *tensor.Tensor, unbiased bool) (*tensor.Tensor, error) {
 // VarDim is the operator var.
 func (c Ctx) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("var", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).VarDim; does != nil {
 			return does(c, out, self, dim, unbiased, keepdim)
 		}
@@ -5468,6 +6164,9 @@ func (c Ctx) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 // VarCorrection is the operator var.
 func (c Ctx) VarCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("var", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).VarCorrection; does != nil {
 			return does(c, out, self, dim, correction, keepdim)
 		}
@@ -5548,6 +6247,9 @@ func (c Ctx) VarMeanCorrection(self *tensor.Tensor, dim []int64, correction dtyp
 // Norm is the operator norm.
 func (c Ctx) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("norm", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Norm; does != nil {
 			return does(c, out, self, p, dim, keepdim, d)
 		}
@@ -5564,6 +6266,9 @@ func (c Ctx) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim
 // NormName is the operator norm.
 func (c Ctx) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("norm", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).NormName; does != nil {
 			return does(c, out, self, p, dim, keepdim, d)
 		}
@@ -5574,6 +6279,9 @@ func (c Ctx) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim b
 // Amax is the operator amax.
 func (c Ctx) Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("amax", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Amax; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -5590,6 +6298,9 @@ func (c Ctx) Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tens
 // Amin is the operator amin.
 func (c Ctx) Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("amin", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Amin; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -5606,6 +6317,9 @@ func (c Ctx) Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tens
 // Max is the operator max.
 func (c Ctx) Max(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("max", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Max; does != nil {
 			return does(c, out, self)
 		}
@@ -5622,6 +6336,9 @@ func (c Ctx) Max(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // MaxDim is the operator max.
 func (c Ctx) MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+		if err := outOnly("max", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).MaxDim; does != nil {
 			return does(c, outValues, outIndices, self, dim, keepdim)
 		}
@@ -5639,6 +6356,9 @@ func (c Ctx) MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepd
 // Min is the operator min.
 func (c Ctx) Min(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("min", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Min; does != nil {
 			return does(c, out, self)
 		}
@@ -5655,6 +6375,9 @@ func (c Ctx) Min(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // MinDim is the operator min.
 func (c Ctx) MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+		if err := outOnly("min", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).MinDim; does != nil {
 			return does(c, outValues, outIndices, self, dim, keepdim)
 		}
@@ -5672,6 +6395,9 @@ func (c Ctx) MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepd
 // Maximum is the operator max.
 func (c Ctx) Maximum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("max", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Maximum; does != nil {
 			return does(c, out, self, other)
 		}
@@ -5688,6 +6414,9 @@ func (c Ctx) Maximum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 // Minimum is the operator min.
 func (c Ctx) Minimum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("min", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Minimum; does != nil {
 			return does(c, out, self, other)
 		}
@@ -5704,6 +6433,9 @@ func (c Ctx) Minimum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 // Aminmax is the operator aminmax.
 func (c Ctx) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outMin) | keys(outMax) | keys(self)); key != 0 {
+		if err := outOnly("aminmax", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).Aminmax; does != nil {
 			return does(c, outMin, outMax, self, dim, keepdim)
 		}
@@ -5721,6 +6453,9 @@ func (c Ctx) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim b
 // Argmax is the operator argmax.
 func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+		if err := outOnly("argmax", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Argmax; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -5737,6 +6472,9 @@ func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 // Argmin is the operator argmin.
 func (c Ctx) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+		if err := outOnly("argmin", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Argmin; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -5753,6 +6491,9 @@ func (c Ctx) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 // Floor is the operator floor.
 func (c Ctx) Floor(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("floor", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Floor; does != nil {
 			return does(c, out, self)
 		}
@@ -5769,6 +6510,9 @@ func (c Ctx) Floor(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Ceil is the operator ceil.
 func (c Ctx) Ceil(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("ceil", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Ceil; does != nil {
 			return does(c, out, self)
 		}
@@ -5785,6 +6529,9 @@ func (c Ctx) Ceil(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Trunc is the operator trunc.
 func (c Ctx) Trunc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("trunc", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Trunc; does != nil {
 			return does(c, out, self)
 		}
@@ -5801,6 +6548,9 @@ func (c Ctx) Trunc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Round is the operator round.
 func (c Ctx) Round(out, self *tensor.Tensor, decimals int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("round", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Round; does != nil {
 			return does(c, out, self, decimals)
 		}
@@ -5817,6 +6567,9 @@ func (c Ctx) Round(out, self *tensor.Tensor, decimals int64) (r0 *tensor.Tensor,
 // Frac is the operator frac.
 func (c Ctx) Frac(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("frac", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Frac; does != nil {
 			return does(c, out, self)
 		}
@@ -5833,6 +6586,9 @@ func (c Ctx) Frac(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // ClampTensor is the operator clamp.
 func (c Ctx) ClampTensor(out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(low) | keys(high)); key != 0 {
+		if err := outOnly("clamp", key, keys(self)|keys(low)|keys(high)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ClampTensor; does != nil {
 			return does(c, out, self, low, high)
 		}
@@ -5849,6 +6605,9 @@ func (c Ctx) ClampTensor(out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor
 // Clamp is the operator clamp.
 func (c Ctx) Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("clamp", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Clamp; does != nil {
 			return does(c, out, self, low, high)
 		}
@@ -5865,6 +6624,9 @@ func (c Ctx) Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor
 // ClampMin is the operator clamp_min.
 func (c Ctx) ClampMin(out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(low)); key != 0 {
+		if err := outOnly("clamp_min", key, keys(self)|keys(low)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ClampMin; does != nil {
 			return does(c, out, self, low)
 		}
@@ -5881,6 +6643,9 @@ func (c Ctx) ClampMin(out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err err
 // ClampMax is the operator clamp_max.
 func (c Ctx) ClampMax(out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(high)); key != 0 {
+		if err := outOnly("clamp_max", key, keys(self)|keys(high)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ClampMax; does != nil {
 			return does(c, out, self, high)
 		}
@@ -5897,6 +6662,9 @@ func (c Ctx) ClampMax(out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err er
 // Fmax is the operator fmax.
 func (c Ctx) Fmax(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("fmax", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Fmax; does != nil {
 			return does(c, out, self, other)
 		}
@@ -5913,6 +6681,9 @@ func (c Ctx) Fmax(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 // Fmin is the operator fmin.
 func (c Ctx) Fmin(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("fmin", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Fmin; does != nil {
 			return does(c, out, self, other)
 		}
@@ -5929,6 +6700,9 @@ func (c Ctx) Fmin(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 // Relu is the operator relu.
 func (c Ctx) Relu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("relu", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Relu; does != nil {
 			return does(c, out, self)
 		}
@@ -5945,6 +6719,9 @@ func (c Ctx) Relu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Where is the operator where.
 func (c Ctx) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(condition) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("where", key, keys(condition)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Where; does != nil {
 			return does(c, out, condition, self, other)
 		}
@@ -5961,6 +6738,9 @@ func (c Ctx) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.Tenso
 // Cumsum is the operator cumsum.
 func (c Ctx) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("cumsum", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Cumsum; does != nil {
 			return does(c, out, self, dim, d)
 		}
@@ -5977,6 +6757,9 @@ func (c Ctx) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *ten
 // Cumprod is the operator cumprod.
 func (c Ctx) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("cumprod", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Cumprod; does != nil {
 			return does(c, out, self, dim, d)
 		}
@@ -5993,6 +6776,9 @@ func (c Ctx) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 // Cummax is the operator cummax.
 func (c Ctx) Cummax(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+		if err := outOnly("cummax", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).Cummax; does != nil {
 			return does(c, outValues, outIndices, self, dim)
 		}
@@ -6010,6 +6796,9 @@ func (c Ctx) Cummax(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *
 // Cummin is the operator cummin.
 func (c Ctx) Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+		if err := outOnly("cummin", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).Cummin; does != nil {
 			return does(c, outValues, outIndices, self, dim)
 		}
@@ -6027,6 +6816,9 @@ func (c Ctx) Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *
 // Logcumsumexp is the operator logcumsumexp.
 func (c Ctx) Logcumsumexp(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("logcumsumexp", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Logcumsumexp; does != nil {
 			return does(c, out, self, dim)
 		}
@@ -6043,6 +6835,9 @@ func (c Ctx) Logcumsumexp(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tenso
 // Logsumexp is the operator logsumexp.
 func (c Ctx) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("logsumexp", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Logsumexp; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -6059,6 +6854,9 @@ func (c Ctx) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 
 // Softmax is the operator softmax.
 func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("softmax", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Softmax; does != nil {
 			return does(c, out, self, dim, d)
 		}
@@ -6075,6 +6873,9 @@ func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 // LogSoftmax is the operator log_softmax.
 func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("log_softmax", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LogSoftmax; does != nil {
 			return does(c, out, self, dim, d)
 		}
@@ -6201,6 +7002,9 @@ func (c Ctx) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout tenso
 // Sort is the operator sort.
 func (c Ctx) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+		if err := outOnly("sort", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).Sort; does != nil {
 			return does(c, outValues, outIndices, self, dim, descending)
 		}
@@ -6218,6 +7022,9 @@ func (c Ctx) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descend
 // SortStable is the operator sort.
 func (c Ctx) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+		if err := outOnly("sort", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).SortStable; does != nil {
 			return does(c, outValues, outIndices, self, x3, dim, descending)
 		}
@@ -6255,6 +7062,9 @@ func (c Ctx) ArgsortStable(self *tensor.Tensor, x2 bool, dim int64, descending b
 // Msort is the operator msort.
 func (c Ctx) Msort(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("msort", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Msort; does != nil {
 			return does(c, out, self)
 		}
@@ -6265,6 +7075,9 @@ func (c Ctx) Msort(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Topk is the operator topk.
 func (c Ctx) Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+		if err := outOnly("topk", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).Topk; does != nil {
 			return does(c, outValues, outIndices, self, k, dim, largest, sorted)
 		}
@@ -6294,6 +7107,9 @@ func (c Ctx) Median(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // MedianDim is the operator median.
 func (c Ctx) MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+		if err := outOnly("median", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).MedianDim; does != nil {
 			return does(c, outValues, outIndices, self, dim, keepdim)
 		}
@@ -6323,6 +7139,9 @@ func (c Ctx) Nanmedian(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // NanmedianDim is the operator nanmedian.
 func (c Ctx) NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+		if err := outOnly("nanmedian", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).NanmedianDim; does != nil {
 			return does(c, outValues, outIndices, self, dim, keepdim)
 		}
@@ -6340,6 +7159,9 @@ func (c Ctx) NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64,
 // Kthvalue is the operator kthvalue.
 func (c Ctx) Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+		if err := outOnly("kthvalue", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).Kthvalue; does != nil {
 			return does(c, outValues, outIndices, self, k, dim, keepdim)
 		}
@@ -6357,6 +7179,9 @@ func (c Ctx) Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, 
 // Mode is the operator mode.
 func (c Ctx) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+		if err := outOnly("mode", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).Mode; does != nil {
 			return does(c, outValues, outIndices, self, dim, keepdim)
 		}
@@ -6374,6 +7199,9 @@ func (c Ctx) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim
 // Searchsorted is the operator searchsorted.
 func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(sorted)|keys(self)|keys(sorter))&^tensor.Gradient); key != 0 {
+		if err := outOnly("searchsorted", key, keys(sorted)|keys(self)|keys(sorter)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Searchsorted; does != nil {
 			return does(c, out, sorted, self, outInt32, right, side, sorter)
 		}
@@ -6390,6 +7218,9 @@ func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool
 // Bucketize is the operator bucketize.
 func (c Ctx) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(boundaries))&^tensor.Gradient); key != 0 {
+		if err := outOnly("bucketize", key, keys(self)|keys(boundaries)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Bucketize; does != nil {
 			return does(c, out, self, boundaries, outInt32, right)
 		}
@@ -6430,6 +7261,9 @@ func (c Ctx) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts 
 // Isin is the operator isin.
 func (c Ctx) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(elements)|keys(testElements))&^tensor.Gradient); key != 0 {
+		if err := outOnly("isin", key, keys(elements)|keys(testElements)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Isin; does != nil {
 			return does(c, out, elements, testElements, x3, invert)
 		}
@@ -6796,6 +7630,9 @@ func (c Ctx) SparseSpsolve(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Erf is the operator erf.
 func (c Ctx) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("erf", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Erf; does != nil {
 			return does(c, out, self)
 		}
@@ -6812,6 +7649,9 @@ func (c Ctx) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Erfc is the operator erfc.
 func (c Ctx) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("erfc", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Erfc; does != nil {
 			return does(c, out, self)
 		}
@@ -6828,6 +7668,9 @@ func (c Ctx) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Erfinv is the operator erfinv.
 func (c Ctx) Erfinv(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("erfinv", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Erfinv; does != nil {
 			return does(c, out, self)
 		}
@@ -6844,6 +7687,9 @@ func (c Ctx) Erfinv(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Lgamma is the operator lgamma.
 func (c Ctx) Lgamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("lgamma", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Lgamma; does != nil {
 			return does(c, out, self)
 		}
@@ -6860,6 +7706,9 @@ func (c Ctx) Lgamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Digamma is the operator digamma.
 func (c Ctx) Digamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("digamma", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Digamma; does != nil {
 			return does(c, out, self)
 		}
@@ -6876,6 +7725,9 @@ func (c Ctx) Digamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // I0 is the operator i0.
 func (c Ctx) I0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("i0", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).I0; does != nil {
 			return does(c, out, self)
 		}
@@ -6892,6 +7744,9 @@ func (c Ctx) I0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Sinc is the operator sinc.
 func (c Ctx) Sinc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("sinc", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Sinc; does != nil {
 			return does(c, out, self)
 		}
@@ -6908,6 +7763,9 @@ func (c Ctx) Sinc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Logit is the operator logit.
 func (c Ctx) Logit(out, self *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("logit", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Logit; does != nil {
 			return does(c, out, self, eps)
 		}
@@ -6924,6 +7782,9 @@ func (c Ctx) Logit(out, self *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, e
 // Polygamma is the operator polygamma.
 func (c Ctx) Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("polygamma", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Polygamma; does != nil {
 			return does(c, out, n, self)
 		}
@@ -6940,6 +7801,9 @@ func (c Ctx) Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (r0 *te
 // Mvlgamma is the operator mvlgamma.
 func (c Ctx) Mvlgamma(out, self *tensor.Tensor, p int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("mvlgamma", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Mvlgamma; does != nil {
 			return does(c, out, self, p)
 		}
@@ -6956,6 +7820,9 @@ func (c Ctx) Mvlgamma(out, self *tensor.Tensor, p int64) (r0 *tensor.Tensor, err
 // Igamma is the operator igamma.
 func (c Ctx) Igamma(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("igamma", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Igamma; does != nil {
 			return does(c, out, self, other)
 		}
@@ -6972,6 +7839,9 @@ func (c Ctx) Igamma(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 // Igammac is the operator igammac.
 func (c Ctx) Igammac(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("igammac", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Igammac; does != nil {
 			return does(c, out, self, other)
 		}
@@ -6988,6 +7858,9 @@ func (c Ctx) Igammac(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 // Logaddexp is the operator logaddexp.
 func (c Ctx) Logaddexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("logaddexp", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Logaddexp; does != nil {
 			return does(c, out, self, other)
 		}
@@ -7004,6 +7877,9 @@ func (c Ctx) Logaddexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 // Logaddexp2 is the operator logaddexp2.
 func (c Ctx) Logaddexp2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("logaddexp2", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Logaddexp2; does != nil {
 			return does(c, out, self, other)
 		}
@@ -7020,6 +7896,9 @@ func (c Ctx) Logaddexp2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 // Xlogy is the operator xlogy.
 func (c Ctx) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("xlogy", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Xlogy; does != nil {
 			return does(c, out, self, other)
 		}
@@ -7036,6 +7915,9 @@ func (c Ctx) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // Gcd is the operator gcd.
 func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+		if err := outOnly("gcd", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Gcd; does != nil {
 			return does(c, out, self, other)
 		}
@@ -7052,6 +7934,9 @@ func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // Lcm is the operator lcm.
 func (c Ctx) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+		if err := outOnly("lcm", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Lcm; does != nil {
 			return does(c, out, self, other)
 		}
@@ -7068,6 +7953,9 @@ func (c Ctx) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // Nextafter is the operator nextafter.
 func (c Ctx) Nextafter(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("nextafter", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Nextafter; does != nil {
 			return does(c, out, self, other)
 		}
@@ -7084,6 +7972,9 @@ func (c Ctx) Nextafter(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 // Heaviside is the operator heaviside.
 func (c Ctx) Heaviside(out, self, values *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(values)); key != 0 {
+		if err := outOnly("heaviside", key, keys(self)|keys(values)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Heaviside; does != nil {
 			return does(c, out, self, values)
 		}
@@ -7100,6 +7991,9 @@ func (c Ctx) Heaviside(out, self, values *tensor.Tensor) (r0 *tensor.Tensor, err
 // Ldexp is the operator ldexp.
 func (c Ctx) Ldexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("ldexp", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Ldexp; does != nil {
 			return does(c, out, self, other)
 		}
@@ -7133,6 +8027,9 @@ func (c Ctx) Frexp(mantissa, exponent, self *tensor.Tensor) (r0 *tensor.Tensor, 
 // NanToNum is the operator nan_to_num.
 func (c Ctx) NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nan_to_num", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).NanToNum; does != nil {
 			return does(c, out, self, nan, posinf, neginf)
 		}
@@ -7149,6 +8046,9 @@ func (c Ctx) NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (r
 // Deg2rad is the operator deg2rad.
 func (c Ctx) Deg2rad(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("deg2rad", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Deg2rad; does != nil {
 			return does(c, out, self)
 		}
@@ -7165,6 +8065,9 @@ func (c Ctx) Deg2rad(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // Rad2deg is the operator rad2deg.
 func (c Ctx) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("rad2deg", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Rad2deg; does != nil {
 			return does(c, out, self)
 		}
@@ -7181,6 +8084,9 @@ func (c Ctx) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // SpecialI0e is the operator special.i0e.
 func (c Ctx) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("special.i0e", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialI0e; does != nil {
 			return does(c, out, self)
 		}
@@ -7197,6 +8103,9 @@ func (c Ctx) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // SpecialI1 is the operator special.i1.
 func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("special.i1", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialI1; does != nil {
 			return does(c, out, self)
 		}
@@ -7213,6 +8122,9 @@ func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // SpecialI1e is the operator special.i1e.
 func (c Ctx) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("special.i1e", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialI1e; does != nil {
 			return does(c, out, self)
 		}
@@ -7229,6 +8141,9 @@ func (c Ctx) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 // SpecialXlog1py is the operator special.xlog1py.
 func (c Ctx) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("special.xlog1py", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialXlog1py; does != nil {
 			return does(c, out, self, other)
 		}
@@ -7245,6 +8160,9 @@ func (c Ctx) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor,
 // SpecialZeta is the operator special.zeta.
 func (c Ctx) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("special.zeta", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialZeta; does != nil {
 			return does(c, out, self, other)
 		}
@@ -7261,6 +8179,9 @@ func (c Ctx) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 // SpecialEntr is the operator special.entr.
 func (c Ctx) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("special.entr", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialEntr; does != nil {
 			return does(c, out, self)
 		}
@@ -7277,6 +8198,9 @@ func (c Ctx) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 // SpecialErfcx is the operator special.erfcx.
 func (c Ctx) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("special.erfcx", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialErfcx; does != nil {
 			return does(c, out, self)
 		}
@@ -7293,6 +8217,9 @@ func (c Ctx) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // SpecialNdtr is the operator special.ndtr.
 func (c Ctx) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("special.ndtr", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialNdtr; does != nil {
 			return does(c, out, self)
 		}
@@ -7309,6 +8236,9 @@ func (c Ctx) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 // SpecialLogNdtr is the operator special.log_ndtr.
 func (c Ctx) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("special.log_ndtr", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialLogNdtr; does != nil {
 			return does(c, out, self)
 		}
@@ -7325,6 +8255,9 @@ func (c Ctx) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err er
 // SpecialNdtri is the operator special.ndtri.
 func (c Ctx) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("special.ndtri", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialNdtri; does != nil {
 			return does(c, out, self)
 		}
@@ -7341,6 +8274,9 @@ func (c Ctx) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // SpecialBesselJ0 is the operator special.bessel_j0.
 func (c Ctx) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("special.bessel_j0", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialBesselJ0; does != nil {
 			return does(c, out, self)
 		}
@@ -7357,6 +8293,9 @@ func (c Ctx) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 // SpecialBesselJ1 is the operator special.bessel_j1.
 func (c Ctx) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("special.bessel_j1", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialBesselJ1; does != nil {
 			return does(c, out, self)
 		}
@@ -7373,6 +8312,9 @@ func (c Ctx) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 // SpecialBesselY0 is the operator special.bessel_y0.
 func (c Ctx) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("special.bessel_y0", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialBesselY0; does != nil {
 			return does(c, out, self)
 		}
@@ -7389,6 +8331,9 @@ func (c Ctx) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 // SpecialBesselY1 is the operator special.bessel_y1.
 func (c Ctx) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("special.bessel_y1", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialBesselY1; does != nil {
 			return does(c, out, self)
 		}
@@ -7405,6 +8350,9 @@ func (c Ctx) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 // SpecialModifiedBesselK0 is the operator special.modified_bessel_k0.
 func (c Ctx) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("special.modified_bessel_k0", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialModifiedBesselK0; does != nil {
 			return does(c, out, self)
 		}
@@ -7421,6 +8369,9 @@ func (c Ctx) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tenso
 // SpecialModifiedBesselK1 is the operator special.modified_bessel_k1.
 func (c Ctx) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("special.modified_bessel_k1", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialModifiedBesselK1; does != nil {
 			return does(c, out, self)
 		}
@@ -7437,6 +8388,9 @@ func (c Ctx) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tenso
 // SpecialScaledModifiedBesselK0 is the operator special.scaled_modified_bessel_k0.
 func (c Ctx) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("special.scaled_modified_bessel_k0", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialScaledModifiedBesselK0; does != nil {
 			return does(c, out, self)
 		}
@@ -7453,6 +8407,9 @@ func (c Ctx) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor
 // SpecialScaledModifiedBesselK1 is the operator special.scaled_modified_bessel_k1.
 func (c Ctx) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("special.scaled_modified_bessel_k1", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialScaledModifiedBesselK1; does != nil {
 			return does(c, out, self)
 		}
@@ -7469,6 +8426,9 @@ func (c Ctx) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor
 // SpecialSphericalBesselJ0 is the operator special.spherical_bessel_j0.
 func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+		if err := outOnly("special.spherical_bessel_j0", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialSphericalBesselJ0; does != nil {
 			return does(c, out, self)
 		}
@@ -7485,6 +8445,9 @@ func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tens
 // SpecialAiryAi is the operator special.airy_ai.
 func (c Ctx) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+		if err := outOnly("special.airy_ai", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialAiryAi; does != nil {
 			return does(c, out, self)
 		}
@@ -7501,6 +8464,9 @@ func (c Ctx) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 // SpecialChebyshevPolynomialT is the operator special.chebyshev_polynomial_t.
 func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+		if err := outOnly("special.chebyshev_polynomial_t", key, keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialChebyshevPolynomialT; does != nil {
 			return does(c, out, x, n)
 		}
@@ -7517,6 +8483,9 @@ func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.T
 // SpecialChebyshevPolynomialU is the operator special.chebyshev_polynomial_u.
 func (c Ctx) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+		if err := outOnly("special.chebyshev_polynomial_u", key, keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialChebyshevPolynomialU; does != nil {
 			return does(c, out, x, n)
 		}
@@ -7533,6 +8502,9 @@ func (c Ctx) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.T
 // SpecialChebyshevPolynomialV is the operator special.chebyshev_polynomial_v.
 func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+		if err := outOnly("special.chebyshev_polynomial_v", key, keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialChebyshevPolynomialV; does != nil {
 			return does(c, out, x, n)
 		}
@@ -7549,6 +8521,9 @@ func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.T
 // SpecialChebyshevPolynomialW is the operator special.chebyshev_polynomial_w.
 func (c Ctx) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+		if err := outOnly("special.chebyshev_polynomial_w", key, keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialChebyshevPolynomialW; does != nil {
 			return does(c, out, x, n)
 		}
@@ -7565,6 +8540,9 @@ func (c Ctx) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.T
 // SpecialHermitePolynomialH is the operator special.hermite_polynomial_h.
 func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+		if err := outOnly("special.hermite_polynomial_h", key, keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialHermitePolynomialH; does != nil {
 			return does(c, out, x, n)
 		}
@@ -7581,6 +8559,9 @@ func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Ten
 // SpecialHermitePolynomialHe is the operator special.hermite_polynomial_he.
 func (c Ctx) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+		if err := outOnly("special.hermite_polynomial_he", key, keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialHermitePolynomialHe; does != nil {
 			return does(c, out, x, n)
 		}
@@ -7597,6 +8578,9 @@ func (c Ctx) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Te
 // SpecialLaguerrePolynomialL is the operator special.laguerre_polynomial_l.
 func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+		if err := outOnly("special.laguerre_polynomial_l", key, keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialLaguerrePolynomialL; does != nil {
 			return does(c, out, x, n)
 		}
@@ -7613,6 +8597,9 @@ func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Te
 // SpecialLegendrePolynomialP is the operator special.legendre_polynomial_p.
 func (c Ctx) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+		if err := outOnly("special.legendre_polynomial_p", key, keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialLegendrePolynomialP; does != nil {
 			return does(c, out, x, n)
 		}
@@ -7629,6 +8616,9 @@ func (c Ctx) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Te
 // SpecialShiftedChebyshevPolynomialT is the operator special.shifted_chebyshev_polynomial_t.
 func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+		if err := outOnly("special.shifted_chebyshev_polynomial_t", key, keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialShiftedChebyshevPolynomialT; does != nil {
 			return does(c, out, x, n)
 		}
@@ -7645,6 +8635,9 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *t
 // SpecialShiftedChebyshevPolynomialU is the operator special.shifted_chebyshev_polynomial_u.
 func (c Ctx) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+		if err := outOnly("special.shifted_chebyshev_polynomial_u", key, keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialShiftedChebyshevPolynomialU; does != nil {
 			return does(c, out, x, n)
 		}
@@ -7661,6 +8654,9 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *t
 // SpecialShiftedChebyshevPolynomialV is the operator special.shifted_chebyshev_polynomial_v.
 func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+		if err := outOnly("special.shifted_chebyshev_polynomial_v", key, keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialShiftedChebyshevPolynomialV; does != nil {
 			return does(c, out, x, n)
 		}
@@ -7677,6 +8673,9 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *t
 // SpecialShiftedChebyshevPolynomialW is the operator special.shifted_chebyshev_polynomial_w.
 func (c Ctx) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+		if err := outOnly("special.shifted_chebyshev_polynomial_w", key, keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialShiftedChebyshevPolynomialW; does != nil {
 			return does(c, out, x, n)
 		}
@@ -7693,6 +8692,9 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *t
 // Diff is the operator diff.
 func (c Ctx) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(prepend) | keys(append)); key != 0 {
+		if err := outOnly("diff", key, keys(self)|keys(prepend)|keys(append)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Diff; does != nil {
 			return does(c, out, self, n, dim, prepend, append)
 		}
@@ -7763,6 +8765,9 @@ func (c Ctx) Corrcoef(self *tensor.Tensor) (*tensor.Tensor, error) {
 // Cross is the operator cross.
 func (c Ctx) Cross(out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+		if err := outOnly("cross", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Cross; does != nil {
 			return does(c, out, self, other, dim)
 		}
@@ -7805,6 +8810,9 @@ func (c Ctx) Bincount(self, weights *tensor.Tensor, minlength int64) (r0 *tensor
 // Histc is the operator histc.
 func (c Ctx) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+		if err := outOnly("histc", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Histc; does != nil {
 			return does(c, out, self, bins, low, high)
 		}
@@ -7821,6 +8829,9 @@ func (c Ctx) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar)
 // Histogram is the operator histogram.
 func (c Ctx) Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outHist) | keys(outEdges) | keys(self) | keys(weight)); key != 0 {
+		if err := outOnly("histogram", key, keys(self)|keys(weight)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).Histogram; does != nil {
 			return does(c, outHist, outEdges, self, bins, ranges, weight, density)
 		}
@@ -7838,6 +8849,9 @@ func (c Ctx) Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, range
 // HistogramEdges is the operator histogram.
 func (c Ctx) HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outHist) | keys(outEdges) | keys(self) | keys(bins) | keys(weight)); key != 0 {
+		if err := outOnly("histogram", key, keys(self)|keys(bins)|keys(weight)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).HistogramEdges; does != nil {
 			return does(c, outHist, outEdges, self, bins, weight, density)
 		}
@@ -7879,6 +8893,9 @@ func (c Ctx) HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, x2 []f
 // Quantile is the operator quantile.
 func (c Ctx) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(q)); key != 0 {
+		if err := outOnly("quantile", key, keys(self)|keys(q)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Quantile; does != nil {
 			return does(c, out, self, q, dim, keepdim, interpolation)
 		}
@@ -7889,6 +8906,9 @@ func (c Ctx) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, in
 // Nanquantile is the operator nanquantile.
 func (c Ctx) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(q)); key != 0 {
+		if err := outOnly("nanquantile", key, keys(self)|keys(q)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Nanquantile; does != nil {
 			return does(c, out, self, q, dim, keepdim, interpolation)
 		}
@@ -7929,6 +8949,9 @@ func (c Ctx) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims
 // Renorm is the operator renorm.
 func (c Ctx) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("renorm", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Renorm; does != nil {
 			return does(c, out, self, p, dim, maxnorm)
 		}
@@ -8356,6 +9379,9 @@ func (c Ctx) Ravel(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // TransposeMatrix is the operator t.
 func (c Ctx) TransposeMatrix(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("t", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).TransposeMatrix; does != nil {
 			return does(c, out, self)
 		}
@@ -8372,6 +9398,9 @@ func (c Ctx) TransposeMatrix(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 // Transpose is the operator transpose.
 func (c Ctx) Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("transpose", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Transpose; does != nil {
 			return does(c, out, self, dim0, dim1)
 		}
@@ -8506,6 +9535,9 @@ func (c Ctx) BroadcastTo(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, 
 // Squeeze is the operator squeeze.
 func (c Ctx) Squeeze(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("squeeze", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Squeeze; does != nil {
 			return does(c, out, self)
 		}
@@ -8522,6 +9554,9 @@ func (c Ctx) Squeeze(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 // SqueezeDim is the operator squeeze.
 func (c Ctx) SqueezeDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("squeeze", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SqueezeDim; does != nil {
 			return does(c, out, self, dim)
 		}
@@ -8538,6 +9573,9 @@ func (c Ctx) SqueezeDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor,
 // SqueezeDims is the operator squeeze.
 func (c Ctx) SqueezeDims(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("squeeze", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SqueezeDims; does != nil {
 			return does(c, out, self, dims)
 		}
@@ -8554,6 +9592,9 @@ func (c Ctx) SqueezeDims(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Ten
 // Unsqueeze is the operator unsqueeze.
 func (c Ctx) Unsqueeze(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("unsqueeze", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Unsqueeze; does != nil {
 			return does(c, out, self, dim)
 		}
@@ -8616,6 +9657,9 @@ func (c Ctx) Slice(self *tensor.Tensor, dim int64, start, end ops.Int, step int6
 // AsStrided is the operator as_strided.
 func (c Ctx) AsStrided(out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("as_strided", key, keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).AsStrided; does != nil {
 			return does(c, out, self, size, stride, offset)
 		}

@@ -15,6 +15,11 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 	if err := given(op, "backward", function); err != nil {
 		return nil, err
 	}
+	for i, k := range constant {
+		if k < 0 || k >= int64(len(outputs)) {
+			return nil, status.Indexf("%s: constant[%d] is %d, which is no position of one of %d outputs", op, i, k, len(outputs))
+		}
+	}
 	if !recording(c, inputs...) {
 		newContext(data, deleter).release()
 		return nil, nil
@@ -27,7 +32,7 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 	n.number = numbers.Add(1)
 	n.results(outputs...)
 	for i, t := range outputs {
-		if err := resultOf(t, inputs, i); err != nil {
+		if err := n.resultOf(t, inputs, i); err != nil {
 			return nil, err
 		}
 	}
@@ -64,16 +69,15 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 }
 
 // resultOf refuses an output that has a history of its own, or that may not be written to.
-func resultOf(t *tensor.Tensor, inputs []*tensor.Tensor, i int) error {
+func (n *Node) resultOf(t *tensor.Tensor, inputs []*tensor.Tensor, i int) error {
 	v := variableOf(t)
 	if v == nil || !wanted(t) {
 		return nil
 	}
 	if !slices.ContainsFunc(inputs, func(in *tensor.Tensor) bool { return variableOf(in) == v }) {
-		return status.Runtimef("record_function: output %d requires grad, and is none of the inputs, which can be written to in place; compute outputs under no_grad", i)
+		return status.Runtimef("%s: output %d requires grad, and is none of the inputs, which can be written to in place; compute outputs under no_grad", n.call(), i)
 	}
-	r := call{out: t}
-	return r.checkOut("record_function", t)
+	return checkOut(n.call(), t)
 }
 
 // adopt makes t result i of the node.

@@ -42,7 +42,10 @@ func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.
 		return r, nil
 	}
 	if out != nil {
-		if err := r.checkOut(op, operands[0]); err != nil {
+		if out != operands[0] {
+			return r, writes(op, "one of the arguments")
+		}
+		if err := checkOut(nameInPlace(op), operands[0]); err != nil {
 			return r, err
 		}
 		r.was = variableOf(out).lying(out)
@@ -67,30 +70,29 @@ func writes(op, which string) error {
 	return status.Runtimef("%s(): functions with out=... arguments don't support automatic differentiation, but %s requires grad; use the function without out", op, which)
 }
 
-// checkOut refuses to write to what a graph, or a leaf, needs as it is.
-func (r *call) checkOut(op string, self *tensor.Tensor) error {
-	if r.out != self {
-		return writes(op, "one of the arguments")
-	}
+// nameInPlace is what an operator is called where it writes to its first argument.
+func nameInPlace(op string) string { return strings.TrimSuffix(op, "_") + "_" }
+
+// checkOut refuses to write to what a graph, or a leaf, needs as it is. name is what writes.
+func checkOut(name string, self *tensor.Tensor) error {
 	v := variableOf(self)
-	op = strings.TrimSuffix(op, "_") + "_"
 	switch {
 	case v == nil || !v.wanted():
-		return join(op, self)
+		return join(name, self)
 	case v.fixed:
 		return status.Runtimef("Output %d of %s is a view and is being modified inplace. This view was created inside a custom Function (or because an input was returned as-is) and the "+
 			"autograd logic to handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. "+
 			"You can fix this by cloning the output of the custom Function.", v.output, v.node.name)
 	case v.view == nil && v.requires && v.node == nil:
-		return status.Runtimef("%s: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", op)
+		return status.Runtimef("%s: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", name)
 	case v.view == nil:
 		return nil
 	case v.view.several:
 		return status.Runtimef("%s: Output %d of %s is a view and is being modified inplace. This view is the output of a function that returns multiple views. "+
-			"Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.", op, v.output, v.node.call())
+			"Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.", name, v.output, v.node.call())
 	}
 	if _, root := v.view.origin(); root.node == nil && (root.requires || v.node != nil) {
-		return status.Runtimef("%s: a view of a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", op)
+		return status.Runtimef("%s: a view of a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", name)
 	}
 	return nil
 }
@@ -275,8 +277,7 @@ func into(c aten.Ctx, op string, out, self *tensor.Tensor, run func(out, self *t
 	inPlace := out == self
 	if inPlace {
 		if recording(c, self) {
-			r := call{out: out}
-			if err := r.checkOut(op, self); err != nil {
+			if err := checkOut(nameInPlace(op), self); err != nil {
 				return nil, err
 			}
 		}

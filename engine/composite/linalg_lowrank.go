@@ -139,6 +139,12 @@ func Lobpcg(c aten.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.
 		wanted = w.count
 	}
 	switch {
+	case w.count < 0:
+		name := "k"
+		if !n.IsNone() {
+			name = "n"
+		}
+		return nil, nil, status.Runtimef("%s: %s must not be negative, got %d", s.Op, name, w.count)
 	case wanted < 0 || wanted > w.count:
 		return nil, nil, status.Runtimef("%s: k must be between 0 and the number of vectors, %d, got %d", s.Op, w.count, wanted)
 	case w.count > rows/3:

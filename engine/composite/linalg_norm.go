@@ -256,8 +256,13 @@ func LinalgCondPStr(c aten.Ctx, out, self *tensor.Tensor, p string) (*tensor.Ten
 // conditioned is the product of the norms of matrices and their inverses.
 func conditioned(c aten.Ctx, out, self *tensor.Tensor, by order) (*tensor.Tensor, error) {
 	const op = "linalg.cond"
-	if err := cmp.Or(ops.CheckSquare(op, "A", self), by.check(op)); err != nil {
+	if err := cmp.Or(ops.CheckMatrices(op, "A", self), by.check(op)); err != nil {
 		return nil, err
+	}
+	if self.Numel() > 0 || by.name != "" {
+		if err := ops.CheckSquare(op, "A", self); err != nil {
+			return nil, err
+		}
 	}
 	s := within(c, op)
 	defer s.Close()
@@ -265,14 +270,18 @@ func conditioned(c aten.Ctx, out, self *tensor.Tensor, by order) (*tensor.Tensor
 		return s.result(out, s.zeros(self, self.DType().ToReal(), shape.Batch(self.Sizes())...))
 	}
 	inverse, info := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgInvEx(nil, nil, self, false) })
-	singular := s.wide(s.wide(s.greater(info, s.Number(dtype.IntScalar(0))), -1), -1)
-	infinite := s.float(math.Inf(1))
-	inverse = s.Step(func() (*tensor.Tensor, error) { return c.MaskedFill(nil, inverse, singular, infinite) })
+	singular := s.greater(info, s.Number(dtype.IntScalar(0)))
+	filled := func(t, where *tensor.Tensor, value float64) *tensor.Tensor {
+		v := s.float(value)
+		return s.Step(func() (*tensor.Tensor, error) { return c.MaskedFill(nil, t, where, v) })
+	}
+	inverse = filled(inverse, s.wide(s.wide(singular, -1), -1), 0) // what there is of it has no norm
 	if s.Err != nil {
 		return nil, s.Err
 	}
 	dims := []int64{-2, -1}
-	return s.result(out, s.mul(s.matrixNorm(self, by, dims, false, dtype.None), s.matrixNorm(inverse, by, dims, false, dtype.None)))
+	product := s.mul(s.matrixNorm(self, by, dims, false, dtype.None), s.matrixNorm(inverse, by, dims, false, dtype.None))
+	return s.result(out, filled(product, singular, math.Inf(1)))
 }
 
 // tolerance is what singular values are compared with.

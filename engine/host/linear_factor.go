@@ -32,11 +32,9 @@ func (w *matrixWork) takePivots(i int64, memory unsafe.Pointer) {
 func (w *matrixWork) factorLU() {
 	k := min(w.m, w.n)
 	w.each(w.m*w.n*k, []int64{8 * k}, func(memory []unsafe.Pointer) worker {
-		factor := w.call("getrf", blas.Int(w.m), blas.Int(w.n), blas.At(nil), blas.Int(w.m), blas.At(memory[0]), blas.Int(0))
+		factor := w.lu(memory[0])
 		return func(i int64) {
-			factor.Set(2, w.of(w.A, i))
-			factor.Run()
-			w.say(i, factor.Info())
+			w.say(i, factor(i))
 			w.givePivots(i, memory[0])
 		}
 	})

@@ -68,15 +68,13 @@ func (w *matrixWork) invert() {
 	arguments := []blas.Argument{n, blas.At(nil), n, blas.At(nil), blas.At(nil), blas.Int(0), blas.Int(0)}
 	room := w.room("getri", arguments, 4)
 	w.each(2*w.n*w.n*w.n, []int64{8 * w.n, room}, func(memory []unsafe.Pointer) worker {
-		factor := w.call("getrf", n, n, blas.At(nil), n, blas.At(memory[0]), blas.Int(0))
+		factor := w.lu(memory[0])
 		invert := w.call("getri", arguments...)
 		invert.Set(3, blas.At(memory[0]))
 		invert.Set(4, blas.At(memory[1]))
 		invert.Set(5, blas.Int(room/w.d.Size()))
 		return func(i int64) {
-			factor.Set(2, w.of(w.A, i))
-			factor.Run()
-			info := factor.Info()
+			info := factor(i)
 			if info == 0 {
 				invert.Set(1, w.of(w.A, i))
 				invert.Run()
@@ -92,15 +90,14 @@ func (w *matrixWork) invertSmall() {
 	n, size := w.n, w.d.Size()
 	bytes := n * n * size
 	w.each(2*n*n*n, []int64{8 * n, 16, bytes}, func(memory []unsafe.Pointer) worker {
-		factor := w.call("getrf", blas.Int(n), blas.Int(n), blas.At(nil), blas.Int(n), blas.At(memory[0]), blas.Int(0))
+		factor := w.lu(memory[0])
 		back := w.substitution(memory)
 		return func(i int64) {
-			a := w.address(w.A, i)
-			factor.Set(2, blas.At(a))
-			factor.Run()
-			if w.say(i, factor.Info()); factor.Info() != 0 {
+			info := factor(i)
+			if w.say(i, info); info != 0 {
 				return
 			}
+			a := w.address(w.A, i)
 			solution := unsafe.Slice((*byte)(memory[2]), bytes)
 			clear(solution)
 			for k := range n {

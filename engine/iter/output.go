@@ -174,6 +174,9 @@ func (o *Output) Check(inputs ...*tensor.Tensor) error {
 	if err := o.checkDType(); err != nil {
 		return err
 	}
+	if out.Parts() != nil {
+		return status.NotImplementedf("%s: %s has layout %v and cannot be written to; give a strided tensor", o.Op, o.name(), out.Layout())
+	}
 	if out.Device() != o.Device {
 		return status.Runtimef("%s: expected %s to be on device %v, as the result is, but it is on %v", o.Op, o.name(), o.Device, out.Device())
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/view"
 )
@@ -42,6 +43,9 @@ func DeliverCast(op string, out, t *tensor.Tensor) (*tensor.Tensor, error) {
 func deliver(to iter.Output, t *tensor.Tensor, apart []*tensor.Tensor) (*tensor.Tensor, error) {
 	if err := to.Check(apart...); err != nil {
 		return nil, err
+	}
+	if t.Parts() != nil {
+		return nil, status.NotImplementedf("%s: the result has layout %v and cannot be written to a strided tensor; call it without out", to.Op, t.Layout())
 	}
 	to.Sharing = iter.Beside
 	if err := to.Open(t); err != nil {

@@ -117,10 +117,10 @@ func (Poisson) draw(s *stream, to, each Span, _ bool) error {
 
 func (s *stream) poisson(lambda float64) float64 {
 	switch {
+	case lambda == 0 || math.IsInf(lambda, 1):
+		return lambda
 	case lambda >= 10:
 		return s.poissonRejection(lambda)
-	case lambda == 0:
-		return 0
 	}
 	// Knuth: the product of k+1 uniforms falls below exp(-lambda).
 	limit := math.Exp(-lambda)

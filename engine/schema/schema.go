@@ -109,6 +109,7 @@ var Tags = map[string]string{
 	"maybe_view":  "the result shares the memory of the argument of its alias mark where it can, and is a copy otherwise",
 	"metadata":    "reads no elements, so that it takes tensors of every kind",
 	"moves":       "may give its first argument other memory",
+	"tracks":      "may give its arguments a history, though it does not write to them",
 	"random":      "draws numbers from a generator",
 	"reduction":   "one element of the result comes from all elements along dimensions that the result lacks or has with size 1",
 	"syncs":       "looks at elements before the result's shape, or the result itself, is known, so that it refuses meta tensors",

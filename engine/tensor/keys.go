@@ -23,6 +23,9 @@ const (
 	KeyCount = iota // the number of keys
 )
 
+// Sparse are the keys of the sparse layouts.
+const Sparse = SparseCOO | SparseCSR | SparseCSC | SparseBSR | SparseBSC
+
 // First is the key whose layer is entered first, alone.
 func (k Keys) First() Keys { return k & -k }
 

@@ -165,8 +165,12 @@ class Doubled(Function):
 
 def test_in_place():
     x = leaf(1, 2)
-    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+    with pytest.raises(RuntimeError, match="^Doubled: a leaf Variable that requires grad is being used in an in-place operation"):
         Doubled.apply(x, True)
+    with pytest.raises(RuntimeError, match="^Doubled: a view of a leaf Variable that requires grad is being used in an in-place operation"):
+        Doubled.apply(leaf(1, 2)[:1], True)
+    with pytest.raises(RuntimeError, match="^Doubled: Output 0 of Unbind is a view and is being modified inplace"):
+        Doubled.apply((leaf(1, 2) * 1).unbind()[0], True)
     x = leaf(1, 2)
     y = x * 1
     z = Doubled.apply(y, True)
@@ -175,6 +179,20 @@ def test_in_place():
     z = Doubled.apply(y[:1], True)
     assert y.grad_fn.name() == "CopySlices" and z.grad_fn.name() == "AsStridedBackward0" and y.tolist() == [2, 2]
     assert torch.autograd.grad(y.sum(), x)[0].tolist() == [2, 1]
+
+
+class Strayed(Function):
+    @staticmethod
+    def forward(ctx, x):
+        with torch.enable_grad():
+            y = x * 2
+        ctx.mark_dirty(y)
+        return y
+
+
+def test_an_output_with_a_history_is_refused_by_the_name_of_the_function():
+    with pytest.raises(RuntimeError, match="^Strayed: output 0 requires grad, and is none of the inputs"):
+        Strayed.apply(leaf(1, 2))
 
 
 def test_views_must_not_be_written_to():

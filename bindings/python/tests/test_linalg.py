@@ -267,3 +267,28 @@ def test_einsum_of_many_operands():
     a, b, c = (torch.randn(*sizes, dtype=torch.float64) for sizes in ((3, 1, 2), (4, 5), (2, 5)))
     assert torch.allclose(torch.einsum("...a,...b,ab->...", a, b, c), ((a @ c) * b).sum(-1))
     assert torch.einsum("a,a,a,b->b", *(torch.tensor([2, 3]) for _ in range(4))).tolist() == [70, 105]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64])
+@pytest.mark.parametrize("p", [1, -1, math.inf, -math.inf, "fro", "nuc"])
+def test_condition_of_singular_matrices_is_infinite(p, dtype):
+    for n in (2, 16, 17, 40):
+        zeros, ones = torch.zeros(n, n, dtype=dtype), torch.ones(n, n, dtype=dtype)
+        assert torch.linalg.cond(zeros, p).item() == math.inf
+        assert torch.linalg.cond(ones, p).item() == math.inf
+        made = torch.linalg.cond(torch.stack([zeros, torch.eye(n, dtype=dtype), ones]), p)
+        assert made.dtype == torch.linalg.cond(torch.eye(n, dtype=dtype), p).dtype and not made.dtype.is_complex
+        assert made[0].item() == made[2].item() == math.inf and made[1].item() == torch.linalg.cond(torch.eye(n, dtype=dtype), p).item() > 0
+
+
+def test_condition_of_empty_matrices():
+    for p in (None, 1, -1, 2, -2, math.inf, -math.inf):
+        for sizes in ((2, 0, 3), (2, 3, 0), (2, 0, 0)):
+            assert torch.linalg.cond(torch.zeros(sizes), p).tolist() == [0, 0]
+        assert torch.linalg.cond(torch.zeros(0, 2, 3), p).tolist() == []
+    for p in ("fro", "nuc"):
+        assert torch.linalg.cond(torch.zeros(2, 0, 0), p).tolist() == [0, 0]
+        with pytest.raises(RuntimeError, match="they are 0 by 3 matrices"):
+            torch.linalg.cond(torch.zeros(2, 0, 3), p)
+    with pytest.raises(RuntimeError, match="they are 2 by 3 matrices"):
+        torch.linalg.cond(torch.zeros(2, 3), 1)

@@ -142,3 +142,15 @@ def test_some_eigenvalues_have_gradients(ones):
 
     close = gradient(lambda a: torch.lobpcg(a, 2, largest=ones, tol=1e-13))
     assert torch.allclose(close, gradient(whole), atol=1e-7)
+
+
+def test_numbers_of_vectors_that_cannot_be():
+    a = torch.eye(9)
+    with pytest.raises(RuntimeError, match=r"lobpcg: k must not be negative, got -1$"):
+        torch.lobpcg(a, k=-1)
+    with pytest.raises(RuntimeError, match=r"lobpcg: n must not be negative, got -2$"):
+        torch.lobpcg(a, n=-2)
+    with pytest.raises(RuntimeError, match=r"k must be between 0 and the number of vectors, 2, got -1$"):
+        torch.lobpcg(a, k=-1, X=torch.randn(9, 2))
+    with pytest.raises(RuntimeError, match=r"k must be between 0 and the number of vectors, 2, got 3$"):
+        torch.lobpcg(a, k=3, n=2)

@@ -1,6 +1,7 @@
 """Generators: what they share with PyTorch's, and those that count."""
 
 import copy
+import math
 import pickle
 import threading
 
@@ -193,3 +194,16 @@ def test_forks_restore_the_default_generator():
     torch.random.set_rng_state(state)
     assert torch.random.initial_seed() == 3 and torch.equal(torch.rand(2), want)
     assert torch.random.seed() == torch.random.initial_seed()
+
+
+@pytest.mark.parametrize("engine", ["mt19937", "philox"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_poisson_of_an_infinite_rate_is_infinite(engine, dtype):
+    def draw(rates):
+        return torch.poisson(rates, generator=torch.Generator(engine=engine).manual_seed(3))
+
+    assert draw(torch.full((300,), math.inf, dtype=dtype)).tolist() == [math.inf] * 300
+    mixed = draw(torch.tensor([math.inf, 0, math.inf, 4], dtype=dtype))
+    assert mixed[:3].tolist() == [math.inf, 0, math.inf] and 0 <= mixed[3].item() < 30
+    with pytest.raises(RuntimeError, match="element 0 is NaN"):
+        draw(torch.full((1,), math.nan, dtype=dtype))

@@ -453,3 +453,20 @@ def test_scipy_shares_indices(layout):
         same(back, d * 2)
     unordered = sp.csr_array(([1.0, 2.0, 3.0], [1, 0, 0], [0, 3]), shape=(1, 2))
     assert torch.sparse.from_scipy(unordered).to_dense().tolist() == [[5, 1]]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, out: torch.kron(x, x, out=out),
+        lambda x, out: torch.mean(x, out=out),
+        lambda x, out: torch.matmul(x, x[0], out=out),
+        lambda x, out: torch.add(x, x, out=out),
+        lambda x, out: torch.sort(x, out=(out, torch.empty(0, dtype=torch.int64))),
+    ],
+)
+def test_strided_results_go_to_no_sparse_output(call):
+    out = torch.ones(4, 4).to_sparse()
+    with pytest.raises(NotImplementedError, match="the result is strided, but out is a sparse_coo tensor"):
+        call(torch.ones(2, 2), out)
+    assert torch.equal(out.to_dense(), torch.ones(4, 4))

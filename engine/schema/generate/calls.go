@@ -41,6 +41,15 @@ func givesMemory(o *schema.Operator) bool {
 
 // goCall is the function that runs one operator.
 func goCall(o *schema.Operator) string {
+	body := goBody(o)
+	if o.Tagged("tracks") {
+		body = "defer f.hasten(); " + body
+	}
+	return fmt.Sprintf("func(c aten.Ctx, f frame) error { %s }", body)
+}
+
+// goBody is what that function does.
+func goBody(o *schema.Operator) string {
 	var args []string
 	writes := o.Has("out") || o.Has("inplace")
 	if writes {
@@ -61,9 +70,9 @@ func goCall(o *schema.Operator) string {
 			}
 		}
 		if refresh == "" {
-			return fmt.Sprintf("func(c aten.Ctx, f frame) error { return %s }", call)
+			return "return " + call
 		}
-		return fmt.Sprintf("func(c aten.Ctx, f frame) error { err := %s; %s return err }", call, refresh)
+		return fmt.Sprintf("err := %s; %s return err", call, refresh)
 	}
 	if mixed(o) {
 		var names []string
@@ -71,10 +80,10 @@ func goCall(o *schema.Operator) string {
 			names = append(names, fmt.Sprintf("r%d", i))
 		}
 		results := strings.Join(names, ", ")
-		return fmt.Sprintf("func(c aten.Ctx, f frame) error { %s, err := %s; return f.setMixed(err, %s) }", results, call, results)
+		return fmt.Sprintf("%s, err := %s; return f.setMixed(err, %s)", results, call, results)
 	}
 	if o.Returns[0].Type.List {
-		return fmt.Sprintf("func(c aten.Ctx, f frame) error { r, err := %s; return f.setList(err, r) }", call)
+		return fmt.Sprintf("r, err := %s; return f.setList(err, r)", call)
 	}
 	setter := map[string]string{"Tensor": "setTensors", "Storage": "setStorage", "Generator": "setGenerator", "Node": "setNode", "Scalar": "setScalar", "int": "setInt", "bool": "setBool",
 		"float": "setFloat", "str": "setStr", "dtype": "setDtype", "pointer": "setPointer", "device": "setDevice"}[o.Returns[0].Type.Base]
@@ -86,7 +95,7 @@ func goCall(o *schema.Operator) string {
 		}
 	}
 	results := strings.Join(names, ", ")
-	return fmt.Sprintf("func(c aten.Ctx, f frame) error { %s, err := %s; return f.%s(err, %s) }", results, call, setter, results)
+	return fmt.Sprintf("%s, err := %s; return f.%s(err, %s)", results, call, setter, results)
 }
 
 // mixed tells whether an operator's results are of several types.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -258,6 +259,21 @@ func (f *function) keys() string {
 	return joined(keysOf(f.params), f.layouts())
 }
 
+// isOut tells whether a parameter is a tensor that takes the result and is not read.
+func isOut(p param) bool { return p.typ == "*tensor.Tensor" && strings.HasPrefix(p.name, "out") }
+
+func (f *function) hasOut() bool { return slices.ContainsFunc(f.params, isOut) }
+
+// operands is the expression of the keys of all but the outputs.
+func (f *function) operands() string {
+	return joined(keysOf(slices.DeleteFunc(slices.Clone(f.params), isOut)), f.layouts())
+}
+
+// failure are the results beside an error err.
+func (f *function) failure() string {
+	return strings.Repeat("nil, ", len(f.results)-1) + "err"
+}
+
 // layouts is the expression of the keys of what the function is asked to make.
 func (f *function) layouts() string {
 	var terms []string
@@ -312,6 +328,9 @@ func facadeMethods(all []*function, imports map[string]string) string {
 		fmt.Fprintf(&b, "func (c Ctx) %s%s {\n", f.name, f.signature(f.table == "" && (keys != "" || len(f.written) > 0)))
 		if keys != "" {
 			fmt.Fprintf(&b, "if key := c.ahead(%s); key != 0 {\n", f.ahead())
+			if f.hasOut() {
+				fmt.Fprintf(&b, "if err := outOnly(%q, key, %s); err != nil {\nreturn %s\n}\n", f.op, cmp.Or(f.operands(), "0"), f.failure())
+			}
 			fmt.Fprintf(&b, "if does := backend(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.arguments())
 			if f.table == "" { // what a kind does not have itself, the composition's steps may do
 				fmt.Fprintf(&b, "err = Refused(%q, key)\nreturn\n", f.op)

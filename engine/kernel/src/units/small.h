@@ -57,7 +57,8 @@ LT_INLINE void exchange(Vec<T> &a, Vec<T> &b, Mask<T> where) {
   b = select(where, t, b);
 }
 
-// Factors with the largest pivots first; pivot[k] is the row that row k was exchanged with.
+// Factors with the largest pivots first, NaN only where all others are zeros; pivot[k] is the row
+// that row k was exchanged with.
 template <class T>
 LT_INLINE Vec<T> factor_lanes(Lanes<T> &a, int64_t m, int64_t n, Vec<T> *pivot) {
   Vec<T> info(T(0));
@@ -65,7 +66,7 @@ LT_INLINE Vec<T> factor_lanes(Lanes<T> &a, int64_t m, int64_t n, Vec<T> *pivot) 
     Vec<T> best = abs(a(k, k)), row = Vec<T>(T(k));
     for (int64_t i = k + 1; i < m; i++) {
       const Vec<T> size = abs(a(i, k));
-      const Mask<T> larger = size > best;
+      const Mask<T> larger = (size > best) | ((best == Vec<T>(T(0))) & (size != Vec<T>(T(0))));
       best = select(larger, size, best);
       row = select(larger, Vec<T>(T(i)), row);
     }
