@@ -17,11 +17,6 @@ func (s *steps) positions(dev device.Device, sizes ...int64) *tensor.Tensor {
 	return s.keep(s.c.Reshape(all, slices.Clone(sizes)))
 }
 
-// placed adds the elements of grad up at positions of a tensor.
-func (s *steps) placed(l like, positions, grad *tensor.Tensor) *tensor.Tensor {
-	return s.keep(s.c.Put(nil, s.zerosOf(l), positions, grad, true))
-}
-
 // allOf is the item of an index that takes a dimension as it is.
 var allOf = ops.IndexItem{Kind: ops.IndexSlice, Start: int64(ops.NoInt), Stop: int64(ops.NoInt), Step: int64(ops.NoInt)}
 
