@@ -214,7 +214,7 @@ func (s *steps) maskedSelectGradient(grad *tensor.Tensor, l like, mask *tensor.T
 	sizes, err := shape.Broadcast("backward", l.sizes(), mask.Sizes())
 	s.check(err)
 	zeros := s.filled(0, l.dtype, l.device, sizes...)
-	return s.used(zeros, s.written(s.vacant(zeros), func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.MaskedScatter(out, zeros, mask, grad) }))
+	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.MaskedScatter(out, zeros, mask, grad) })
 }
 
 func (s *steps) maskedScatterGradient(grad, mask *tensor.Tensor, sizes []int64) *tensor.Tensor {
@@ -225,7 +225,7 @@ func (s *steps) maskedScatterGradient(grad, mask *tensor.Tensor, sizes []int64) 
 
 func (s *steps) gatherGradient(grad *tensor.Tensor, l like, dim int64, index *tensor.Tensor) *tensor.Tensor {
 	zeros := s.zerosOf(l)
-	return s.used(zeros, s.written(s.vacant(zeros), func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.ScatterAdd(out, zeros, dim, index, grad) }))
+	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.ScatterAdd(out, zeros, dim, index, grad) })
 }
 
 // along is take_along_dim.

@@ -77,7 +77,7 @@ func (s *steps) picked(grad *tensor.Tensor, l like, dim int64, indices *tensor.T
 		grad, indices = s.keep(s.c.Unsqueeze(nil, grad, dim)), s.keep(s.c.Unsqueeze(nil, indices, dim))
 	}
 	zeros := s.zerosOf(l)
-	return s.used(zeros, s.written(s.vacant(zeros), func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Scatter(out, zeros, dim, indices, grad) }))
+	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Scatter(out, zeros, dim, indices, grad) })
 }
 
 // anyZero tells whether t has a zero; not for tensors without data.

@@ -298,7 +298,7 @@ func into(c aten.Ctx, op string, out, self *tensor.Tensor, run func(out, self *t
 	}
 	since := numbers.Load()
 	err = c.Copy(out, made, false)
-	if v := variableOf(made); v != nil && v.node != nil && (variableOf(out).view == nil) {
+	if v := variableOf(made); v != nil && v.node != nil && variableOf(out).view == nil {
 		named(since, v.node.name, out)
 	}
 	return out, err

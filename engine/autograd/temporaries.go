@@ -1,8 +1,6 @@
 package autograd
 
 import (
-	"slices"
-
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -69,7 +67,7 @@ func (s *steps) vacant(t *tensor.Tensor, beside ...*tensor.Tensor) *tensor.Tenso
 		return nil
 	}
 	for _, b := range beside {
-		if !slices.Equal(b.Sizes(), t.Sizes()) && !shape.ExpandsTo(b.Sizes(), t.Sizes()) {
+		if !shape.ExpandsTo(b.Sizes(), t.Sizes()) {
 			return nil
 		}
 	}
@@ -86,18 +84,23 @@ func (s *steps) written(out *tensor.Tensor, step func(out *tensor.Tensor) (*tens
 	return made
 }
 
+// rewritten runs a step that uses t up, and writes over it where it may.
+func (s *steps) rewritten(t *tensor.Tensor, step func(out *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
+	return s.used(t, s.written(s.vacant(t), step))
+}
+
 // Steps that use their first operand up, a temporary.
 
 func (s *steps) negOver(t *tensor.Tensor) *tensor.Tensor {
-	return s.used(t, s.written(s.vacant(t), func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Neg(out, t) }))
+	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Neg(out, t) })
 }
 
 func (s *steps) expOver(t *tensor.Tensor) *tensor.Tensor {
-	return s.used(t, s.written(s.vacant(t), func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Exp(out, t) }))
+	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Exp(out, t) })
 }
 
 func (s *steps) cumsumOver(t *tensor.Tensor, dim int64) *tensor.Tensor {
-	return s.used(t, s.written(s.vacant(t), func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Cumsum(out, t, dim, dtype.None) }))
+	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Cumsum(out, t, dim, dtype.None) })
 }
 
 // clearedOver is cleared.

@@ -19,7 +19,7 @@ func plus(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype
 		defer s.Close()
 		if isSparse(a) && isSparse(b) {
 			return s.result(out, s.joined(a, b, func(zero, v *tensor.Tensor) *tensor.Tensor {
-				return s.step(func() (*tensor.Tensor, error) { return does(c, nil, zero, v, alpha) })
+				return s.Step(func() (*tensor.Tensor, error) { return does(c, nil, zero, v, alpha) })
 			}))
 		}
 		if isSparse(out) {
@@ -74,7 +74,7 @@ func (s *scope) linear(out, self *tensor.Tensor, each func(out, v *tensor.Tensor
 		return self, s.Err
 	}
 	return s.result(out, s.onValues(self, func(v *tensor.Tensor) *tensor.Tensor {
-		return s.step(func() (*tensor.Tensor, error) { return each(nil, v) })
+		return s.Step(func() (*tensor.Tensor, error) { return each(nil, v) })
 	}))
 }
 
@@ -119,7 +119,7 @@ func (s *scope) meeting(a, b *tensor.Tensor) (in, of *tensor.Tensor) {
 		none := s.arange(0, a.Device())
 		return none, none
 	}
-	at := s.step(func() (*tensor.Tensor, error) { return s.c.Searchsorted(nil, b, a, false, false, "", nil) })
+	at := s.Step(func() (*tensor.Tensor, error) { return s.c.Searchsorted(nil, b, a, false, false, "", nil) })
 	last := s.int(b.Numel() - 1)
 	at = s.Binary(s.c.Minimum, at, last)
 	in = s.reshape(s.Unary(s.c.Nonzero, s.Binary(s.c.Eq, s.take(b, 0, at), a)), -1)

@@ -78,7 +78,7 @@ func (s *scope) onParts(t *tensor.Tensor, index, value func(*tensor.Tensor) *ten
 	for _, i := range p.Indices {
 		q.Indices = append(q.Indices, index(i))
 	}
-	return s.step(func() (*tensor.Tensor, error) { return tensor.Assemble(s.Op, t.Layout(), t.Sizes(), q) })
+	return s.Step(func() (*tensor.Tensor, error) { return tensor.Assemble(s.Op, t.Layout(), t.Sizes(), q) })
 }
 
 func same(t *tensor.Tensor) *tensor.Tensor { return t }
@@ -89,7 +89,7 @@ func (s *scope) onValues(t *tensor.Tensor, value func(*tensor.Tensor) *tensor.Te
 }
 
 func (s *scope) clone(t *tensor.Tensor) *tensor.Tensor {
-	return s.step(func() (*tensor.Tensor, error) { return s.c.Clone(t, shape.Preserve) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Clone(t, shape.Preserve) })
 }
 
 func cloned(c aten.Ctx, op string, self *tensor.Tensor) (*tensor.Tensor, error) {
@@ -102,7 +102,7 @@ func detached(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "detach")
 	defer s.Close()
 	return s.Give(s.onValues(self, func(t *tensor.Tensor) *tensor.Tensor {
-		return s.step(func() (*tensor.Tensor, error) { return c.Detach(t) })
+		return s.Step(func() (*tensor.Tensor, error) { return c.Detach(t) })
 	}))
 }
 
@@ -118,7 +118,7 @@ func toOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, 
 	}
 	to := func(d dtype.DType) func(*tensor.Tensor) *tensor.Tensor {
 		return func(t *tensor.Tensor) *tensor.Tensor {
-			return s.step(func() (*tensor.Tensor, error) {
+			return s.Step(func() (*tensor.Tensor, error) {
 				return c.ToOptions(t, d, tensor.NoLayout, dev, busy, forced, shape.Preserve)
 			})
 		}
@@ -153,7 +153,7 @@ func unaryOn(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tensor
 			x = s.tensor(s.coalesced(s.coordinatesOf(self)))
 		}
 		return s.result(out, s.onValues(x, func(t *tensor.Tensor) *tensor.Tensor {
-			return s.step(func() (*tensor.Tensor, error) { return does(c, nil, t) })
+			return s.Step(func() (*tensor.Tensor, error) { return does(c, nil, t) })
 		}))
 	}
 }

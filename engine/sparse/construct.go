@@ -86,7 +86,7 @@ func (s *scope) given(values *tensor.Tensor, d dtype.DType, dev device.Device) *
 	if dev.IsNone() {
 		dev = values.Device()
 	}
-	return s.step(func() (*tensor.Tensor, error) {
+	return s.Step(func() (*tensor.Tensor, error) {
 		return s.c.ToOptions(values, d, tensor.NoLayout, dev, false, false, shape.Preserve)
 	})
 }
@@ -110,7 +110,7 @@ func (s *scope) indices(name string, given, values *tensor.Tensor) *tensor.Tenso
 	if given.DType() != dtype.Int32 || name == "indices" {
 		given = s.cast(given, int64s)
 	}
-	return s.step(func() (*tensor.Tensor, error) { return s.c.Detach(given) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Detach(given) })
 }
 
 // bounds are the smallest and the largest index of each row; nil where there are none, or they are not known.
@@ -127,8 +127,8 @@ func (s *scope) bounds(indices *tensor.Tensor) (low, high []int64) {
 	}
 	for i := range n {
 		row := s.at(indices, 0, i)
-		first, _ := s.integer(s.step(func() (*tensor.Tensor, error) { return s.c.Amin(nil, row, nil, false) }))
-		last, _ := s.integer(s.step(func() (*tensor.Tensor, error) { return s.c.Amax(nil, row, nil, false) }))
+		first, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.c.Amin(nil, row, nil, false) }))
+		last, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.c.Amax(nil, row, nil, false) }))
 		low, high = append(low, first), append(high, last)
 	}
 	return low, high
@@ -204,7 +204,7 @@ func (s *scope) smallest(compressed, plain, values *tensor.Tensor, f form, n int
 			s.failf("size must be given for indices on device %v, whose values are not known", plain.Device())
 			return nil
 		}
-		last, _ := s.integer(s.step(func() (*tensor.Tensor, error) { return s.c.Amax(nil, plain, nil, false) }))
+		last, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.c.Amax(nil, plain, nil, false) }))
 		m = last + 1
 	}
 	if !byRows(f.layout) {
@@ -263,11 +263,11 @@ func (s *scope) checkIndices(compressed, plain *tensor.Tensor, size []int64, f f
 	compressed, plain = s.wide(compressed), s.wide(plain)
 	last := int64(b)
 	least := func(t *tensor.Tensor) int64 {
-		v, _ := s.integer(s.step(func() (*tensor.Tensor, error) { return s.c.Amin(nil, t, nil, false) }))
+		v, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.c.Amin(nil, t, nil, false) }))
 		return v
 	}
 	most := func(t *tensor.Tensor) int64 {
-		v, _ := s.integer(s.step(func() (*tensor.Tensor, error) { return s.c.Amax(nil, t, nil, false) }))
+		v, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.c.Amax(nil, t, nil, false) }))
 		return v
 	}
 	if s.Err != nil || compressed.Numel() == 0 {
@@ -283,8 +283,8 @@ func (s *scope) checkIndices(compressed, plain *tensor.Tensor, size []int64, f f
 		}
 		s.failf("%s must end with the number of entries, %d, but got %d", first, nnz, lo)
 	}
+	counts := s.counts(compressed)
 	if s.Err == nil && n > 0 {
-		counts := s.sub(s.part(compressed, last, 1, n), s.part(compressed, last, 0, n))
 		if lo := least(counts); s.Err == nil && lo < 0 {
 			s.failf("%s must not fall, but an entry is %d less than the one before", first, -lo)
 		}
@@ -301,7 +301,6 @@ func (s *scope) checkIndices(compressed, plain *tensor.Tensor, size []int64, f f
 	if hi := most(plain); s.Err == nil && hi >= m {
 		s.failf("%s must be less than %d, but got %d", second, m, hi)
 	}
-	counts := s.sub(s.part(compressed, last, 1, n), s.part(compressed, last, 0, n))
 	line := s.repeated(counts)
 	if s.Err == nil && !s.rising(s.add(s.times(line, m), s.reshape(plain, plain.Numel()))) {
 		s.failf("%s must rise within each row or column, without repeated ones", second)
@@ -314,7 +313,7 @@ func (s *scope) empty(l tensor.Layout, sizes []int64, d dtype.DType, dev device.
 		return nil
 	}
 	make := func(d dtype.DType, sizes ...int64) *tensor.Tensor {
-		return s.step(func() (*tensor.Tensor, error) { return s.c.Zeros(nil, sizes, d, tensor.NoLayout, dev) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.Zeros(nil, sizes, d, tensor.NoLayout, dev) })
 	}
 	if l == tensor.COO {
 		return s.tensor(coordinates{make(int64s, int64(sparse), 0), make(d, append([]int64{0}, sizes[sparse:]...)...), sizes, true})

@@ -37,7 +37,7 @@ func (s *scope) found(t *tensor.Tensor, sparse int) coordinates {
 	flat := s.reshape(t, append([]int64{shape.Product(t.Sizes()[:sparse])}, t.Sizes()[sparse:]...)...)
 	set := s.Binary(s.c.Ne, flat, s.int(0))
 	for s.Err == nil && set.Dim() > 1 {
-		set = s.step(func() (*tensor.Tensor, error) { return s.c.Any(nil, set, []int64{-1}, false) })
+		set = s.Step(func() (*tensor.Tensor, error) { return s.c.Any(nil, set, []int64{-1}, false) })
 	}
 	key := s.reshape(s.Unary(s.c.Nonzero, set), -1)
 	return s.chosen(flat, key, t.Sizes(), sparse)
@@ -50,7 +50,7 @@ func (s *scope) chosen(flat, key *tensor.Tensor, sizes []int64, sparse int) coor
 	}
 	x := coordinates{sizes: sizes, coalesced: true, values: s.take(flat, 0, key)}
 	if sparse == 0 {
-		x.indices = s.step(func() (*tensor.Tensor, error) {
+		x.indices = s.Step(func() (*tensor.Tensor, error) {
 			return s.c.Zeros(nil, []int64{0, key.Sizes()[0]}, int64s, tensor.NoLayout, key.Device())
 		})
 		return x
@@ -197,8 +197,8 @@ func (s *scope) compressed(x coordinates, sizes []int64, f form) *tensor.Tensor 
 		return nil
 	}
 	line := s.keys(s.part(inOrder.indices, 0, 0, int64(b)+1), append(slices.Clone(sizes[:b]), n)) // batch and row of each entry
-	counts := s.reshape(s.step(func() (*tensor.Tensor, error) { return s.c.Bincount(line, nil, count*n) }), count, n)
-	ends := s.step(func() (*tensor.Tensor, error) { return s.c.Cumsum(nil, counts, 1, int64s) })
+	counts := s.reshape(s.Step(func() (*tensor.Tensor, error) { return s.c.Bincount(line, nil, count*n) }), count, n)
+	ends := s.Step(func() (*tensor.Tensor, error) { return s.c.Cumsum(nil, counts, 1, int64s) })
 	first := s.zeros(ends, count, 1)
 	compressed := s.cat(1, first, ends)
 	nnz := inOrder.count()

@@ -68,14 +68,14 @@ func (x coordinates) count() int64 { return x.indices.Sizes()[1] }
 
 // tensor is the COO tensor of the coordinates.
 func (s *scope) tensor(x coordinates) *tensor.Tensor {
-	return s.step(func() (*tensor.Tensor, error) {
+	return s.Step(func() (*tensor.Tensor, error) {
 		return tensor.Assemble(s.Op, tensor.COO, x.sizes, tensor.Parts{Indices: []*tensor.Tensor{x.indices}, Values: x.values, Coalesced: x.coalesced})
 	})
 }
 
 // assemble is a tensor of a compressed layout.
 func (s *scope) assemble(l tensor.Layout, sizes []int64, compressed, plain, values *tensor.Tensor) *tensor.Tensor {
-	return s.step(func() (*tensor.Tensor, error) {
+	return s.Step(func() (*tensor.Tensor, error) {
 		return tensor.Assemble(s.Op, l, sizes, tensor.Parts{Indices: []*tensor.Tensor{compressed, plain}, Values: values})
 	})
 }
@@ -93,7 +93,7 @@ func (s *scope) keys(indices *tensor.Tensor, sizes []int64) *tensor.Tensor {
 		return nil
 	}
 	if len(sizes) == 0 {
-		return s.step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, indices, []int64{0}, false, indices.DType()) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, indices, []int64{0}, false, indices.DType()) })
 	}
 	key := s.at(indices, 0, 0)
 	for d := 1; d < len(sizes); d++ {
@@ -159,7 +159,7 @@ func (s *scope) coalesced(x coordinates) coordinates {
 	if s.Err != nil {
 		return y
 	}
-	last := s.step(func() (*tensor.Tensor, error) { return s.c.Cumsum(nil, counts, 0, counts.DType()) })
+	last := s.Step(func() (*tensor.Tensor, error) { return s.c.Cumsum(nil, counts, 0, counts.DType()) })
 	y.indices = s.take(y.indices, 1, s.sub(last, counts))
 	if s.Err == nil {
 		y.values = s.gather(counts.Sizes()[0], inverse, y.values)
@@ -205,10 +205,20 @@ func (s *scope) coordinatesOf(t *tensor.Tensor) coordinates {
 	return s.coalesced(coordinates{index, values, t.Sizes(), s.Err == nil && f.layout == tensor.CSR})
 }
 
+// counts are how many entries each row, or column, of compressed indices has.
+func (s *scope) counts(compressed *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	last := int64(compressed.Dim() - 1)
+	n := compressed.Sizes()[last] - 1
+	return s.sub(s.part(compressed, last, 1, n), s.part(compressed, last, 0, n))
+}
+
 // repeated is each number i as many times as counts has at the flat place i.
 func (s *scope) repeated(counts *tensor.Tensor) *tensor.Tensor {
 	flat := s.reshape(counts, -1)
-	return s.step(func() (*tensor.Tensor, error) { return s.c.RepeatInterleave(flat, noDim) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.RepeatInterleave(flat, noDim) })
 }
 
 // expanded are the indices of a compressed tensor's entries, or blocks, and their values, all batches after each other.
@@ -219,8 +229,7 @@ func (s *scope) expanded(t *tensor.Tensor) (indices, values *tensor.Tensor) {
 		return nil, nil
 	}
 	n := compressed.Sizes()[b] - 1
-	counts := s.sub(s.part(compressed, int64(b), 1, n), s.part(compressed, int64(b), 0, n))
-	major := s.repeated(counts)
+	major := s.repeated(s.counts(compressed))
 	if s.Err != nil {
 		return nil, nil
 	}
@@ -254,7 +263,7 @@ func (s *scope) spread(indices, values *tensor.Tensor, f form, b int) (each, ele
 	for d := range rows {
 		row := s.unsqueeze(s.at(indices, 0, int64(d)), 1)
 		if d < b {
-			row = s.step(func() (*tensor.Tensor, error) { return s.c.Expand(row, []int64{n, h * w}, false) })
+			row = s.Step(func() (*tensor.Tensor, error) { return s.c.Expand(row, []int64{n, h * w}, false) })
 		} else {
 			row = s.add(s.times(row, f.block[d-b]), offsets[d-b])
 		}

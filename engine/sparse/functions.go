@@ -75,7 +75,7 @@ func SparseSampledAddmm(c aten.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha
 		x.values = s.mul(products, s.Number(alpha))
 	} else {
 		kept := s.mul(x.values, s.Number(beta))
-		x.values = s.step(func() (*tensor.Tensor, error) { return c.Add(nil, kept, products, alpha) })
+		x.values = s.Step(func() (*tensor.Tensor, error) { return c.Add(nil, kept, products, alpha) })
 	}
 	f := formOf(self)
 	return s.Give(s.from(x, f))
@@ -199,13 +199,13 @@ func (s *scope) cleared(t *tensor.Tensor, d dtype.DType, dev device.Device) *ten
 		return s.empty(f.layout, slices.Clone(t.Sizes()), d, dev, t.Dim()-f.dense)
 	}
 	p, b := t.Parts(), batches(t)
-	compressed := s.step(func() (*tensor.Tensor, error) {
+	compressed := s.Step(func() (*tensor.Tensor, error) {
 		return s.c.ZerosLike(p.Indices[0], dtype.None, tensor.NoLayout, dev, shape.Contiguous)
 	})
 	none := func(part *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 		sizes := slices.Clone(part.Sizes())
 		sizes[b] = 0
-		return s.step(func() (*tensor.Tensor, error) { return s.c.Zeros(nil, sizes, d, tensor.NoLayout, dev) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.Zeros(nil, sizes, d, tensor.NoLayout, dev) })
 	}
 	return s.assemble(f.layout, slices.Clone(t.Sizes()), compressed, none(p.Indices[1], p.Indices[1].DType()), none(p.Values, d))
 }
@@ -247,7 +247,7 @@ func filledLike(op string, values func(c aten.Ctx, v *tensor.Tensor, d dtype.DTy
 			x = s.tensor(s.coalesced(s.coordinatesOf(self)))
 		}
 		return s.Give(s.onParts(x, s.clone, func(v *tensor.Tensor) *tensor.Tensor {
-			return s.step(func() (*tensor.Tensor, error) { return values(c, v, d, dev, f) })
+			return s.Step(func() (*tensor.Tensor, error) { return values(c, v, d, dev, f) })
 		}))
 	}
 }
@@ -272,7 +272,7 @@ func indexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.T
 		case ops.IndexInt:
 			t = s.at(was, at, item.Start)
 		case ops.IndexSlice:
-			t = s.step(func() (*tensor.Tensor, error) {
+			t = s.Step(func() (*tensor.Tensor, error) {
 				return slice(c, was, at, ops.Int(item.Start), ops.Int(item.Stop), ops.Int(item.Step).Or(1))
 			})
 			d++
@@ -325,7 +325,7 @@ func copied(c aten.Ctx, self, src *tensor.Tensor, busy bool) error {
 		return s.Err
 	}
 	x := s.as(src, formOf(self))
-	x = s.step(func() (*tensor.Tensor, error) {
+	x = s.Step(func() (*tensor.Tensor, error) {
 		return c.ToOptions(x, self.DType(), tensor.NoLayout, self.Device(), false, true, shape.Preserve)
 	})
 	s.Do(func() error { return self.Replace(s.Op, x.Sizes(), *x.Parts()) })

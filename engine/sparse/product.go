@@ -48,12 +48,12 @@ func (s *scope) product(a, b *tensor.Tensor) *tensor.Tensor {
 	case !isSparse(b):
 		return s.Binary(s.c.Mm, a, b)
 	}
-	t := s.rowsOf(s.step(func() (*tensor.Tensor, error) { return transpose(s.c, nil, b, 0, 1) }), s.turned(a))
+	t := s.rowsOf(s.Step(func() (*tensor.Tensor, error) { return transpose(s.c, nil, b, 0, 1) }), s.turned(a))
 	return s.contiguous(s.turned(t))
 }
 
 func (s *scope) turned(t *tensor.Tensor) *tensor.Tensor {
-	return s.step(func() (*tensor.Tensor, error) { return s.c.Transpose(nil, t, 0, 1) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Transpose(nil, t, 0, 1) })
 }
 
 // rowsOf is the product of a sparse matrix and rows, or numbers, of a dense tensor: each entry adds its share of one to another.
@@ -93,12 +93,12 @@ func (s *scope) sparseProduct(a, b *tensor.Tensor) *tensor.Tensor {
 // matches are the pairs of equal entries of two vectors, of which the second is in order: for each entry of the first, in turn.
 func (s *scope) matches(a, b *tensor.Tensor) (in, of *tensor.Tensor) {
 	bound := func(right bool) *tensor.Tensor {
-		return s.step(func() (*tensor.Tensor, error) { return s.c.Searchsorted(nil, b, a, false, right, "", nil) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.Searchsorted(nil, b, a, false, right, "", nil) })
 	}
 	first := bound(false)
 	counts := s.sub(bound(true), first)
-	ends := s.step(func() (*tensor.Tensor, error) { return s.c.Cumsum(nil, counts, 0, int64s) })
-	in = s.step(func() (*tensor.Tensor, error) { return s.c.RepeatInterleave(counts, noDim) })
+	ends := s.Step(func() (*tensor.Tensor, error) { return s.c.Cumsum(nil, counts, 0, int64s) })
+	in = s.repeated(counts)
 	if s.Err != nil {
 		return nil, nil
 	}
@@ -153,7 +153,7 @@ func matmul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	case a.Dim() == 2 && b.Dim() == 1:
 		return mv(c, out, a, b)
 	case a.Dim() == 1 && b.Dim() == 2:
-		t := s.step(func() (*tensor.Tensor, error) { return c.Transpose(nil, b, 0, 1) })
+		t := s.Step(func() (*tensor.Tensor, error) { return c.Transpose(nil, b, 0, 1) })
 		return s.Last(func() (*tensor.Tensor, error) { return mv(c, out, t, a) })
 	case a.Dim() == 1 && b.Dim() == 1:
 		x, y := s.dense(a), s.dense(b)

@@ -29,7 +29,7 @@ func (s *scope) sumOver(t *tensor.Tensor, dim []int64, keepdim bool, d dtype.DTy
 		return nil
 	}
 	if len(dim) == 0 && !keepdim {
-		return s.step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, t.Parts().Values, nil, false, d) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, t.Parts().Values, nil, false, d) })
 	}
 	x := s.coordinatesOf(t)
 	x.values = s.cast(x.values, d)
@@ -71,7 +71,7 @@ func (s *scope) sumOver(t *tensor.Tensor, dim []int64, keepdim bool, d dtype.DTy
 			at := int64(i)
 			if isSparse(made) {
 				was := made
-				made = s.step(func() (*tensor.Tensor, error) { return unsqueeze(s.c, nil, was, at) })
+				made = s.Step(func() (*tensor.Tensor, error) { return unsqueeze(s.c, nil, was, at) })
 			} else {
 				made = s.unsqueeze(made, at)
 			}
@@ -110,7 +110,7 @@ func mean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dty
 	}
 	t := s.sumOver(self, dim, keepdim, d)
 	n := s.int(count)
-	return s.result(out, s.step(func() (*tensor.Tensor, error) { return c.Div(nil, t, n, "") }))
+	return s.result(out, s.Step(func() (*tensor.Tensor, error) { return c.Div(nil, t, n, "") }))
 }
 
 // norm is that of all elements, which zeros do not change.
@@ -144,7 +144,7 @@ func (s *scope) groups(x coordinates, d int) (of *tensor.Tensor, count int64) {
 	if s.Err != nil {
 		return nil, 0
 	}
-	back := s.step(func() (*tensor.Tensor, error) { return s.c.Argsort(from, 0, false) })
+	back := s.Step(func() (*tensor.Tensor, error) { return s.c.Argsort(from, 0, false) })
 	return s.take(inverse, 0, back), counts.Numel()
 }
 
@@ -177,7 +177,7 @@ func softmax(c aten.Ctx, op string, self *tensor.Tensor, dim int64, as dtype.DTy
 	f := formOf(self)
 	if d >= x.sparse() {
 		v := x.values
-		x.values = s.step(func() (*tensor.Tensor, error) { return dense(c, nil, v, int64(d-x.sparse()+1), dtype.None) })
+		x.values = s.Step(func() (*tensor.Tensor, error) { return dense(c, nil, v, int64(d-x.sparse()+1), dtype.None) })
 		return s.Give(s.from(x, f))
 	}
 	if x.values.DType().Category() != dtype.Floating {
@@ -188,9 +188,9 @@ func softmax(c aten.Ctx, op string, self *tensor.Tensor, dim int64, as dtype.DTy
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	plain := s.step(func() (*tensor.Tensor, error) { return c.Detach(x.values) }) // the largest cancels out
+	plain := s.Step(func() (*tensor.Tensor, error) { return c.Detach(x.values) }) // the largest cancels out
 	low := s.zeros(plain, append([]int64{n}, plain.Sizes()[1:]...)...)
-	top := s.step(func() (*tensor.Tensor, error) { return c.IndexReduce(nil, low, 0, of, plain, "amax", false) })
+	top := s.Step(func() (*tensor.Tensor, error) { return c.IndexReduce(nil, low, 0, of, plain, "amax", false) })
 	shifted := s.sub(x.values, s.take(top, 0, of))
 	powers := s.Unary(c.Exp, shifted)
 	sums := s.gather(n, of, powers)
@@ -198,7 +198,7 @@ func softmax(c aten.Ctx, op string, self *tensor.Tensor, dim int64, as dtype.DTy
 		x.values = s.sub(shifted, s.take(s.Unary(c.Log, sums), 0, of))
 	} else {
 		total := s.take(sums, 0, of)
-		x.values = s.step(func() (*tensor.Tensor, error) { return c.Div(nil, powers, total, "") })
+		x.values = s.Step(func() (*tensor.Tensor, error) { return c.Div(nil, powers, total, "") })
 	}
 	return s.Give(s.from(x, f))
 }

@@ -61,16 +61,14 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 
 // The steps.
 
-func (s *scope) step(f func() (*tensor.Tensor, error)) *tensor.Tensor { return s.Step(f) }
-
 func (s *scope) int(v int64) *tensor.Tensor { return s.Number(dtype.IntScalar(v)) }
 
 func (s *scope) add(a, b *tensor.Tensor) *tensor.Tensor {
-	return s.step(func() (*tensor.Tensor, error) { return s.c.Add(nil, a, b, dtype.IntScalar(1)) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Add(nil, a, b, dtype.IntScalar(1)) })
 }
 
 func (s *scope) sub(a, b *tensor.Tensor) *tensor.Tensor {
-	return s.step(func() (*tensor.Tensor, error) { return s.c.Sub(nil, a, b, dtype.IntScalar(1)) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Sub(nil, a, b, dtype.IntScalar(1)) })
 }
 
 func (s *scope) mul(a, b *tensor.Tensor) *tensor.Tensor { return s.Binary(s.c.Mul, a, b) }
@@ -87,26 +85,26 @@ func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if s.Err != nil || t.DType() == d || d == dtype.None {
 		return t
 	}
-	return s.step(func() (*tensor.Tensor, error) {
+	return s.Step(func() (*tensor.Tensor, error) {
 		return s.c.ToOptions(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve)
 	})
 }
 
 func (s *scope) zeros(like *tensor.Tensor, sizes ...int64) *tensor.Tensor {
-	return s.step(func() (*tensor.Tensor, error) {
+	return s.Step(func() (*tensor.Tensor, error) {
 		return s.c.Zeros(nil, sizes, like.DType(), tensor.NoLayout, like.Device())
 	})
 }
 
 func (s *scope) arange(n int64, dev device.Device) *tensor.Tensor {
-	return s.step(func() (*tensor.Tensor, error) {
+	return s.Step(func() (*tensor.Tensor, error) {
 		return s.c.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, dev)
 	})
 }
 
 // take is the entries of t along dim at the places of a vector.
 func (s *scope) take(t *tensor.Tensor, dim int64, index *tensor.Tensor) *tensor.Tensor {
-	return s.step(func() (*tensor.Tensor, error) { return s.c.IndexSelect(nil, t, dim, index) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.IndexSelect(nil, t, dim, index) })
 }
 
 // gather adds the entries of source up in n places, where index says: those of 16-bit floats in wider ones.
@@ -119,43 +117,43 @@ func (s *scope) gather(n int64, index, source *tensor.Tensor) *tensor.Tensor {
 		return nil
 	}
 	to := s.zeros(source, append([]int64{n}, source.Sizes()[1:]...)...)
-	return s.cast(s.step(func() (*tensor.Tensor, error) { return s.c.IndexAdd(nil, to, 0, index, source, dtype.IntScalar(1)) }), d)
+	return s.cast(s.Step(func() (*tensor.Tensor, error) { return s.c.IndexAdd(nil, to, 0, index, source, dtype.IntScalar(1)) }), d)
 }
 
 func (s *scope) reshape(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
-	return s.step(func() (*tensor.Tensor, error) { return s.c.Reshape(t, sizes) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(t, sizes) })
 }
 
 func (s *scope) permute(t *tensor.Tensor, dims ...int64) *tensor.Tensor {
-	return s.step(func() (*tensor.Tensor, error) { return s.c.Permute(t, dims) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Permute(t, dims) })
 }
 
 func (s *scope) contiguous(t *tensor.Tensor) *tensor.Tensor {
-	return s.step(func() (*tensor.Tensor, error) { return s.c.Contiguous(t, shape.Contiguous) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Contiguous(t, shape.Contiguous) })
 }
 
 func (s *scope) part(t *tensor.Tensor, dim, start, length int64) *tensor.Tensor {
-	return s.step(func() (*tensor.Tensor, error) { return s.c.Narrow(t, dim, start, length) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Narrow(t, dim, start, length) })
 }
 
 func (s *scope) at(t *tensor.Tensor, dim, i int64) *tensor.Tensor {
-	return s.step(func() (*tensor.Tensor, error) { return s.c.Select(t, dim, i) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Select(t, dim, i) })
 }
 
 func (s *scope) unsqueeze(t *tensor.Tensor, dim int64) *tensor.Tensor {
-	return s.step(func() (*tensor.Tensor, error) { return s.c.Unsqueeze(nil, t, dim) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Unsqueeze(nil, t, dim) })
 }
 
 func (s *scope) cat(dim int64, list ...*tensor.Tensor) *tensor.Tensor {
-	return s.step(func() (*tensor.Tensor, error) { return s.c.Cat(nil, list, dim) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Cat(nil, list, dim) })
 }
 
 func (s *scope) stack(list ...*tensor.Tensor) *tensor.Tensor {
-	return s.step(func() (*tensor.Tensor, error) { return s.c.Stack(nil, list, 0) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Stack(nil, list, 0) })
 }
 
 func (s *scope) sum(t *tensor.Tensor, dims ...int64) *tensor.Tensor {
-	return s.step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, t, dims, false, dtype.None) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, t, dims, false, dtype.None) })
 }
 
 // quotient and remainder are of integers that are not negative.
@@ -193,6 +191,6 @@ func (s *scope) integer(t *tensor.Tensor) (v int64, known bool) {
 
 // all tells whether a tensor of bools has no false; so it has where that is not known.
 func (s *scope) all(t *tensor.Tensor) bool {
-	v, known := s.integer(s.cast(s.step(func() (*tensor.Tensor, error) { return s.c.All(nil, t, nil, false) }), dtype.Int64))
+	v, known := s.integer(s.cast(s.Step(func() (*tensor.Tensor, error) { return s.c.All(nil, t, nil, false) }), dtype.Int64))
 	return !known || v != 0
 }

@@ -105,7 +105,7 @@ func (s *scope) permuted(t *tensor.Tensor, order []int64) *tensor.Tensor {
 	}
 	if order[b] != int64(b) {
 		if l = turnedLayout[l]; inBlocks(l) {
-			made = s.step(func() (*tensor.Tensor, error) { return s.c.Transpose(nil, made, int64(b)+1, int64(b)+2) })
+			made = s.Step(func() (*tensor.Tensor, error) { return s.c.Transpose(nil, made, int64(b)+1, int64(b)+2) })
 		}
 	}
 	return s.assemble(l, sizes, p.Indices[0], p.Indices[1], made)
@@ -387,7 +387,7 @@ func stack(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*t
 		if list[0].Layout() != tensor.COO && d > batches(list[0]) {
 			t = s.as(t, form{tensor.COO, [2]int64{1, 1}, denseDim(t)})
 		}
-		spread[i] = s.step(func() (*tensor.Tensor, error) { return unsqueeze(c, nil, t, int64(d)) })
+		spread[i] = s.Step(func() (*tensor.Tensor, error) { return unsqueeze(c, nil, t, int64(d)) })
 	}
 	return s.Last(func() (*tensor.Tensor, error) { return cat(c, out, spread, int64(d)) })
 }
