@@ -7371,8 +7371,8 @@ static const lt_parameter of_linalg_det[] = {
 static const lt_parameter of_linalg_diagonal[] = {
     {"A", 'T', 0, -1, {0}},
     {"offset", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = 0}},
-    {"dim1", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = -2}},
-    {"dim2", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"dim1", 'I', LT_BY_NAME | LT_DEFAULT, 0, {.i = -2}},
+    {"dim2", 'I', LT_BY_NAME | LT_DEFAULT, 0, {.i = -1}},
 };
 
 static const lt_parameter of_linalg_eig[] = {
@@ -7626,7 +7626,7 @@ static const lt_parameter of_linalg_vander[] = {
 static const lt_parameter of_linalg_vecdot[] = {
     {"x", 'T', 0, -1, {0}},
     {"y", 'T', 0, -1, {0}},
-    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, 0, {.i = -1}},
 };
 
 static const lt_parameter of_linalg_vector_norm[] = {
@@ -9753,8 +9753,8 @@ static const lt_parameter of_tensordot[] = {
 static const lt_parameter of_tensordot_dims[] = {
     {"input", 'T', 0, -1, {0}},
     {"other", 'T', 0, -1, {0}},
-    {"dims_self", 'L', 0, -1, {0}},
-    {"dims_other", 'L', 0, -1, {0}},
+    {"dims_self", 'L', 0, 0, {0}},
+    {"dims_other", 'L', 0, 1, {0}},
 };
 
 static const lt_parameter of_tile[] = {

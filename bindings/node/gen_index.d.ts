@@ -5308,15 +5308,15 @@ export function tensordot(input: Tensor, other: Tensor, dims: Int, options?: { o
 /**
  * Multiplies and sums over pairs of dimensions of `self` and `other`, whose sizes match or are 1.
  */
-export function tensordot(input: Tensor, options: { other: Tensor; dimsSelf: Ints; dimsOther: Ints; out?: Tensor | null }): Tensor;
-export function tensordot(input: Tensor, other: Tensor, dimsSelf: Ints, dimsOther: Ints, options?: { out?: Tensor | null }): Tensor;
+export function tensordot(input: Tensor, options: { other: Tensor; dimsSelf: Ints | string | readonly (Int | string)[]; dimsOther: Ints | string | readonly (Int | string)[]; out?: Tensor | null }): Tensor;
+export function tensordot(input: Tensor, other: Tensor, dimsSelf: Ints | string | readonly (Int | string)[], dimsOther: Ints | string | readonly (Int | string)[], options?: { out?: Tensor | null }): Tensor;
 /** tensordot, off the event loop. */
 export function tensordotAsync(input: Tensor, options: { other: Tensor; dims?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function tensordotAsync(input: Tensor, other: Tensor, options?: { dims?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function tensordotAsync(input: Tensor, other: Tensor, dims: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** tensordot, off the event loop. */
-export function tensordotAsync(input: Tensor, options: { other: Tensor; dimsSelf: Ints; dimsOther: Ints; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function tensordotAsync(input: Tensor, other: Tensor, dimsSelf: Ints, dimsOther: Ints, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function tensordotAsync(input: Tensor, options: { other: Tensor; dimsSelf: Ints | string | readonly (Int | string)[]; dimsOther: Ints | string | readonly (Int | string)[]; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function tensordotAsync(input: Tensor, other: Tensor, dimsSelf: Ints | string | readonly (Int | string)[], dimsOther: Ints | string | readonly (Int | string)[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The Kronecker product: every element of `self` times the whole of `other`, side by side. Missing leading dimensions count as size 1; each size of the result is
  * the product of both. dtypes are promoted.
@@ -7516,17 +7516,17 @@ export namespace linalg {
   /**
    * Diagonal `offset` of dimensions `dim1` and `dim2`, the last two unless given; a view, in which it is the last dimension.
    */
-  export function diagonal(A: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+  export function diagonal(A: Tensor, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string }): Tensor;
   /** linalg.diagonal, off the event loop. */
-  export function diagonalAsync(A: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function diagonalAsync(A: Tensor, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The sum of the products of the conjugated elements of `x` and those of `y` along `dim`; the other dimensions broadcast.
    */
-  export function vecdot(x: Tensor, options: { y: Tensor; dim?: Int; out?: Tensor | null }): Tensor;
-  export function vecdot(x: Tensor, y: Tensor, options?: { dim?: Int; out?: Tensor | null }): Tensor;
+  export function vecdot(x: Tensor, options: { y: Tensor; dim?: Int | string; out?: Tensor | null }): Tensor;
+  export function vecdot(x: Tensor, y: Tensor, options?: { dim?: Int | string; out?: Tensor | null }): Tensor;
   /** linalg.vecdot, off the event loop. */
-  export function vecdotAsync(x: Tensor, options: { y: Tensor; dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function vecdotAsync(x: Tensor, y: Tensor, options?: { dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function vecdotAsync(x: Tensor, options: { y: Tensor; dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function vecdotAsync(x: Tensor, y: Tensor, options?: { dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The product of two or more matrices in the order that takes the fewest multiplications. The first may be a vector, which counts as a row, and the last, which counts as a column.
    */
