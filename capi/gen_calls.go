@@ -1126,6 +1126,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // linalg.matrix_sqrth
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.Lyapunov(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // lyapunov
+	func(c aten.Ctx, f frame) error {
 		r0, r1, err := c.LinalgPolar(f.out(0), f.out(1), f.tensor(0))
 		return f.setTensors(err, r0, r1)
 	}, // linalg.polar

@@ -2985,6 +2985,12 @@ static intptr_t packed_lu_unpack(lt_value *a) { return tensor_lu_unpack(a[0].poi
 
 static intptr_t packed_lu_unpack_out(lt_value *a) { return tensor_lu_unpack_out(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].pointer, a[5].pointer, a[6].pointer); }
 
+static intptr_t packed_lyapunov(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_lyapunov(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_mH(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_mH(a[0].pointer, &made);
@@ -7839,6 +7845,11 @@ static const lt_parameter of_lu_unpack[] = {
     {"unpack_pivots", 'B', LT_DEFAULT, -1, {.i = true}},
 };
 
+static const lt_parameter of_lyapunov[] = {
+    {"H", 'T', 0, -1, {0}},
+    {"G", 'T', 0, -1, {0}},
+};
+
 static const lt_parameter of_mH[] = {
     {"input", 'T', 0, -1, {0}},
 };
@@ -10516,6 +10527,7 @@ lt_operator lt_operators[] = {
     {"lt", {{packed_lt, packed_lt_scalar}, {packed_lt_, packed_lt_scalar_}, {packed_lt_out, packed_lt_scalar_out}}, of_lt, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"lu_solve", {{packed_lu_solve, NULL}, {NULL, NULL}, {packed_lu_solve_out, NULL}}, of_lu_solve, 3, "T", "(Tensor input, Tensor LU_data, Tensor LU_pivots)", -1, 0},
     {"lu_unpack", {{packed_lu_unpack, NULL}, {NULL, NULL}, {packed_lu_unpack_out, NULL}}, of_lu_unpack, 4, "TTT", "(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)", -1, 0},
+    {"lyapunov", {{packed_lyapunov, NULL}, {NULL, NULL}, {NULL, NULL}}, of_lyapunov, 2, "T", "(Tensor H, Tensor G)", -1, 0},
     {"mH", {{packed_mH, NULL}, {NULL, NULL}, {NULL, NULL}}, of_mH, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"mT", {{packed_mT, NULL}, {NULL, NULL}, {NULL, NULL}}, of_mT, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"manual_seed", {{packed_manual_seed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_manual_seed, 1, "", "(int seed)", -1, 0},
@@ -10928,4 +10940,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 805;
+const int lt_operator_count = 806;

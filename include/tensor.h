@@ -2669,6 +2669,10 @@ TENSOR_API tensor_status tensor_ormqr_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_linalg_matrix_sqrth(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_linalg_matrix_sqrth_out(const tensor_t *self, tensor_t *out);
 
+// The X of H X + X H = G for Hermitian matrices H (..., n, n) without negative eigenvalues, of which the lower triangle is read, and G of the same shape and dtype. Where two eigenvalues are 0,
+// so is what X maps between their vectors.
+TENSOR_API tensor_status tensor_lyapunov(const tensor_t *H, const tensor_t *G, tensor_t **out);
+
 // Factors each matrix A = U H in a batch (..., m, n): m >= n, U (..., m, n) with orthonormal columns, and H (..., n, n) Hermitian without negative eigenvalues.
 TENSOR_API tensor_status tensor_linalg_polar(const tensor_t *A, tensor_t **U, tensor_t **H);
 TENSOR_API tensor_status tensor_linalg_polar_out(const tensor_t *A, tensor_t *U, tensor_t *H);

@@ -4928,6 +4928,15 @@ export function ormqrAsync(input: Tensor, tau: Tensor, other: Tensor, options?: 
 export function ormqrAsync(input: Tensor, tau: Tensor, other: Tensor, left: boolean, options?: { transpose?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function ormqrAsync(input: Tensor, tau: Tensor, other: Tensor, left: boolean, transpose: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
+ * The X of H X + X H = G for Hermitian matrices H (..., n, n) without negative eigenvalues, of which the lower triangle is read, and G of the same shape and dtype. Where two eigenvalues are 0,
+ * so is what X maps between their vectors.
+ */
+export function lyapunov(H: Tensor, options: { G: Tensor }): Tensor;
+export function lyapunov(H: Tensor, G: Tensor): Tensor;
+/** lyapunov, off the event loop. */
+export function lyapunovAsync(H: Tensor, options: { G: Tensor; signal?: Signal | null }): Promise<Tensor>;
+export function lyapunovAsync(H: Tensor, G: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
  * Another name of `linalg.det`, and a method.
  */
 export function det(input: Tensor, options?: { out?: Tensor | null }): Tensor;

@@ -484,6 +484,8 @@ const lt_luSolve = lt.luSolve;
 const lt_luSolveAsync = lt.luSolveAsync;
 const lt_luUnpack = lt.luUnpack;
 const lt_luUnpackAsync = lt.luUnpackAsync;
+const lt_lyapunov = lt.lyapunov;
+const lt_lyapunovAsync = lt.lyapunovAsync;
 const lt_manualSeed = lt.manualSeed;
 const lt_maskedFill = lt.maskedFill;
 const lt_maskedFillAsync = lt.maskedFillAsync;
@@ -1364,6 +1366,8 @@ export {
   lt_luSolveAsync as luSolveAsync,
   lt_luUnpack as luUnpack,
   lt_luUnpackAsync as luUnpackAsync,
+  lt_lyapunov as lyapunov,
+  lt_lyapunovAsync as lyapunovAsync,
   lt_manualSeed as manualSeed,
   lt_maskedFill as maskedFill,
   lt_maskedFillAsync as maskedFillAsync,

@@ -4189,6 +4189,16 @@ func (c Ctx) LinalgMatrixSqrth(out, self *tensor.Tensor) (*tensor.Tensor, error)
 	return composed.LinalgMatrixSqrth(c, out, self)
 }
 
+// Lyapunov is the operator lyapunov.
+func (c Ctx) Lyapunov(h, g *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(h) | keys(g)); key != 0 {
+		if does := backend(key).Lyapunov; does != nil {
+			return does(c, h, g)
+		}
+	}
+	return composed.Lyapunov(c, h, g)
+}
+
 // LinalgPolar is the operator linalg.polar.
 func (c Ctx) LinalgPolar(outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outU) | keys(outH) | keys(a)); key != 0 {

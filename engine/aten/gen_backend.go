@@ -321,6 +321,7 @@ type Backend struct {
 	LinalgHouseholderProduct           func(c Ctx, out, input, tau *tensor.Tensor) (*tensor.Tensor, error)
 	Ormqr                              func(c Ctx, out, self, tau, other *tensor.Tensor, left, transpose bool) (*tensor.Tensor, error)
 	LinalgMatrixSqrth                  func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
+	Lyapunov                           func(c Ctx, h, g *tensor.Tensor) (*tensor.Tensor, error)
 	LinalgPolar                        func(c Ctx, outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error)
 	LinalgDet                          func(c Ctx, out, a *tensor.Tensor) (*tensor.Tensor, error)
 	LinalgSlogdet                      func(c Ctx, outSign, outLog, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error)

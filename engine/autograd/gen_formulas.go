@@ -206,6 +206,7 @@ var formulas = aten.Backend{
 	LinalgHouseholderProduct:           recordLinalgHouseholderProduct,
 	Ormqr:                              recordOrmqr,
 	LinalgMatrixSqrth:                  recordLinalgMatrixSqrth,
+	Lyapunov:                           recordLyapunov,
 	LinalgPolar:                        recordLinalgPolar,
 	LinalgDet:                          recordLinalgDet,
 	LinalgSlogdet:                      recordLinalgSlogdet,
@@ -3136,18 +3137,73 @@ func recordOrmqr(c aten.Ctx, out, self, tau, other *tensor.Tensor, left, transpo
 }
 
 func recordLinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	since := numbers.Load()
-	result, err = into(c, "linalg.matrix_sqrth", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LinalgMatrixSqrth(c, made, self)
-	})
-	named(since, "LinalgMatrixSqrthBackward0", result)
+	r, err := begin(c, "linalg.matrix_sqrth", "LinalgMatrixSqrthBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixSqrth(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.matrixSqrthGradient(s.hand(s.take(0)), s.saved(result_)))
+		}
+		r.publish()
+	}
+	return
+}
+
+func recordLyapunov(c aten.Ctx, h, g *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "lyapunov", "LyapunovBackward0", nil, h, g)
+	if err != nil {
+		return
+	}
+	h_ := r.save(h, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Lyapunov(h, g)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.lyapunovGradient(s.hand(s.take(0)), s.saved(h_), s.saved(result_)))
+			}
+			return s.after(1, s.lyapunovOf(s.saved(h_), s.hand(s.take(0))))
+		}
+	}
 	return
 }
 
 func recordLinalgPolar(c aten.Ctx, outU, outH, a *tensor.Tensor) (UResult *tensor.Tensor, HResult *tensor.Tensor, err error) {
-	since := numbers.Load()
-	UResult, HResult, err = aten.Composed().LinalgPolar(c, outU, outH, a)
-	named(since, "LinalgPolarBackward0", UResult, HResult)
+	r, err := begin(c, "linalg.polar", "LinalgPolarBackward0", outU, a)
+	if err != nil {
+		return
+	}
+	a_ := r.save(a, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	UResult, HResult, err = r.c.LinalgPolar(outU, outH, a)
+	if r.finish(err, UResult, HResult) {
+		UResult_ := r.saveResult(UResult, 0, r.wants(0))
+		HResult_ := r.saveResult(HResult, 1, r.wants(0))
+		if err = r.undo(UResult, HResult); err != nil {
+			return nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.polarGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(a_), s.saved(UResult_), s.saved(HResult_))
+		}
+		r.publish()
+	}
 	return
 }
 

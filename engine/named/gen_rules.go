@@ -265,6 +265,7 @@ var rules = aten.Backend{
 	LinalgHouseholderProduct:           namedLinalgHouseholderProduct,
 	Ormqr:                              namedOrmqr,
 	LinalgMatrixSqrth:                  namedLinalgMatrixSqrth,
+	Lyapunov:                           namedLyapunov,
 	LinalgPolar:                        namedLinalgPolar,
 	LinalgDet:                          namedLinalgDet,
 	LinalgSlogdet:                      namedLinalgSlogdet,
@@ -2806,6 +2807,11 @@ func namedOrmqr(c aten.Ctx, out, self, tau, other *tensor.Tensor, left, transpos
 
 func namedLinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("linalg.matrix_sqrth", tensor.Named)
+	return
+}
+
+func namedLyapunov(c aten.Ctx, h, g *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("lyapunov", tensor.Named)
 	return
 }
 

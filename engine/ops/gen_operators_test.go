@@ -339,6 +339,7 @@ var operators = map[string]any{
 	"orgqr":                                  ctx.LinalgHouseholderProduct,
 	"ormqr":                                  ctx.Ormqr,
 	"linalg_matrix_sqrth":                    ctx.LinalgMatrixSqrth,
+	"lyapunov":                               ctx.Lyapunov,
 	"linalg_polar":                           ctx.LinalgPolar,
 	"linalg_det":                             ctx.LinalgDet,
 	"det":                                    ctx.LinalgDet,

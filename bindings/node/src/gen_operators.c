@@ -4405,6 +4405,18 @@ static const lt_operator overloads_linalg_matrix_sqrth[] = {
     {"linalg.matrixSqrth", arguments_linalg_matrix_sqrth, results_linalg_matrix_sqrth, 1, 1, 1, -1, 0, {{call_linalg_matrix_sqrth, NULL}, {NULL, NULL}, {call_linalg_matrix_sqrth_out, NULL}}},
 };
 
+static tensor_status call_lyapunov(const lt_value *a, lt_value *r) { return tensor_lyapunov(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static const lt_argument arguments_lyapunov[] = {
+    {"H", LT_TENSOR, 0, -1, {0}},
+    {"G", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_lyapunov[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_lyapunov[] = {
+    {"lyapunov", arguments_lyapunov, results_lyapunov, 2, 2, 1, -1, 0, {{call_lyapunov, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_linalg_polar(const lt_value *a, lt_value *r) { return tensor_linalg_polar(a[0].tensor, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_linalg_polar_out(const lt_value *a, lt_value *r) { return tensor_linalg_polar_out(a[0].tensor, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_linalg_polar[] = {
@@ -10625,6 +10637,7 @@ const lt_entry lt_entries[] = {
     {"orgqr", overloads_orgqr, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"ormqr", overloads_ormqr, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"linalg.matrixSqrth", overloads_linalg_matrix_sqrth, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"lyapunov", overloads_lyapunov, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"linalg.polar", overloads_linalg_polar, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"linalg.det", overloads_linalg_det, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"det", overloads_det, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},

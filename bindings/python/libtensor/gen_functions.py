@@ -3277,6 +3277,13 @@ def ormqr(input, tau, other, left=True, transpose=False, *, out=None):
     """
 
 
+@_operator("lyapunov")
+def lyapunov(H, G):
+    """The X of H X + X H = G for Hermitian matrices H (..., n, n) without negative eigenvalues, of which the lower triangle is read, and G of the same shape and dtype. Where two eigenvalues are 0,
+    so is what X maps between their vectors.
+    """
+
+
 @_operator("det")
 def det(input, *, out=None):
     """Another name of `linalg.det`, and a method.
