@@ -488,6 +488,7 @@ func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 			}
 			return s.after(1, s.scaled(s.hand(s.take(0)), alpha))
 		}
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -507,6 +508,7 @@ func recordSub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 			}
 			return s.after(1, s.scaled(s.hand(s.negOver(s.take(0))), alpha))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -526,6 +528,7 @@ func recordRsub(c aten.Ctx, self, other *tensor.Tensor, alpha dtype.Scalar) (res
 			}
 			return s.take(0)
 		}
+		r.node.cut = always
 	}
 	return
 }
@@ -550,6 +553,7 @@ func recordMul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 			}
 			return s.binary('*', s.take(0), s.conj(s.saved(self_)), left)
 		}
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -577,6 +581,7 @@ func recordDiv(c aten.Ctx, out, self, other *tensor.Tensor, rounding string) (re
 				return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
 			}, func() *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) })
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -602,6 +607,7 @@ func recordTrueDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -637,6 +643,7 @@ func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "floor")), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -662,6 +669,7 @@ func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "trunc")), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -691,6 +699,7 @@ func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.T
 			}
 			return s.after(1, s.powerExponent(s.hand(s.take(0)), s.saved(self_), s.saved(exponent_), s.saved(result_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -721,6 +730,7 @@ func recordNeg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Neg(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.negOver(s.take(0)) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -735,6 +745,7 @@ func recordPositive(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Positive(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+		r.node.cut = smaller
 	}
 	return
 }
@@ -763,6 +774,7 @@ func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.saved(result_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -783,6 +795,7 @@ func recordAbs(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Sgn(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -796,6 +809,7 @@ func recordSign(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Sign(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -820,6 +834,7 @@ func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.signGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -848,6 +863,7 @@ func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor
 			}
 			return s.after(1, s.zerosLike(s.hand(s.take(0))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -875,6 +891,7 @@ func recordAddcmul(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 			}
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.mul(s.saved(tensor1_), s.number(value)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -902,6 +919,7 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.binary('/', s.mul(s.number(value), s.saved(tensor1_)), (s.mul(s.saved(tensor2_), s.saved(tensor2_))), left|right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -930,6 +948,7 @@ func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tens
 			}
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.sub(s.saved(end_), s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1039,6 +1058,7 @@ func recordComplexParts(c aten.Ctx, out, re, im *tensor.Tensor) (result *tensor.
 			}
 			return s.after(1, s.keep(s.c.Imag(s.hand(s.take(0)))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1062,6 +1082,7 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.after(1, s.real(s.hand(s.binary('*', s.after(1, s.conj(s.hand(s.take(0)))), s.turned(s.saved(result_)), left))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1129,6 +1150,7 @@ func recordConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err err
 	result, err = r.c.Conj(self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.conj(s.hand(s.take(0)))) }
+		r.node.cut = smaller
 	}
 	return
 }
@@ -1141,6 +1163,7 @@ func recordConjPhysical(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 	result, err = r.c.ConjPhysical(out, self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.conj(s.hand(s.take(0)))) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -1154,6 +1177,7 @@ func recordResolveConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, 
 	result, err = r.c.ResolveConj(self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+		r.node.cut = smaller
 	}
 	return
 }
@@ -1166,6 +1190,7 @@ func recordResolveNeg(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.ResolveNeg(self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+		r.node.cut = smaller
 	}
 	return
 }
@@ -1185,6 +1210,7 @@ func recordAngle(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.angleGradient(s.hand(s.take(0)), s.saved(self_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1722,6 +1748,7 @@ func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), (s.mul(s.int(2), s.conj(s.saved(result_)))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1741,6 +1768,7 @@ func recordRsqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(-0.5), s.take(0), right), s.after(1, s.conj(s.hand(s.keep(s.c.Pow(nil, s.saved(result_), s.int(3)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1758,6 +1786,7 @@ func recordExp(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.binary('*', s.take(0), s.conj(s.saved(result_)), left) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -1777,6 +1806,7 @@ func recordExp2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.take(0), s.conj(s.saved(result_)), left), s.float(0.6931471805599453), left)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1796,6 +1826,7 @@ func recordExpm1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.add(s.conj(s.saved(result_)), s.int(1))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1814,6 +1845,7 @@ func recordLog(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Log(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.binary('/', s.take(0), s.conj(s.saved(self_)), left) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -1834,6 +1866,7 @@ func recordLog2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), (s.mul(s.conj(s.saved(self_)), s.float(0.6931471805599453))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1854,6 +1887,7 @@ func recordLog10(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), (s.mul(s.conj(s.saved(self_)), s.float(2.302585092994046))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1874,6 +1908,7 @@ func recordLog1p(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.add(s.saved(self_), s.int(1)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1894,6 +1929,7 @@ func recordSin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cos(nil, s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1914,6 +1950,7 @@ func recordCos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand(s.keep(s.c.Sin(nil, s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1933,6 +1970,7 @@ func recordTan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1953,6 +1991,7 @@ func recordAsin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1973,6 +2012,7 @@ func recordAcos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1993,6 +2033,7 @@ func recordAtan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2013,6 +2054,7 @@ func recordSinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cosh(nil, s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2033,6 +2075,7 @@ func recordCosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.keep(s.c.Sinh(nil, s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2052,6 +2095,7 @@ func recordTanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2072,6 +2116,7 @@ func recordAsinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2092,6 +2137,7 @@ func recordAcosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('*', s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.sub(s.saved(self_), s.int(1))))))), s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.add(s.saved(self_), s.int(1))))))), left|right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2112,6 +2158,7 @@ func recordAtanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2131,6 +2178,7 @@ func recordSigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('*', (s.sub(s.int(1), s.saved(result_))), s.saved(result_), left))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2156,6 +2204,7 @@ func recordAtan2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('/', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Eq(nil, s.saved(other_), s.int(0)))))))), s.int(1)))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2185,6 +2234,7 @@ func recordHypot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('*', s.take(0), (s.div(s.saved(other_), s.saved(result_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2278,6 +2328,7 @@ func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result
 			}
 			return s.after(1, s.keep(s.c.Sum(nil, s.hand(s.after(1, s.keep(s.c.Where(nil, s.saved(mask_), s.hand(s.take(0)), s.int(0))))), nil, false, dtype.None)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -4927,6 +4978,7 @@ func recordFloor(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Floor(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -4940,6 +4992,7 @@ func recordCeil(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Ceil(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -4953,6 +5006,7 @@ func recordTrunc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Trunc(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -4966,6 +5020,7 @@ func recordRound(c aten.Ctx, out, self *tensor.Tensor, decimals int64) (result *
 	result, err = r.c.Round(out, self, decimals)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -4979,6 +5034,7 @@ func recordFrac(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Frac(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -5007,6 +5063,7 @@ func recordClampTensor(c aten.Ctx, out, self, low, high *tensor.Tensor) (result 
 			}
 			return s.after(1, s.above(s.hand(s.take(0)), s.saved(self_), s.saved(low_), s.saved(high_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5027,6 +5084,7 @@ func recordClamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.withinLimits(s.hand(s.take(0)), s.saved(self_), low, high))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5052,6 +5110,7 @@ func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.T
 			}
 			return s.after(1, s.below(s.hand(s.take(0)), s.saved(self_), s.saved(low_), nil))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5077,6 +5136,7 @@ func recordClampMax(c aten.Ctx, out, self, high *tensor.Tensor) (result *tensor.
 			}
 			return s.after(1, s.above(s.hand(s.take(0)), s.saved(self_), nil, s.saved(high_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5102,6 +5162,7 @@ func recordMaximum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 			}
 			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5127,6 +5188,7 @@ func recordMinimum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 			}
 			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5152,6 +5214,7 @@ func recordFmax(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.after(1, s.keep(s.c.Where(nil, s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5177,6 +5240,7 @@ func recordFmin(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.after(1, s.keep(s.c.Where(nil, s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5196,6 +5260,7 @@ func recordRelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.reluGradient(s.hand(s.take(0)), s.saved(result_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5220,6 +5285,7 @@ func recordWhere(c aten.Ctx, out, condition, self, other *tensor.Tensor) (result
 			}
 			return s.after(1, s.keep(s.c.Where(nil, s.saved(condition_), s.int(0), s.hand(s.take(0)))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5644,6 +5710,7 @@ func recordErf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(1.1283791670955126), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5664,6 +5731,7 @@ func recordErfc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(-1.1283791670955126), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5683,6 +5751,7 @@ func recordErfinv(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.mul(s.saved(result_), s.saved(result_)))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5703,6 +5772,7 @@ func recordLgamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Digamma(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5723,6 +5793,7 @@ func recordDigamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Polygamma(nil, 1, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5743,6 +5814,7 @@ func recordI0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.SpecialI1(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5763,6 +5835,7 @@ func recordSinc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.sincGradient(s.hand(s.take(0)), s.saved(self_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5784,6 +5857,7 @@ func recordLogit(c aten.Ctx, out, self *tensor.Tensor, eps *float64) (result *te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.logitGradient(s.hand(s.take(0)), s.saved(self_), eps))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5804,6 +5878,7 @@ func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Polygamma(nil, (n+1), s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5824,6 +5899,7 @@ func recordMvlgamma(c aten.Ctx, out, self *tensor.Tensor, p int64) (result *tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.lgammaSum(s.saved(self_), p), left)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5849,6 +5925,7 @@ func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 			}
 			return s.binary('*', s.take(0), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5874,6 +5951,7 @@ func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5899,6 +5977,7 @@ func recordLogaddexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			}
 			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.sub(s.saved(self_), s.saved(other_)))))), right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5924,6 +6003,7 @@ func recordLogaddexp2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 			}
 			return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp2(nil, s.hand(s.sub(s.saved(self_), s.saved(other_)))))), right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5949,6 +6029,7 @@ func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), s.saved(other_), left)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5994,6 +6075,7 @@ func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			}
 			return s.after(1, s.zerosLike(s.hand(s.take(0))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6032,6 +6114,7 @@ func recordLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.float(0.6931471805599453)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6071,6 +6154,7 @@ func recordNanToNum(c aten.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *f
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Isfinite(s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6086,6 +6170,7 @@ func recordDeg2rad(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.float(0.017453292519943295), left)
 		}
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -6101,6 +6186,7 @@ func recordRad2deg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.float(57.29577951308232), left)
 		}
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -6125,6 +6211,7 @@ func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.keep(s.c.SpecialI1e(nil, s.saved(self_))), s.binary('*', s.keep(s.c.Sgn(nil, s.saved(self_))), s.saved(result_), left), left|right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6149,6 +6236,7 @@ func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(2, s.besselOneGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.I0(nil, s.saved(self_))))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6173,6 +6261,7 @@ func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.besselI1eGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6198,6 +6287,7 @@ func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *
 			}
 			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), (s.add(s.saved(other_), s.int(1))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6223,6 +6313,7 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 			}
 			return s.binary('*', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.after(1, s.keep(s.c.SpecialZeta(nil, s.hand(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6243,6 +6334,7 @@ func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.int(-1), s.keep(s.c.Log(nil, s.saved(self_))), right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6267,6 +6359,7 @@ func recordSpecialErfcx(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.binary('*', s.mul(s.int(2), s.saved(self_)), s.saved(result_), left), s.float(1.1283791670955126), left)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6287,6 +6380,7 @@ func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6307,6 +6401,7 @@ func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.binary('*', s.float(0.7978845608028654), s.take(0), right), s.after(1, s.keep(s.c.SpecialErfcx(nil, s.hand(s.mul(s.float(-0.7071067811865476), s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6326,6 +6421,7 @@ func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6346,6 +6442,7 @@ func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.SpecialBesselJ1(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6370,6 +6467,7 @@ func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(2, s.besselOneGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.SpecialBesselJ0(nil, s.saved(self_))))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6390,6 +6488,7 @@ func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.SpecialBesselY1(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6414,6 +6513,7 @@ func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.keep(s.c.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6434,6 +6534,7 @@ func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.SpecialModifiedBesselK1(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6458,6 +6559,7 @@ func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), (s.binary('+', s.keep(s.c.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6482,6 +6584,7 @@ func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK1(nil, s.saved(self_))), right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6506,6 +6609,7 @@ func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK0(nil, s.saved(self_))), right), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
