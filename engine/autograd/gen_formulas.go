@@ -489,6 +489,7 @@ func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 			}
 			return s.after(1, s.scaled(s.hand(s.take(0)), alpha))
 		}
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -508,6 +509,7 @@ func recordSub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 			}
 			return s.after(1, s.scaled(s.hand(s.negOver(s.take(0))), alpha))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -527,6 +529,7 @@ func recordRsub(c aten.Ctx, self, other *tensor.Tensor, alpha dtype.Scalar) (res
 			}
 			return s.take(0)
 		}
+		r.node.cut = always
 	}
 	return
 }
@@ -551,6 +554,7 @@ func recordMul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 			}
 			return s.binary('*', s.take(0), s.conj(s.saved(self_)), left)
 		}
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -578,6 +582,7 @@ func recordDiv(c aten.Ctx, out, self, other *tensor.Tensor, rounding string) (re
 				return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
 			}, func() *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) })
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -603,6 +608,7 @@ func recordTrueDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -638,6 +644,7 @@ func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "floor")), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -663,6 +670,7 @@ func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "trunc")), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -692,6 +700,7 @@ func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.T
 			}
 			return s.after(1, s.powerExponent(s.hand(s.take(0)), s.saved(self_), s.saved(exponent_), s.saved(result_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -722,6 +731,7 @@ func recordNeg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Neg(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.negOver(s.take(0)) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -736,6 +746,7 @@ func recordPositive(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Positive(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+		r.node.cut = smaller
 	}
 	return
 }
@@ -764,6 +775,7 @@ func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.saved(result_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -784,6 +796,7 @@ func recordAbs(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Sgn(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -797,6 +810,7 @@ func recordSign(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Sign(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -821,6 +835,7 @@ func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.signGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -849,6 +864,7 @@ func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor
 			}
 			return s.after(1, s.zerosLike(s.hand(s.take(0))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -876,6 +892,7 @@ func recordAddcmul(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 			}
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.mul(s.saved(tensor1_), s.number(value)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -903,6 +920,7 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.binary('/', s.mul(s.number(value), s.saved(tensor1_)), (s.mul(s.saved(tensor2_), s.saved(tensor2_))), left|right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -931,6 +949,7 @@ func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tens
 			}
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.sub(s.saved(end_), s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1040,6 +1059,7 @@ func recordComplexParts(c aten.Ctx, out, re, im *tensor.Tensor) (result *tensor.
 			}
 			return s.after(1, s.keep(s.c.Imag(s.hand(s.take(0)))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1063,6 +1083,7 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.after(1, s.real(s.hand(s.binary('*', s.after(1, s.conj(s.hand(s.take(0)))), s.turned(s.saved(result_)), left))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1130,6 +1151,7 @@ func recordConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err err
 	result, err = r.c.Conj(self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.conj(s.hand(s.take(0)))) }
+		r.node.cut = smaller
 	}
 	return
 }
@@ -1142,6 +1164,7 @@ func recordConjPhysical(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 	result, err = r.c.ConjPhysical(out, self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.conj(s.hand(s.take(0)))) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -1155,6 +1178,7 @@ func recordResolveConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, 
 	result, err = r.c.ResolveConj(self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+		r.node.cut = smaller
 	}
 	return
 }
@@ -1167,6 +1191,7 @@ func recordResolveNeg(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.ResolveNeg(self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+		r.node.cut = smaller
 	}
 	return
 }
@@ -1186,6 +1211,7 @@ func recordAngle(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.angleGradient(s.hand(s.take(0)), s.saved(self_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1723,6 +1749,7 @@ func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), (s.mul(s.int(2), s.conj(s.saved(result_)))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1742,6 +1769,7 @@ func recordRsqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(-0.5), s.take(0), right), s.after(1, s.conj(s.hand(s.keep(s.c.Pow(nil, s.saved(result_), s.int(3)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1759,6 +1787,7 @@ func recordExp(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.binary('*', s.take(0), s.conj(s.saved(result_)), left) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -1778,6 +1807,7 @@ func recordExp2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.take(0), s.conj(s.saved(result_)), left), s.float(0.6931471805599453), left)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1797,6 +1827,7 @@ func recordExpm1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.add(s.conj(s.saved(result_)), s.int(1))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1815,6 +1846,7 @@ func recordLog(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Log(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.binary('/', s.take(0), s.conj(s.saved(self_)), left) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -1835,6 +1867,7 @@ func recordLog2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), (s.mul(s.conj(s.saved(self_)), s.float(0.6931471805599453))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1855,6 +1888,7 @@ func recordLog10(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), (s.mul(s.conj(s.saved(self_)), s.float(2.302585092994046))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1875,6 +1909,7 @@ func recordLog1p(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.add(s.saved(self_), s.int(1)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1895,6 +1930,7 @@ func recordSin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cos(nil, s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1915,6 +1951,7 @@ func recordCos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand(s.keep(s.c.Sin(nil, s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1934,6 +1971,7 @@ func recordTan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1954,6 +1992,7 @@ func recordAsin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1974,6 +2013,7 @@ func recordAcos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1994,6 +2034,7 @@ func recordAtan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2014,6 +2055,7 @@ func recordSinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cosh(nil, s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2034,6 +2076,7 @@ func recordCosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.keep(s.c.Sinh(nil, s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2053,6 +2096,7 @@ func recordTanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2073,6 +2117,7 @@ func recordAsinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2093,6 +2138,7 @@ func recordAcosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('*', s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.sub(s.saved(self_), s.int(1))))))), s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.add(s.saved(self_), s.int(1))))))), left|right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2113,6 +2159,7 @@ func recordAtanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2132,6 +2179,7 @@ func recordSigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('*', (s.sub(s.int(1), s.saved(result_))), s.saved(result_), left))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2157,6 +2205,7 @@ func recordAtan2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('/', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Eq(nil, s.saved(other_), s.int(0)))))))), s.int(1)))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2186,6 +2235,7 @@ func recordHypot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('*', s.take(0), (s.div(s.saved(other_), s.saved(result_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2279,6 +2329,7 @@ func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result
 			}
 			return s.after(1, s.keep(s.c.Sum(nil, s.hand(s.after(1, s.keep(s.c.Where(nil, s.saved(mask_), s.hand(s.take(0)), s.int(0))))), nil, false, dtype.None)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -4983,6 +5034,7 @@ func recordFloor(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Floor(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -4996,6 +5048,7 @@ func recordCeil(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Ceil(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5009,6 +5062,7 @@ func recordTrunc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Trunc(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5022,6 +5076,7 @@ func recordRound(c aten.Ctx, out, self *tensor.Tensor, decimals int64) (result *
 	result, err = r.c.Round(out, self, decimals)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5035,6 +5090,7 @@ func recordFrac(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Frac(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -5063,6 +5119,7 @@ func recordClampTensor(c aten.Ctx, out, self, low, high *tensor.Tensor) (result 
 			}
 			return s.after(1, s.above(s.hand(s.take(0)), s.saved(self_), s.saved(low_), s.saved(high_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5083,6 +5140,7 @@ func recordClamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.withinLimits(s.hand(s.take(0)), s.saved(self_), low, high))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5108,6 +5166,7 @@ func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.T
 			}
 			return s.after(1, s.below(s.hand(s.take(0)), s.saved(self_), s.saved(low_), nil))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5133,6 +5192,7 @@ func recordClampMax(c aten.Ctx, out, self, high *tensor.Tensor) (result *tensor.
 			}
 			return s.after(1, s.above(s.hand(s.take(0)), s.saved(self_), nil, s.saved(high_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5158,6 +5218,7 @@ func recordMaximum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 			}
 			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5183,6 +5244,7 @@ func recordMinimum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 			}
 			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5208,6 +5270,7 @@ func recordFmax(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.after(1, s.keep(s.c.Where(nil, s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5233,6 +5296,7 @@ func recordFmin(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.after(1, s.keep(s.c.Where(nil, s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5252,6 +5316,7 @@ func recordRelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.reluGradient(s.hand(s.take(0)), s.saved(result_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5276,6 +5341,7 @@ func recordWhere(c aten.Ctx, out, condition, self, other *tensor.Tensor) (result
 			}
 			return s.after(1, s.keep(s.c.Where(nil, s.saved(condition_), s.int(0), s.hand(s.take(0)))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5700,6 +5766,7 @@ func recordErf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(1.1283791670955126), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5720,6 +5787,7 @@ func recordErfc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(-1.1283791670955126), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5739,6 +5807,7 @@ func recordErfinv(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.mul(s.saved(result_), s.saved(result_)))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5759,6 +5828,7 @@ func recordLgamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Digamma(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5779,6 +5849,7 @@ func recordDigamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Polygamma(nil, 1, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5799,6 +5870,7 @@ func recordI0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.SpecialI1(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5819,6 +5891,7 @@ func recordSinc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.sincGradient(s.hand(s.take(0)), s.saved(self_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5840,6 +5913,7 @@ func recordLogit(c aten.Ctx, out, self *tensor.Tensor, eps *float64) (result *te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.logitGradient(s.hand(s.take(0)), s.saved(self_), eps))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5860,6 +5934,7 @@ func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Polygamma(nil, (n+1), s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5880,6 +5955,7 @@ func recordMvlgamma(c aten.Ctx, out, self *tensor.Tensor, p int64) (result *tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.lgammaSum(s.saved(self_), p), left)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5905,6 +5981,7 @@ func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 			}
 			return s.binary('*', s.take(0), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5930,6 +6007,7 @@ func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5955,6 +6033,7 @@ func recordLogaddexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			}
 			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.sub(s.saved(self_), s.saved(other_)))))), right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5980,6 +6059,7 @@ func recordLogaddexp2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 			}
 			return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp2(nil, s.hand(s.sub(s.saved(self_), s.saved(other_)))))), right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6005,6 +6085,7 @@ func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), s.saved(other_), left)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6050,6 +6131,7 @@ func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			}
 			return s.after(1, s.zerosLike(s.hand(s.take(0))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6088,6 +6170,7 @@ func recordLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.float(0.6931471805599453)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6127,6 +6210,7 @@ func recordNanToNum(c aten.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *f
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Isfinite(s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6142,6 +6226,7 @@ func recordDeg2rad(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.float(0.017453292519943295), left)
 		}
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -6157,6 +6242,7 @@ func recordRad2deg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.float(57.29577951308232), left)
 		}
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -6181,6 +6267,7 @@ func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.keep(s.c.SpecialI1e(nil, s.saved(self_))), s.binary('*', s.keep(s.c.Sgn(nil, s.saved(self_))), s.saved(result_), left), left|right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6205,6 +6292,7 @@ func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(2, s.besselOneGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.I0(nil, s.saved(self_))))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6229,6 +6317,7 @@ func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.besselI1eGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6254,6 +6343,7 @@ func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *
 			}
 			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), (s.add(s.saved(other_), s.int(1))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6279,6 +6369,7 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 			}
 			return s.binary('*', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.after(1, s.keep(s.c.SpecialZeta(nil, s.hand(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6299,6 +6390,7 @@ func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.int(-1), s.keep(s.c.Log(nil, s.saved(self_))), right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6323,6 +6415,7 @@ func recordSpecialErfcx(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.binary('*', s.mul(s.int(2), s.saved(self_)), s.saved(result_), left), s.float(1.1283791670955126), left)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6343,6 +6436,7 @@ func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6363,6 +6457,7 @@ func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.binary('*', s.float(0.7978845608028654), s.take(0), right), s.after(1, s.keep(s.c.SpecialErfcx(nil, s.hand(s.mul(s.float(-0.7071067811865476), s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6382,6 +6477,7 @@ func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6402,6 +6498,7 @@ func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.SpecialBesselJ1(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6426,6 +6523,7 @@ func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(2, s.besselOneGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.SpecialBesselJ0(nil, s.saved(self_))))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6446,6 +6544,7 @@ func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.SpecialBesselY1(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6470,6 +6569,7 @@ func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.keep(s.c.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6490,6 +6590,7 @@ func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.SpecialModifiedBesselK1(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6514,6 +6615,7 @@ func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), (s.binary('+', s.keep(s.c.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6538,6 +6640,7 @@ func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK1(nil, s.saved(self_))), right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6562,6 +6665,7 @@ func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK0(nil, s.saved(self_))), right), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return

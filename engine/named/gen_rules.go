@@ -3,8 +3,6 @@
 package named
 
 import (
-	"unsafe"
-
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -5346,7 +5344,7 @@ func namedRenorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int64
 	return
 }
 
-func namedDataPtr(c aten.Ctx, self *tensor.Tensor) (r0 unsafe.Pointer, err error) {
+func namedDataPtr(c aten.Ctx, self *tensor.Tensor) (r0 uintptr, err error) {
 	return c.Past(tensor.Named).DataPtr(self)
 }
 
@@ -5358,7 +5356,7 @@ func namedUntypedStorage(c aten.Ctx, self *tensor.Tensor) (r0 *storage.Storage, 
 	return c.Past(tensor.Named).UntypedStorage(self)
 }
 
-func namedLend(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, r1 unsafe.Pointer, r2 bool, err error) {
+func namedLend(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, r1 uintptr, r2 bool, err error) {
 	return c.Past(tensor.Named).Lend(self)
 }
 
