@@ -1558,6 +1558,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // poisson
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.Binomial(f.tensor(0), f.tensor(1), f.generatorOptional(2))
+		return f.setTensors(err, r0)
+	}, // binomial
+	func(c aten.Ctx, f frame) error {
 		err := c.FillUniform(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
 		f.refresh(0)
 		return err

@@ -2348,9 +2348,23 @@ TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t
   return status;
 }
 
+TENSOR_API tensor_status tensor_binomial(const tensor_t *count, const tensor_t *prob, tensor_generator_t *generator, tensor_t **out) {
+  LT_RESULT(out, "binomial", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], count, LT_TENSOR, "binomial", "count");
+  LT_REQUIRED(a[1], prob, LT_TENSOR, "binomial", "prob");
+  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "binomial", "generator");
+  tensor_status status = lt_invoke(&frame, "binomial");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "uniform_", "self");
   a[1].f = from_;
   a[2].f = to;
@@ -2361,7 +2375,7 @@ TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to
 
 TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "normal_", "self");
   a[1].f = mean;
   a[2].f = std;
@@ -2372,7 +2386,7 @@ TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std,
 
 TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator) {
   lt_value a[2];
-  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "random_", "generator");
   tensor_status status = lt_invoke(&frame, "random_");
@@ -2381,7 +2395,7 @@ TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *gene
 
 TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.to", "self");
   a[1].i = to;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "random_.to", "generator");
@@ -2391,7 +2405,7 @@ TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_ge
 
 TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.from", "self");
   a[1].i = from_;
   a[2].i = to;
@@ -2402,7 +2416,7 @@ TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int6
 
 TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_", "generator");
@@ -2412,7 +2426,7 @@ TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_gene
 
 TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_.tensor", "self");
   LT_REQUIRED(a[1], p, LT_TENSOR, "bernoulli_.tensor", "p");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_.tensor", "generator");
@@ -2422,7 +2436,7 @@ TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exponential_", "self");
   a[1].f = lambd;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "exponential_", "generator");
@@ -2432,7 +2446,7 @@ TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tenso
 
 TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cauchy_", "self");
   a[1].f = median;
   a[2].f = sigma;
@@ -2443,7 +2457,7 @@ TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double si
 
 TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log_normal_", "self");
   a[1].f = mean;
   a[2].f = std;
@@ -2454,7 +2468,7 @@ TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double 
 
 TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "geometric_", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "geometric_", "generator");
@@ -2464,7 +2478,7 @@ TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_gene
 
 TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
   lt_value a[1];
-  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
   a[0].i = seed;
   tensor_status status = lt_invoke(&frame, "manual_seed");
   return status;
@@ -2473,7 +2487,7 @@ TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
 TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
   LT_RESULT(out, "default_generator", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "default_generator");
   if (status == TENSOR_OK) {
     *out = (tensor_generator_t *)frame.results[0].pointer;
@@ -2484,7 +2498,7 @@ TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
 TENSOR_API tensor_status tensor_generator_new(tensor_device device, const char *engine, tensor_generator_t **out) {
   LT_RESULT(out, "generator_new", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 5, "generator_new", "device"); a[0].device = device;
   LT_TEXT(engine, "generator_new", "engine"); a[1].text = engine;
   tensor_status status = lt_invoke(&frame, "generator_new");
@@ -2496,7 +2510,7 @@ TENSOR_API tensor_status tensor_generator_new(tensor_device device, const char *
 
 TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed) {
   lt_value a[2];
-  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_manual_seed", "self");
   a[1].i = seed;
   tensor_status status = lt_invoke(&frame, "generator_manual_seed");
@@ -2506,7 +2520,7 @@ TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, 
 TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_seed", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_seed", "self");
   tensor_status status = lt_invoke(&frame, "generator_seed");
   if (status == TENSOR_OK) {
@@ -2518,7 +2532,7 @@ TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t
 TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_initial_seed", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_initial_seed", "self");
   tensor_status status = lt_invoke(&frame, "generator_initial_seed");
   if (status == TENSOR_OK) {
@@ -2530,7 +2544,7 @@ TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self,
 TENSOR_API tensor_status tensor_generator_engine(tensor_generator_t *self, char **out) {
   LT_RESULT(out, "generator_engine", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_engine", "self");
   tensor_status status = lt_invoke(&frame, "generator_engine");
   if (status == TENSOR_OK) {
@@ -2542,7 +2556,7 @@ TENSOR_API tensor_status tensor_generator_engine(tensor_generator_t *self, char 
 TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor_generator_t **out) {
   LT_RESULT(out, "generator_clone", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_clone", "self");
   tensor_status status = lt_invoke(&frame, "generator_clone");
   if (status == TENSOR_OK) {
@@ -2554,7 +2568,7 @@ TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor
 TENSOR_API tensor_status tensor_generator_get_offset(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_get_offset", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_offset", "self");
   tensor_status status = lt_invoke(&frame, "generator_get_offset");
   if (status == TENSOR_OK) {
@@ -2565,7 +2579,7 @@ TENSOR_API tensor_status tensor_generator_get_offset(tensor_generator_t *self, i
 
 TENSOR_API tensor_status tensor_generator_set_offset(tensor_generator_t *self, int64_t offset) {
   lt_value a[2];
-  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_offset", "self");
   a[1].i = offset;
   tensor_status status = lt_invoke(&frame, "generator_set_offset");
@@ -2575,21 +2589,12 @@ TENSOR_API tensor_status tensor_generator_set_offset(tensor_generator_t *self, i
 TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out) {
   LT_RESULT(out, "generator_get_state", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_state", "self");
   tensor_status status = lt_invoke(&frame, "generator_get_state");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state) {
-  lt_value a[2];
-  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_state", "self");
-  LT_REQUIRED(a[1], state, LT_TENSOR, "generator_set_state", "state");
-  tensor_status status = lt_invoke(&frame, "generator_set_state");
   return status;
 }
 

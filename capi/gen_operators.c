@@ -464,6 +464,12 @@ static intptr_t packed_bincount(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_binomial(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_binomial(a[0].pointer, a[1].pointer, a[2].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_bitwise_and(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bitwise_and(a[0].pointer, a[1].pointer, &made);
@@ -6020,6 +6026,12 @@ static const lt_parameter of_bincount[] = {
     {"minlength", 'I', LT_DEFAULT, -1, {.i = 0}},
 };
 
+static const lt_parameter of_binomial[] = {
+    {"count", 'T', 0, -1, {0}},
+    {"prob", 'T', 0, -1, {0}},
+    {"generator", 'g', LT_DEFAULT, -1, {0}},
+};
+
 static const lt_parameter of_bitwise_and[] = {
     {"input", 'P', 0, -1, {0}},
     {"other", 'O', 0, -1, {0}},
@@ -10194,6 +10206,7 @@ lt_operator lt_operators[] = {
     {"bernoulli_", {{packed_bernoulli_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_bernoulli_, 3, "", "(Tensor input, float p=0.5, *, Generator generator=None)", 0, 0},
     {"bernoulli_.tensor", {{packed_bernoulli__tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_bernoulli__tensor, 3, "", "(Tensor input, Tensor p, *, Generator generator=None)", 0, 0},
     {"bincount", {{packed_bincount, NULL}, {NULL, NULL}, {NULL, NULL}}, of_bincount, 3, "T", "(Tensor input, Tensor weights=None, int minlength=0)", -1, 0},
+    {"binomial", {{packed_binomial, NULL}, {NULL, NULL}, {NULL, NULL}}, of_binomial, 3, "T", "(Tensor count, Tensor prob, Generator generator=None)", -1, 0},
     {"bitwise_and", {{packed_bitwise_and, packed_bitwise_and_scalar}, {packed_bitwise_and_, packed_bitwise_and_scalar_}, {packed_bitwise_and_out, packed_bitwise_and_scalar_out}}, of_bitwise_and, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
     {"bitwise_left_shift", {{packed_bitwise_left_shift, packed_bitwise_left_shift_scalar}, {packed_bitwise_left_shift_, packed_bitwise_left_shift_scalar_}, {packed_bitwise_left_shift_out, packed_bitwise_left_shift_scalar_out}}, of_bitwise_left_shift, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
     {"bitwise_not", {{packed_bitwise_not, NULL}, {packed_bitwise_not_, NULL}, {packed_bitwise_not_out, NULL}}, of_bitwise_not, 1, "T", "(Tensor input)", -1, 0},
@@ -10940,4 +10953,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 806;
+const int lt_operator_count = 807;

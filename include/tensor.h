@@ -607,6 +607,11 @@ TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t nu
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out);
 
+// Draws how many of `count` trials succeed, each of which does with the probability `prob`. The two have one dtype, and broadcast.
+// Nothing succeeds where `prob` is at most 0, everything where it is at least 1; the result is NaN where one of the two is.
+// Absent: generator NULL.
+TENSOR_API tensor_status tensor_binomial(const tensor_t *count, const tensor_t *prob, tensor_generator_t *generator, tensor_t **out);
+
 // Fills `self` from the uniform distribution on [from_, to).
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator);

@@ -5577,6 +5577,17 @@ export function poisson(input: Tensor, options?: { generator?: Generator | null 
 /** poisson, off the event loop. */
 export function poissonAsync(input: Tensor, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
+ * Draws how many of `count` trials succeed, each of which does with the probability `prob`. The two have one dtype, and broadcast.
+ * Nothing succeeds where `prob` is at most 0, everything where it is at least 1; the result is NaN where one of the two is.
+ */
+export function binomial(count: Tensor, options: { prob: Tensor; generator?: Generator | null }): Tensor;
+export function binomial(count: Tensor, prob: Tensor, options?: { generator?: Generator | null }): Tensor;
+export function binomial(count: Tensor, prob: Tensor, generator: Generator | null): Tensor;
+/** binomial, off the event loop. */
+export function binomialAsync(count: Tensor, options: { prob: Tensor; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+export function binomialAsync(count: Tensor, prob: Tensor, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+export function binomialAsync(count: Tensor, prob: Tensor, generator: Generator | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
  * Restarts the default generator from `seed`.
  */
 export function manualSeed(seed: Int): void;

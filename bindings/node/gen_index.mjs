@@ -98,6 +98,8 @@ const lt_bernoulliAsync = lt.bernoulliAsync;
 const lt_bfloat16 = lt.bfloat16;
 const lt_bincount = lt.bincount;
 const lt_bincountAsync = lt.bincountAsync;
+const lt_binomial = lt.binomial;
+const lt_binomialAsync = lt.binomialAsync;
 const lt_bitwiseAnd = lt.bitwiseAnd;
 const lt_bitwiseAndAsync = lt.bitwiseAndAsync;
 const lt_bitwiseLeftShift = lt.bitwiseLeftShift;
@@ -980,6 +982,8 @@ export {
   lt_bfloat16 as bfloat16,
   lt_bincount as bincount,
   lt_bincountAsync as bincountAsync,
+  lt_binomial as binomial,
+  lt_binomialAsync as binomialAsync,
   lt_bitwiseAnd as bitwiseAnd,
   lt_bitwiseAndAsync as bitwiseAndAsync,
   lt_bitwiseLeftShift as bitwiseLeftShift,

@@ -5716,6 +5716,18 @@ func (c Ctx) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tenso
 	return ops.Poisson(self, g)
 }
 
+// Binomial is the operator binomial.
+func (c Ctx) Binomial(count, prob *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(count) | keys(prob)); key != 0 {
+		if does := backend(key).Binomial; does != nil {
+			return does(c, count, prob, g)
+		}
+		err = Refused("binomial", key)
+		return
+	}
+	return ops.Binomial(count, prob, g)
+}
+
 // FillUniform is the operator uniform_.
 func (c Ctx) FillUniform(self *tensor.Tensor, from, to float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {

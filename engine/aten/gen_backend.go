@@ -418,6 +418,7 @@ type Backend struct {
 	BernoulliP                         func(c Ctx, self *tensor.Tensor, p float64, g *random.Generator) (*tensor.Tensor, error)
 	Multinomial                        func(c Ctx, out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (*tensor.Tensor, error)
 	Poisson                            func(c Ctx, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error)
+	Binomial                           func(c Ctx, count, prob *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error)
 	FillUniform                        func(c Ctx, self *tensor.Tensor, from, to float64, g *random.Generator) error
 	FillNormal                         func(c Ctx, self *tensor.Tensor, mean, std float64, g *random.Generator) error
 	FillRandom                         func(c Ctx, self *tensor.Tensor, g *random.Generator) error

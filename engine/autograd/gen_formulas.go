@@ -285,6 +285,7 @@ var formulas = aten.Backend{
 	BernoulliP:                         recordBernoulliP,
 	Multinomial:                        recordMultinomial,
 	Poisson:                            recordPoisson,
+	Binomial:                           recordBinomial,
 	FillUniform:                        recordFillUniform,
 	FillNormal:                         recordFillNormal,
 	FillRandom:                         recordFillRandom,
@@ -4447,6 +4448,24 @@ func recordPoisson(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (result
 	result, err = r.c.Poisson(self, g)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+	}
+	return
+}
+
+func recordBinomial(c aten.Ctx, count, prob *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "binomial", "BinomialBackward0", nil, count, prob)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Binomial(count, prob, g)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.zerosLike(s.hand(s.take(0))))
+			}
+			return s.after(1, s.zerosLike(s.hand(s.take(0))))
+		}
 	}
 	return
 }

@@ -354,6 +354,7 @@ var rules = aten.Backend{
 	BernoulliP:                         namedBernoulliP,
 	Multinomial:                        namedMultinomial,
 	Poisson:                            namedPoisson,
+	Binomial:                           namedBinomial,
 	FillUniform:                        namedFillUniform,
 	FillNormal:                         namedFillNormal,
 	FillRandom:                         namedFillRandom,
@@ -3465,6 +3466,16 @@ func namedPoisson(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (r0 *ten
 		return
 	}
 	r0, err = c.Past(tensor.Named).Poisson(self, g)
+	give(names, err, r0)
+	return
+}
+
+func namedBinomial(c aten.Ctx, count, prob *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	names, err := keep(count)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).Binomial(count, prob, g)
 	give(names, err, r0)
 	return
 }

@@ -461,6 +461,7 @@ var operators = map[string]any{
 	"bernoulli_p":                            ctx.BernoulliP,
 	"multinomial":                            ctx.Multinomial,
 	"poisson":                                ctx.Poisson,
+	"binomial":                               ctx.Binomial,
 	"uniform_":                               ctx.FillUniform,
 	"normal_":                                ctx.FillNormal,
 	"random_":                                ctx.FillRandom,

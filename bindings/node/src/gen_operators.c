@@ -6024,6 +6024,19 @@ static const lt_operator overloads_poisson[] = {
     {"poisson", arguments_poisson, results_poisson, 2, 1, 1, -1, 0, {{call_poisson, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_binomial(const lt_value *a, lt_value *r) { return tensor_binomial(a[0].tensor, a[1].tensor, a[2].generator, &r[0].tensor); }
+static const lt_argument arguments_binomial[] = {
+    {"count", LT_TENSOR, 0, -1, {0}},
+    {"prob", LT_TENSOR, 0, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+};
+static const lt_argument results_binomial[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_binomial[] = {
+    {"binomial", arguments_binomial, results_binomial, 3, 3, 1, -1, 0, {{call_binomial, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_uniform_(const lt_value *a, lt_value *r) { (void)r; return tensor_uniform_(a[0].tensor, a[1].f, a[2].f, a[3].generator); }
 static const lt_argument arguments_uniform_[] = {
     {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
@@ -10745,6 +10758,7 @@ const lt_entry lt_entries[] = {
     {"bernoulli", overloads_bernoulli, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"multinomial", overloads_multinomial, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"poisson", overloads_poisson, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"binomial", overloads_binomial, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"uniform_", overloads_uniform_, 1, LT_AS_METHOD},
     {"normal_", overloads_normal_, 1, LT_AS_METHOD},
     {"random_", overloads_random_, 3, LT_AS_METHOD},
