@@ -37,6 +37,12 @@ func init() {
 		Distance: distance,
 		Linear:   linear,
 
+		Group:        group,
+		Lines:        lines,
+		Expand:       expand,
+		SparseDense:  sparseDense,
+		SparseSparse: sparseSparse,
+
 		Fourier: fourier,
 
 		Sequence:  sequence,
