@@ -1,7 +1,7 @@
 package host
 
 import (
-	mathbits "math/bits"
+	"math/bits"
 	"sync/atomic"
 	"unsafe"
 
@@ -152,9 +152,9 @@ func (s *grouping) number() bool {
 func (s *grouping) sort(order *tensor.Tensor) {
 	width := 0 // of the keys, in bits
 	if places := shape.Product(s.Sizes); places > 1 {
-		width = mathbits.Len64(uint64(places - 1))
+		width = bits.Len64(uint64(places - 1))
 	}
-	buckets := min(bucketBits, width, mathbits.Len64(uint64(s.n/bucketEntries)))
+	buckets := min(bucketBits, width, bits.Len64(uint64(s.n/bucketEntries)))
 	step := max(4*Grain, (s.n+15)/16) // each piece counts for itself
 	count := (s.n + step - 1) / step
 	counts := s.Step(func() (*tensor.Tensor, error) {

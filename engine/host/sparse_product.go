@@ -1,6 +1,7 @@
 package host
 
 import (
+	"math/bits"
 	"slices"
 	"sync/atomic"
 	"unsafe"
@@ -34,9 +35,9 @@ type spmmArgs struct {
 }
 
 type spgemmArgs struct {
-	a, b                                                csrMatrix
-	bounds, counts, columns, values, keys, sums, sorted uintptr
-	log, begin, end, found, failed, bad                 int64
+	a, b                                                           csrMatrix
+	bounds, counts, columns, values, sums, set, sets, keys, sorted uintptr
+	log, begin, end, found, failed, bad                            int64
 }
 
 // What can be wrong with indices.
@@ -121,6 +122,9 @@ func sparseDense(op string, w launch.SparseDense) error {
 
 // mostProducts is about how many results a piece of a sparse product has.
 const mostProducts = 1 << 17
+
+// allColumns is the number of columns up to which rows are added up in a table of all of them.
+const allColumns = 1 << 20
 
 // sparseSparse multiplies two sparse matrices, some rows at a time.
 func sparseSparse(op string, w launch.SparseSparse) (launch.CSR, error) {
@@ -230,23 +234,30 @@ func (s *sparseProduct) multiply(p *part, args spgemmArgs, most []int64) error {
 	empty := func(d dtype.DType, n int64) *tensor.Tensor {
 		return inner.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, []int64{n}, d, device.Host) })
 	}
-	longest, table := slices.Max(most[p.begin:p.end]), int64(2)
-	for table < 2*longest {
-		table *= 2
-	}
-	table = max(table, min(s.B.Columns, 8*longest)) // of columns, where a row has them at their own places
 	d := s.A.Values.DType()
 	columns, values := empty(dtype.Int64, p.most), empty(d, p.most)
-	keys, sums := empty(dtype.Int64, table), empty(d.Compute(), table)
-	sorted := empty(dtype.Uint8, 2*longest*kernel.SortEntry(8))
+	var sums, set, sets, keys, sorted *tensor.Tensor
+	if longest := slices.Max(most[p.begin:p.end]); s.B.Columns <= max(allColumns, 64*longest) {
+		sums, set, sets = empty(d.Compute(), s.B.Columns), empty(dtype.Int64, s.B.Columns/64+1), empty(dtype.Int64, s.B.Columns/4096+1)
+	} else {
+		args.log = int64(bits.Len64(uint64(2*max(longest, 1) - 1)))
+		sums, keys = empty(d.Compute(), 1<<args.log), empty(dtype.Int64, 1<<args.log)
+		sorted = empty(dtype.Uint8, 2*longest*kernel.SortEntry(8))
+	}
 	if inner.Err != nil {
 		return inner.Err
 	}
-	for i := range elements[int64](keys) {
-		elements[int64](keys)[i] = -1
+	if keys == nil {
+		clear(bytesOf(set))
+		clear(bytesOf(sets))
+	} else {
+		for i := range elements[int64](keys) {
+			elements[int64](keys)[i] = -1
+		}
 	}
 	args.begin, args.end = p.begin, p.end
-	args.columns, args.values, args.keys, args.sums, args.sorted = at(columns, 0), at(values, 0), at(keys, 0), at(sums, 0), at(sorted, 0)
+	args.columns, args.values, args.sums = at(columns, 0), at(values, 0), at(sums, 0)
+	args.set, args.sets, args.keys, args.sorted = atOr0(set), atOr0(sets), atOr0(keys), atOr0(sorted)
 	kernel.Call(s.fn, unsafe.Pointer(&args))
 	if args.failed != 0 {
 		return wrong(s.Op, args.failed, args.bad)

@@ -16,27 +16,37 @@ struct place_keys_args {
   int64_t sizes[LT_DIMS];
 };
 
-void place_keys(place_keys_args *a) {
-  const int64_t *sizes = a->sizes;
+// kDims is a->dims where that is known to the compiler.
+template <int kDims>
+void place_keys_of(place_keys_args *a) {
+  const int64_t dims = kDims ? kDims : a->dims;
   uint64_t *keys = (uint64_t *)a->keys;
-  uint64_t last = 0;
   const int64_t start = a->begin > 0 ? a->begin - 1 : 0;
+  uint64_t last = 0, falls = 0;
   for (int64_t e = start; e < a->end; e++) {
     uint64_t key = 0;
-    for (int64_t d = 0; d < a->dims; d++) {
+    for (int64_t d = 0; d < dims; d++) {
       const int64_t at =
           *(const volatile int64_t *)(a->indices + (uintptr_t)(d * a->row_step + e * a->step));
-      if ((uint64_t)at >= (uint64_t)sizes[d]) {
+      if ((uint64_t)at >= (uint64_t)a->sizes[d]) {
         a->bad = at;
         a->failed = d + 1;
         return;
       }
-      key = key * (uint64_t)sizes[d] + (uint64_t)at;
+      key = key * (uint64_t)a->sizes[d] + (uint64_t)at;
     }
-    if (e > start && key <= last) a->rising = 0;
+    falls |= (uint64_t)(e > start && key <= last);
     last = key;
     if (e >= a->begin) keys[e] = key;
   }
+  if (falls) a->rising = 0;
+}
+
+void place_keys(place_keys_args *a) {
+  if (a->dims == 2)
+    place_keys_of<2>(a);
+  else
+    place_keys_of<0>(a);
 }
 
 using PlaceEntry = Entry<uint64_t>;

@@ -127,12 +127,14 @@ struct Spmm {
 // Gustavson's product of two matrices in compressed rows (F. G. Gustavson, Two Fast Algorithms for
 // Sparse Matrices, 1978): row r of the result adds up rows of b. `bounds` has for each row of a how
 // many entries the result can have there at most, which spgemm_bounds writes; spgemm writes to
-// counts how many there are, and their columns, in order, and values one behind the other. keys and
-// sums are a table with room for 2^log entries, keys all -1; sorted has room for two entries of
-// each result of the longest row.
+// counts how many there are, and their columns, in order, and values one behind the other. A row is
+// added up in a table: where `log` is 0, in sums for every column, of which `set` has a bit for
+// each that is there and `sets` one for each of these words that has one; otherwise in a hash table
+// with room for 2^log entries, whose keys are -1 where there is none, and `sorted` has room for two
+// entries of each result of the longest row. The caller clears the tables.
 struct spgemm_args {
   csr_matrix a, b;
-  uintptr_t bounds, counts, columns, values, keys, sums, sorted;
+  uintptr_t bounds, counts, columns, values, sums, set, sets, keys, sorted;
   int64_t log, begin, end, found, failed, bad;
 };
 
@@ -189,93 +191,154 @@ void spgemm_bounds(spgemm_args *g) {
   by_indices(g, [g](auto i, auto j) { spgemm_bounds_of<decltype(i), decltype(j)>(g); });
 }
 
-// One row of the result, added up in the table: columns are looked up by a hash, or stand at their
-// own places where there are few more than results. How many there are, or -1.
-template <class T, class I, class J>
-LT_INLINE int64_t spgemm_sums(spgemm_args *g, int64_t r, int64_t most, bool direct, int log) {
+// Sums for every column.
+template <class T>
+struct ByColumn {
+  Sum<T> *sums;
+  uint64_t *set, *sets;
+  int64_t found = 0, most, words;
+
+  LT_INLINE ByColumn(const spgemm_args *g, int64_t bound)
+      : sums((Sum<T> *)g->sums),
+        set((uint64_t *)g->set),
+        sets((uint64_t *)g->sets),
+        most(bound),
+        words((g->b.size + 4095) / 4096) {}
+  LT_INLINE bool add(int64_t column, Sum<T> product) {
+    uint64_t &word = set[column >> 6];
+    const uint64_t bit = uint64_t(1) << (column & 63);
+    if (word & bit) {
+      sums[column] = plus<T>(sums[column], product);
+      return true;
+    }
+    if (!word) sets[column >> 12] |= uint64_t(1) << ((column >> 6) & 63);
+    word |= bit;
+    sums[column] = product;
+    return ++found <= most;
+  }
+  template <class F>
+  LT_INLINE void each(F f) {
+    for (int64_t i = 0; i < words; i++) {
+      for (uint64_t some = sets[i]; some; some &= some - 1) {
+        const int64_t at = 64 * i + __builtin_ctzll(some);
+        for (uint64_t word = set[at]; word; word &= word - 1) {
+          const int64_t column = 64 * at + __builtin_ctzll(word);
+          f(column, sums[column]);
+        }
+        set[at] = 0;
+      }
+      sets[i] = 0;
+    }
+  }
+};
+
+// Sums for the columns that are there, looked up by a hash.
+template <class T>
+struct ByHash {
+  Sum<T> *sums;
+  int64_t *keys;
+  Entry<uint64_t> *sorted;
+  int64_t found = 0, most;
+  int log;
+
+  LT_INLINE ByHash(const spgemm_args *g, int64_t bound)
+      : sums((Sum<T> *)g->sums),
+        keys((int64_t *)g->keys),
+        sorted((Entry<uint64_t> *)g->sorted),
+        most(bound),
+        log(1) {
+    while (most > int64_t(1) << (log - 1)) log++;
+  }
+  LT_INLINE bool add(int64_t column, Sum<T> product) {
+    uint64_t slot = ((uint64_t)column * 0x9E3779B97F4A7C15u) >> (64 - log);
+    while (keys[slot] >= 0 && keys[slot] != column) slot = (slot + 1) & ((uint64_t(1) << log) - 1);
+    if (keys[slot] >= 0) {
+      sums[slot] = plus<T>(sums[slot], product);
+      return true;
+    }
+    if (found == most) return false;
+    keys[slot] = column;
+    sums[slot] = product;
+    sorted[found++] = {(uint64_t)column, (uint32_t)slot};
+    return true;
+  }
+  template <class F>
+  LT_INLINE void each(F f) {
+    const auto *e = sorted_keys(sorted, sorted + most, found);
+    for (int64_t i = 0; i < found; i++) {
+      const uint32_t slot = e[i].index;
+      f((int64_t)e[i].key, sums[slot]);
+      keys[slot] = -1;
+    }
+  }
+};
+
+// Adds up row r in a table; whether all indices were right.
+template <class T, class I, class J, class Table>
+LT_INLINE bool spgemm_sums(spgemm_args *g, int64_t r, Table &table) {
   const Csr<I> a{g->a};
   const Csr<J> b{g->b};
   const T *x = (const T *)g->a.values, *y = (const T *)g->b.values;
-  int64_t *keys = (int64_t *)g->keys;
-  Sum<T> *sums = (Sum<T> *)g->sums;
-  auto *listed = (Entry<uint64_t> *)g->sorted;
-  const uint64_t mask = (uint64_t(1) << log) - 1;
-  int64_t begin, end, found = 0;
+  int64_t begin, end;
   if (!a.row(r, &begin, &end)) {
     g->bad = r;
     g->failed = kCompressed;
-    return -1;
+    return false;
   }
   for (int64_t e = begin; e < end; e++) {
     int64_t from, to;
-    if (!spgemm_row<J>(g, a.plain(e), &from, &to)) return -1;
+    if (!spgemm_row<J>(g, a.plain(e), &from, &to)) return false;
+    if (e + kAhead < g->a.entries) {
+      const int64_t next = a.plain(e + kAhead);
+      if ((uint64_t)next < (uint64_t)g->a.size) {
+        const uintptr_t at = (uintptr_t)((const volatile J *)g->b.compressed)[next];
+        __builtin_prefetch((const char *)(g->b.plain + at * sizeof(J)));
+        __builtin_prefetch((const char *)(g->b.values + at * sizeof(T)));
+      }
+    }
     const Sum<T> v = load_value(x[e]);
     for (int64_t f = from; f < to; f++) {
       const int64_t column = b.plain(f);
       if ((uint64_t)column >= (uint64_t)g->b.size) {
         g->bad = column;
         g->failed = kPlain;
-        return -1;
+        return false;
       }
-      uint64_t slot = (uint64_t)column;
-      if (!direct) {
-        slot = (slot * 0x9E3779B97F4A7C15u) >> (64 - log);
-        while (keys[slot] >= 0 && keys[slot] != column) slot = (slot + 1) & mask;
-      }
-      const Sum<T> product = times<T>(v, load_value(y[f]));
-      if (keys[slot] >= 0) {
-        sums[slot] = plus<T>(sums[slot], product);
-        continue;
-      }
-      if (found == most) {
+      if (!table.add(column, times<T>(v, load_value(y[f])))) {
         g->failed = kChanged;
-        return -1;
+        return false;
       }
-      keys[slot] = column;
-      sums[slot] = product;
-      if (!direct) listed[found] = {(uint64_t)column, (uint32_t)slot};
-      found++;
     }
   }
-  return found;
+  return true;
 }
 
-template <class T, class I, class J>
+template <class T, class I, class J, class Table>
 void spgemm_rows(spgemm_args *g) {
   const int64_t *bounds = (const int64_t *)g->bounds;
   int64_t *counts = (int64_t *)g->counts, *columns = (int64_t *)g->columns;
-  int64_t *keys = (int64_t *)g->keys;
-  const Sum<T> *sums = (const Sum<T> *)g->sums;
   T *values = (T *)g->values;
-  auto *listed = (Entry<uint64_t> *)g->sorted;
   for (int64_t r = g->begin; r < g->end; r++) {
-    const int64_t most = bounds[r];
-    const bool direct = g->b.size <= 8 * most;
-    int log = 1;
-    while (most > int64_t(1) << (log - 1)) log++;
-    const int64_t found = spgemm_sums<T, I, J>(g, r, most, direct, log);
-    if (found < 0) return;
-    const auto emit = [&](int64_t slot) {
-      *columns++ = keys[slot];
-      *values++ = convert<T>(sums[slot]);
-      keys[slot] = -1;
-    };
-    if (direct) {
-      for (int64_t c = 0, left = found; left > 0; c++)
-        if (keys[c] >= 0) emit(c), left--;
-    } else {
-      const auto *e = sorted_keys(listed, listed + most, found);
-      for (int64_t i = 0; i < found; i++) emit(e[i].index);
-    }
-    counts[r] = found;
-    g->found += found;
+    Table table(g, bounds[r]);
+    if (!spgemm_sums<T, I, J>(g, r, table)) return;
+    table.each([&](int64_t column, Sum<T> sum) {
+      *columns++ = column;
+      *values++ = convert<T>(sum);
+    });
+    counts[r] = table.found;
+    g->found += table.found;
   }
 }
 
 struct Spgemm {
   template <class T>
   static void row(spgemm_args *g) {
-    by_indices(g, [g](auto i, auto j) { spgemm_rows<T, decltype(i), decltype(j)>(g); });
+    by_indices(g, [g](auto i, auto j) {
+      if (g->log)
+        spgemm_rows<T, decltype(i), decltype(j), ByHash<T>>(g);
+      else
+        spgemm_rows<T, decltype(i), decltype(j), ByColumn<T>>(g);
+    });
   }
 };
 
