@@ -236,6 +236,10 @@ def test_indices_that_go_bad_before_a_kernel_runs(bad):
         for call in calls:
             with pytest.raises((RuntimeError, IndexError), match=r"changed after the tensor was made|out of bounds|beyond"):
                 call()
+    first = scattered(6, 6, 12).coalesce()
+    first.indices()[0, 0] = bad
+    with pytest.raises(IndexError, match=r"changed after the tensor was made"):
+        first.to_sparse_csr()
     c = scattered(6, 6, 12).coalesce()
     c.indices()[0, 3] = bad
     for call in (lambda: c @ b, lambda: c + c, lambda: c.to_sparse_csr(), lambda: c.to_sparse_csc(), lambda: c @ c):

@@ -167,26 +167,46 @@ struct place_lines_args {
 };
 
 void place_lines(place_lines_args *a) {
+  constexpr int kBlock = 64;
   int64_t *to = (int64_t *)a->compressed;
   const auto line = [a](int64_t e) {
-    return *(const volatile int64_t *)(a->lines + (uintptr_t)(e * a->step));
+    return *(const int64_t *)(a->lines + (uintptr_t)(e * a->step));
   };
-  int64_t last = -1;
+  int64_t last = -1, block[kBlock + 1];
   if (a->begin > 0) {
-    last = line(a->begin - 1);
+    last = *(const volatile int64_t *)(a->lines + (uintptr_t)((a->begin - 1) * a->step));
     if ((uint64_t)last >= (uint64_t)a->size) last = a->size - 1;
   }
-  for (int64_t e = a->begin; e < a->end; e++) {
-    const int64_t at = line(e);
-    if ((uint64_t)at >= (uint64_t)a->size || at < last) {
+  for (int64_t first = a->begin; first < a->end; first += kBlock) {
+    const int n = (int)(a->end - first < kBlock ? a->end - first : kBlock);
+    block[0] = last;
+    for (int i = 0; i < n; i++) block[i + 1] = line(first + i);
+    // From here on the block counts: without this the compiler might load the lines again.
+    __asm__ volatile("" : : "r"(block) : "memory");
+    uint8_t begins[kBlock];
+    int count = 0, wrong = 0;
+    for (int i = 0; i < n; i++)
+      wrong |= block[i + 1] < block[i] || (uint64_t)block[i + 1] >= (uint64_t)a->size;
+    for (int i = 0; wrong && i < n; i++) {
+      const int64_t at = block[i + 1];
+      const bool outside = (uint64_t)at >= (uint64_t)a->size;
+      if (!outside && at >= block[i]) continue;
       a->bad = at;
-      a->failed = (uint64_t)at >= (uint64_t)a->size ? 1 : 2;
+      a->failed = outside ? 1 : 2;
       return;
     }
-    for (; last < at; last++) to[last + 1] = e;
+    for (int i = 0; i < n; i++) {
+      begins[count] = (uint8_t)i;
+      count += block[i + 1] != block[i];
+    }
+    for (int k = 0; k < count; k++) {
+      const int i = begins[k];
+      for (int64_t l = block[i] + 1; l <= block[i + 1]; l++) to[l] = first + i;
+    }
+    last = block[n];
   }
   if (a->end == a->n)
-    for (; last < a->size; last++) to[last + 1] = a->n;
+    for (int64_t l = last + 1; l <= a->size; l++) to[l] = a->n;
 }
 
 // The reverse, for matrices of `lines` lines and `n` entries beside each other: each entry of the
