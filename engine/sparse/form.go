@@ -270,7 +270,9 @@ func (s *scope) lineOf(compressed, plain *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	to := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, []int64{from.Sizes()[0], nnz}, int64s, plain.Device()) })
+	to := s.Step(func() (*tensor.Tensor, error) {
+		return tensor.Empty(s.Op, []int64{from.Sizes()[0], nnz}, int64s, plain.Device())
+	})
 	s.Do(func() error { return launch.On(to).Expand(s.Op, launch.Expansion{To: to, From: from}) })
 	return s.reshape(to, plain.Numel())
 }
