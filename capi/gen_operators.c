@@ -7396,8 +7396,8 @@ static const lt_parameter of_linalg_det[] = {
 static const lt_parameter of_linalg_diagonal[] = {
     {"A", 'T', 0, -1, {0}},
     {"offset", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = 0}},
-    {"dim1", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = -2}},
-    {"dim2", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"dim1", 'I', LT_BY_NAME | LT_DEFAULT, 0, {.i = -2}},
+    {"dim2", 'I', LT_BY_NAME | LT_DEFAULT, 0, {.i = -1}},
 };
 
 static const lt_parameter of_linalg_eig[] = {
@@ -7651,7 +7651,7 @@ static const lt_parameter of_linalg_vander[] = {
 static const lt_parameter of_linalg_vecdot[] = {
     {"x", 'T', 0, -1, {0}},
     {"y", 'T', 0, -1, {0}},
-    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"dim", 'I', LT_BY_NAME | LT_DEFAULT, 0, {.i = -1}},
 };
 
 static const lt_parameter of_linalg_vector_norm[] = {
@@ -9778,8 +9778,8 @@ static const lt_parameter of_tensordot[] = {
 static const lt_parameter of_tensordot_dims[] = {
     {"input", 'T', 0, -1, {0}},
     {"other", 'T', 0, -1, {0}},
-    {"dims_self", 'L', 0, -1, {0}},
-    {"dims_other", 'L', 0, -1, {0}},
+    {"dims_self", 'L', 0, 0, {0}},
+    {"dims_other", 'L', 0, 1, {0}},
 };
 
 static const lt_parameter of_tile[] = {
@@ -10316,7 +10316,7 @@ lt_operator lt_operators[] = {
     {"fail_allocation", {{packed_fail_allocation, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fail_allocation, 1, "", "(int countdown)", -1, 0},
     {"fft.fft", {{packed_fft_fft, NULL}, {NULL, NULL}, {packed_fft_fft_out, NULL}}, of_fft_fft, 4, "T", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, 0},
     {"fft.fft2", {{packed_fft_fft2, NULL}, {NULL, NULL}, {packed_fft_fft2_out, NULL}}, of_fft_fft2, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, 0},
-    {"fft.fftfreq", {{packed_fft_fftfreq, NULL}, {NULL, NULL}, {packed_fft_fftfreq_out, NULL}}, of_fft_fftfreq, 5, "T", "(int n, float d=1.0, *, dtype dtype=None, layout layout=None, device device=None)", -1, 0},
+    {"fft.fftfreq", {{packed_fft_fftfreq, NULL}, {NULL, NULL}, {packed_fft_fftfreq_out, NULL}}, of_fft_fftfreq, 5, "T", "(int n, float d=1.0, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"fft.fftn", {{packed_fft_fftn, NULL}, {NULL, NULL}, {packed_fft_fftn_out, NULL}}, of_fft_fftn, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, 0},
     {"fft.fftshift", {{packed_fft_fftshift, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fft_fftshift, 2, "T", "(Tensor input, sequence of int dim=None)", -1, 0},
     {"fft.hfft", {{packed_fft_hfft, NULL}, {NULL, NULL}, {packed_fft_hfft_out, NULL}}, of_fft_hfft, 4, "T", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, 0},
@@ -10334,7 +10334,7 @@ lt_operator lt_operators[] = {
     {"fft.irfftn", {{packed_fft_irfftn, NULL}, {NULL, NULL}, {packed_fft_irfftn_out, NULL}}, of_fft_irfftn, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, 0},
     {"fft.rfft", {{packed_fft_rfft, NULL}, {NULL, NULL}, {packed_fft_rfft_out, NULL}}, of_fft_rfft, 4, "T", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, 0},
     {"fft.rfft2", {{packed_fft_rfft2, NULL}, {NULL, NULL}, {packed_fft_rfft2_out, NULL}}, of_fft_rfft2, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, 0},
-    {"fft.rfftfreq", {{packed_fft_rfftfreq, NULL}, {NULL, NULL}, {packed_fft_rfftfreq_out, NULL}}, of_fft_rfftfreq, 5, "T", "(int n, float d=1.0, *, dtype dtype=None, layout layout=None, device device=None)", -1, 0},
+    {"fft.rfftfreq", {{packed_fft_rfftfreq, NULL}, {NULL, NULL}, {packed_fft_rfftfreq_out, NULL}}, of_fft_rfftfreq, 5, "T", "(int n, float d=1.0, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"fft.rfftn", {{packed_fft_rfftn, NULL}, {NULL, NULL}, {packed_fft_rfftn_out, NULL}}, of_fft_rfftn, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=None, str norm=None)", -1, 0},
     {"fft_c2c", {{packed_fft_c2c, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fft_c2c, 4, "T", "(Tensor input, sequence of int dim, bool forward=True, float scale=1.0)", -1, 0},
     {"fft_c2r", {{packed_fft_c2r, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fft_c2r, 4, "T", "(Tensor input, int dim, int size, float scale=1.0)", -1, 0},

@@ -5308,15 +5308,15 @@ export function tensordot(input: Tensor, other: Tensor, dims: Int, options?: { o
 /**
  * Multiplies and sums over pairs of dimensions of `self` and `other`, whose sizes match or are 1.
  */
-export function tensordot(input: Tensor, options: { other: Tensor; dimsSelf: Ints; dimsOther: Ints; out?: Tensor | null }): Tensor;
-export function tensordot(input: Tensor, other: Tensor, dimsSelf: Ints, dimsOther: Ints, options?: { out?: Tensor | null }): Tensor;
+export function tensordot(input: Tensor, options: { other: Tensor; dimsSelf: Ints | string | readonly (Int | string)[]; dimsOther: Ints | string | readonly (Int | string)[]; out?: Tensor | null }): Tensor;
+export function tensordot(input: Tensor, other: Tensor, dimsSelf: Ints | string | readonly (Int | string)[], dimsOther: Ints | string | readonly (Int | string)[], options?: { out?: Tensor | null }): Tensor;
 /** tensordot, off the event loop. */
 export function tensordotAsync(input: Tensor, options: { other: Tensor; dims?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function tensordotAsync(input: Tensor, other: Tensor, options?: { dims?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function tensordotAsync(input: Tensor, other: Tensor, dims: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** tensordot, off the event loop. */
-export function tensordotAsync(input: Tensor, options: { other: Tensor; dimsSelf: Ints; dimsOther: Ints; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function tensordotAsync(input: Tensor, other: Tensor, dimsSelf: Ints, dimsOther: Ints, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function tensordotAsync(input: Tensor, options: { other: Tensor; dimsSelf: Ints | string | readonly (Int | string)[]; dimsOther: Ints | string | readonly (Int | string)[]; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function tensordotAsync(input: Tensor, other: Tensor, dimsSelf: Ints | string | readonly (Int | string)[], dimsOther: Ints | string | readonly (Int | string)[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The Kronecker product: every element of `self` times the whole of `other`, side by side. Missing leading dimensions count as size 1; each size of the result is
  * the product of both. dtypes are promoted.
@@ -7500,19 +7500,19 @@ export namespace fft {
   /**
    * The frequencies of the elements of `fft` of `n` samples that are `d` apart: 0, 1, ..., (`n` - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
    */
-  export function fftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-  export function fftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+  export function fftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+  export function fftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
   /** fft.fftfreq, off the event loop. */
-  export function fftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The frequencies of the elements of `rfft` of `n` samples that are `d` apart: 0, 1, ..., `n` // 2, divided by `n` * `d`.
    */
-  export function rfftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-  export function rfftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+  export function rfftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+  export function rfftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
   /** fft.rfftfreq, off the event loop. */
-  export function rfftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function rfftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 }
 export namespace linalg {
   /**
@@ -7534,17 +7534,17 @@ export namespace linalg {
   /**
    * Diagonal `offset` of dimensions `dim1` and `dim2`, the last two unless given; a view, in which it is the last dimension.
    */
-  export function diagonal(A: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int }): Tensor;
+  export function diagonal(A: Tensor, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string }): Tensor;
   /** linalg.diagonal, off the event loop. */
-  export function diagonalAsync(A: Tensor, options?: { offset?: Int; dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function diagonalAsync(A: Tensor, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The sum of the products of the conjugated elements of `x` and those of `y` along `dim`; the other dimensions broadcast.
    */
-  export function vecdot(x: Tensor, options: { y: Tensor; dim?: Int; out?: Tensor | null }): Tensor;
-  export function vecdot(x: Tensor, y: Tensor, options?: { dim?: Int; out?: Tensor | null }): Tensor;
+  export function vecdot(x: Tensor, options: { y: Tensor; dim?: Int | string; out?: Tensor | null }): Tensor;
+  export function vecdot(x: Tensor, y: Tensor, options?: { dim?: Int | string; out?: Tensor | null }): Tensor;
   /** linalg.vecdot, off the event loop. */
-  export function vecdotAsync(x: Tensor, options: { y: Tensor; dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function vecdotAsync(x: Tensor, y: Tensor, options?: { dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function vecdotAsync(x: Tensor, options: { y: Tensor; dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function vecdotAsync(x: Tensor, y: Tensor, options?: { dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The product of two or more matrices in the order that takes the fewest multiplications. The first may be a vector, which counts as a row, and the last, which counts as a column.
    */
@@ -7658,14 +7658,14 @@ export namespace linalg {
   export function householderProductAsync(input: Tensor, options: { tau: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function householderProductAsync(input: Tensor, tau: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The root of each Hermitian matrix (..., n, n) without negative eigenvalues: the one of that kind whose square the matrix is. The lower triangle is read. Negative eigenvalues
-   * give NaN.
+   * The root of each Hermitian matrix (..., n, n) without negative eigenvalues: the one of that kind whose square the matrix is. The lower triangle is read. Negative eigenvalues,
+   * which rounding gives to matrices of deficient rank, count as 0.
    */
   export function matrixSqrth(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** linalg.matrixSqrth, off the event loop. */
   export function matrixSqrthAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Factors each matrix A = U H in a batch (..., m, n): U (..., m, n) with orthonormal columns, or rows where there are fewer, and H (..., n, n) Hermitian without negative eigenvalues.
+   * Factors each matrix A = U H in a batch (..., m, n): m >= n, U (..., m, n) with orthonormal columns, and H (..., n, n) Hermitian without negative eigenvalues.
    */
   export function polar(A: Tensor, options?: { out?: readonly Tensor[] | { U: Tensor; H: Tensor } | null }): { U: Tensor; H: Tensor };
   /** linalg.polar, off the event loop. */

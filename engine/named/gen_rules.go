@@ -216,16 +216,6 @@ var rules = aten.Backend{
 	IndexReduce:                        namedIndexReduce,
 	Cat:                                namedCat,
 	Stack:                              namedStack,
-	Hstack:                             namedHstack,
-	Vstack:                             namedVstack,
-	Dstack:                             namedDstack,
-	ColumnStack:                        namedColumnStack,
-	Atleast1d:                          namedAtleast1d,
-	Atleast1dSequence:                  namedAtleast1dSequence,
-	Atleast2d:                          namedAtleast2d,
-	Atleast2dSequence:                  namedAtleast2dSequence,
-	Atleast3d:                          namedAtleast3d,
-	Atleast3dSequence:                  namedAtleast3dSequence,
 	BroadcastTensors:                   namedBroadcastTensors,
 	Meshgrid:                           namedMeshgrid,
 	CartesianProd:                      namedCartesianProd,
@@ -254,10 +244,6 @@ var rules = aten.Backend{
 	SumToSize:                          namedSumToSize,
 	ConstantPadNd:                      namedConstantPadNd,
 	LinalgCross:                        namedLinalgCross,
-	LinalgDiagonal:                     namedLinalgDiagonal,
-	LinalgVecdot:                       namedLinalgVecdot,
-	LinalgMultiDot:                     namedLinalgMultiDot,
-	ChainMatmul:                        namedChainMatmul,
 	LinalgMatrixPower:                  namedLinalgMatrixPower,
 	LinalgMatrixExp:                    namedLinalgMatrixExp,
 	LinalgVander:                       namedLinalgVander,
@@ -347,7 +333,6 @@ var rules = aten.Backend{
 	Addmv:                              namedAddmv,
 	Addr:                               namedAddr,
 	Einsum:                             namedEinsum,
-	Tensordot:                          namedTensordot,
 	TensordotDims:                      namedTensordotDims,
 	Kron:                               namedKron,
 	Cdist:                              namedCdist,
@@ -2461,68 +2446,23 @@ func namedStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim in
 	return
 }
 
-func namedHstack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("hstack", tensor.Named)
-	return
-}
-
-func namedVstack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("vstack", tensor.Named)
-	return
-}
-
-func namedDstack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("dstack", tensor.Named)
-	return
-}
-
-func namedColumnStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("column_stack", tensor.Named)
-	return
-}
-
-func namedAtleast1d(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("atleast_1d", tensor.Named)
-	return
-}
-
-func namedAtleast1dSequence(c aten.Ctx, tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	err = aten.Refused("atleast_1d", tensor.Named)
-	return
-}
-
-func namedAtleast2d(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("atleast_2d", tensor.Named)
-	return
-}
-
-func namedAtleast2dSequence(c aten.Ctx, tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	err = aten.Refused("atleast_2d", tensor.Named)
-	return
-}
-
-func namedAtleast3d(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("atleast_3d", tensor.Named)
-	return
-}
-
-func namedAtleast3dSequence(c aten.Ctx, tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	err = aten.Refused("atleast_3d", tensor.Named)
-	return
-}
-
 func namedBroadcastTensors(c aten.Ctx, tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	err = aten.Refused("broadcast_tensors", tensor.Named)
-	return
-}
-
-func namedMeshgrid(c aten.Ctx, tensors []*tensor.Tensor, indexing string) (r0 []*tensor.Tensor, err error) {
-	err = aten.Refused("meshgrid", tensor.Named)
+	names, err := unify("broadcast_tensors", tensors...)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).BroadcastTensors(tensors)
+	give(names, err, r0...)
 	return
 }
 
 func namedCartesianProd(c aten.Ctx, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("cartesian_prod", tensor.Named)
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).CartesianProd(tensors)
+	give(names, err, r0)
 	return
 }
 
@@ -2753,26 +2693,6 @@ func namedLinalgCross(c aten.Ctx, out, self, other *tensor.Tensor, dim int64) (r
 	}
 	r0, err = c.Past(tensor.Named).LinalgCross(out, self, other, dim)
 	give(names, err, r0)
-	return
-}
-
-func namedLinalgDiagonal(c aten.Ctx, a *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.diagonal", tensor.Named)
-	return
-}
-
-func namedLinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.vecdot", tensor.Named)
-	return
-}
-
-func namedLinalgMultiDot(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.multi_dot", tensor.Named)
-	return
-}
-
-func namedChainMatmul(c aten.Ctx, out *tensor.Tensor, matrices []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("chain_matmul", tensor.Named)
 	return
 }
 
@@ -3376,23 +3296,8 @@ func namedEinsum(c aten.Ctx, text string, operands []*tensor.Tensor) (r0 *tensor
 	return
 }
 
-func namedTensordot(c aten.Ctx, out, self, other *tensor.Tensor, dims int64) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("tensordot", tensor.Named)
-	return
-}
-
-func namedTensordotDims(c aten.Ctx, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("tensordot", tensor.Named)
-	return
-}
-
 func namedKron(c aten.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("kron", tensor.Named)
-	return
-}
-
-func namedCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("cdist", tensor.Named)
 	return
 }
 

@@ -2382,7 +2382,7 @@ static const lt_argument results_fft_fftfreq[] = {
     {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_fftfreq[] = {
-    {"fft.fftfreq", arguments_fft_fftfreq, results_fft_fftfreq, 5, 2, 1, -1, 0, {{call_fft_fftfreq, NULL}, {NULL, NULL}, {call_fft_fftfreq_out, NULL}}},
+    {"fft.fftfreq", arguments_fft_fftfreq, results_fft_fftfreq, 5, 2, 1, -1, LT_MAKES, {{call_fft_fftfreq, NULL}, {NULL, NULL}, {call_fft_fftfreq_out, NULL}}},
 };
 
 static tensor_status call_fft_rfftfreq(const lt_value *a, lt_value *r) { return tensor_fft_rfftfreq(a[0].i, a[1].f, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
@@ -2398,7 +2398,7 @@ static const lt_argument results_fft_rfftfreq[] = {
     {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_rfftfreq[] = {
-    {"fft.rfftfreq", arguments_fft_rfftfreq, results_fft_rfftfreq, 5, 2, 1, -1, 0, {{call_fft_rfftfreq, NULL}, {NULL, NULL}, {call_fft_rfftfreq_out, NULL}}},
+    {"fft.rfftfreq", arguments_fft_rfftfreq, results_fft_rfftfreq, 5, 2, 1, -1, LT_MAKES, {{call_fft_rfftfreq, NULL}, {NULL, NULL}, {call_fft_rfftfreq_out, NULL}}},
 };
 
 static tensor_status call_signal_pad(const lt_value *a, lt_value *r) { return tensor_signal_pad(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }
@@ -4030,8 +4030,8 @@ static tensor_status call_linalg_diagonal(const lt_value *a, lt_value *r) { retu
 static const lt_argument arguments_linalg_diagonal[] = {
     {"A", LT_TENSOR, 0, -1, {0}},
     {"offset", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
-    {"dim1", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -2}},
-    {"dim2", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"dim1", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, 0, {.i = -2}},
+    {"dim2", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, 0, {.i = -1}},
 };
 static const lt_argument results_linalg_diagonal[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
@@ -4045,7 +4045,7 @@ static tensor_status call_linalg_vecdot_out(const lt_value *a, lt_value *r) { re
 static const lt_argument arguments_linalg_vecdot[] = {
     {"x", LT_TENSOR, 0, -1, {0}},
     {"y", LT_TENSOR, 0, -1, {0}},
-    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"dim", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, 0, {.i = -1}},
 };
 static const lt_argument results_linalg_vecdot[] = {
     {"out", LT_TENSOR, 0, -1, {0}},
@@ -5450,8 +5450,8 @@ static tensor_status call_tensordot_dims_out(const lt_value *a, lt_value *r) { r
 static const lt_argument arguments_tensordot_dims[] = {
     {"input", LT_TENSOR, 0, -1, {0}},
     {"other", LT_TENSOR, 0, -1, {0}},
-    {"dimsSelf", LT_INT, LT_IS_LIST, -1, {0}},
-    {"dimsOther", LT_INT, LT_IS_LIST, -1, {0}},
+    {"dimsSelf", LT_INT, LT_IS_LIST, 0, {0}},
+    {"dimsOther", LT_INT, LT_IS_LIST, 1, {0}},
 };
 static const lt_argument results_tensordot_dims[] = {
     {"out", LT_TENSOR, 0, -1, {0}},

@@ -99,6 +99,8 @@ def test_singular_matrices_are_named():
         torch.linalg.solve(batch, torch.ones(2, 2, 1))
     with pytest.raises(torch.linalg.LinAlgError, match=r"linalg.cholesky: the factorization .* leading minor of order 2"):
         torch.linalg.cholesky(torch.tensor([[1.0, 0.0], [0.0, -1.0]]))
+    with pytest.raises(torch.linalg.LinAlgError, match=r"cholesky_inverse: \(batch element 1\): the diagonal element 2 is zero"):
+        torch.cholesky_inverse(torch.stack([torch.eye(2), torch.diag(torch.tensor([1.0, 0.0]))]))
     assert torch.linalg.inv_ex(batch).info.tolist() == [0, 2]
     out = torch.full((2, 2, 2), 7.0)
     with pytest.raises(torch.linalg.LinAlgError):
@@ -124,6 +126,7 @@ def test_shapes_and_dtypes_are_refused_with_their_facts():
         (lambda: torch.linalg.solve(torch.eye(2), torch.ones(2, 1).double()), "same dtype"),
         (lambda: torch.lu_unpack(torch.eye(2), torch.tensor([1, 3], dtype=torch.int32)), "LU_pivots has 3"),
         (lambda: torch.linalg.lu_factor(torch.eye(2), pivot=False), "without pivoting"),
+        (lambda: torch.linalg.polar(torch.ones(3, 5)), "at least as many rows as columns, but got 3 by 5"),
     ]:
         with pytest.raises(RuntimeError, match=text):
             call()
@@ -171,6 +174,15 @@ def test_functions_of_matrices():
         x = torch.linalg.lstsq(a, torch.ones(4, 1, dtype=torch.float64), driver=driver)
         close(x.solution, p @ torch.ones(4, 1, dtype=torch.float64), torch.float64, 10)
         assert x.residuals.numel() == (0 if driver == "gelsy" else 1)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64, torch.complex128])
+def test_roots_of_matrices_of_deficient_rank(dtype):
+    """Rounding makes eigenvalues of 0 negative."""
+    factors = torch.randn(200, 5, 2, dtype=dtype)
+    a = factors @ factors.mH
+    roots = torch.linalg.matrix_sqrth(a)
+    assert (roots @ roots - a).abs().max() <= 100 * torch.finfo(dtype).eps * a.abs().max()
 
 
 def test_gradient_of_a_singular_determinant():
