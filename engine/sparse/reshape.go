@@ -242,14 +242,13 @@ func flip(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error)
 		case d >= x.sparse() && turned:
 			dense = append(dense, int64(d-x.sparse()+1))
 		case d < x.sparse() && turned:
-			y.coalesced = false
 			rows = append(rows, s.sub(s.int(x.sizes[d]-1), s.at(x.indices, 0, int64(d))))
 		case d < x.sparse():
 			rows = append(rows, s.at(x.indices, 0, int64(d)))
 		}
 	}
-	if y.coalesced != x.coalesced {
-		y.indices = s.stack(rows...)
+	if slices.Contains(mask[:x.sparse()], true) {
+		y.indices, y.coalesced = s.stack(rows...), false
 	}
 	if len(dense) > 0 {
 		y.values = s.Step(func() (*tensor.Tensor, error) { return c.Flip(x.values, dense) })
@@ -319,7 +318,13 @@ func chunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor
 		return nil, status.Runtimef("chunk: expects chunks to be greater than 0, got: %d", chunks)
 	}
 	n := self.Sizes()[d]
-	return pieces(c, "chunk", self, d, even(n, max(1, (n+chunks-1)/chunks)))
+	if n == 0 && chunks > 1<<24 {
+		return nil, status.Runtimef("chunk: %d chunks of a dimension of size 0 are too many", chunks)
+	}
+	if n == 0 {
+		return pieces(c, "chunk", self, d, make([]int64, chunks))
+	}
+	return pieces(c, "chunk", self, d, even(n, (n-1)/chunks+1))
 }
 
 // unbind are all positions of a dimension.

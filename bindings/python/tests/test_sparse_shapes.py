@@ -214,3 +214,20 @@ def test_nothing_stays_in_use():
     before = torch.memory_stats().in_use
     work()
     assert torch.memory_stats().in_use == before
+
+
+def test_flip_of_repeated_entries():
+    s = torch.sparse_coo_tensor([[0, 0, 2], [1, 1, 0]], [1.0, 2.0, 5.0], (3, 2))
+    for dims in ([0], [1], [0, 1]):
+        assert torch.equal(s.flip(dims).to_dense(), s.to_dense().flip(dims))
+        assert not s.flip(dims).is_coalesced()
+
+
+def test_batches_times_matrices_and_vectors():
+    d = (torch.arange(24.0) % 3).reshape(2, 3, 4)
+    m, v = torch.arange(8.0).reshape(4, 2), torch.arange(4.0)
+    for s in (d.to_sparse(), d.to_sparse(2), torch.ones(2, 3, 4).to_sparse_csr() * 2):
+        x = s.to_dense()
+        assert torch.equal(s @ m, x @ m) and torch.equal(s @ v, x @ v)
+        assert torch.equal((s @ m.to_sparse()).to_dense(), x @ m)
+    assert torch.zeros(0, 3, 4).to_sparse().matmul(m).shape == (0, 3, 2)

@@ -346,7 +346,8 @@ struct Spgemm {
 }  // namespace lt
 
 // clang-format off
-#define LT_STORED_ALL(OP) {LT_ROW(OP, lt::Bool), LT_INTEGERS(OP), LT_STORED_FLOATS(OP), LT_COMPLEX(OP)}
+#define LT_STORED_ALL(OP) {LT_ROW(OP, lt::Bool), LT_INTEGERS(OP), LT_STORED_FLOATS(OP), LT_ROW(OP, lt::Complex64), \
+                           LT_ROW(OP, lt::Complex128), LT_ROW(OP, lt::Complex32), LT_ROW(OP, lt::BComplex32)}
 // clang-format on
 
 LT_UNIT(sparse_product){
