@@ -57,10 +57,47 @@ TENSOR_API tensor_status tensor_sparse_spsolve(const tensor_t *self, const tenso
   return status;
 }
 
+TENSOR_API tensor_status tensor_csr_spmm(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *values, const tensor_t *mat, tensor_t **out) {
+  LT_RESULT(out, "csr_spmm", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 604, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], crow_indices, LT_TENSOR, "csr_spmm", "crow_indices");
+  LT_REQUIRED(a[1], col_indices, LT_TENSOR, "csr_spmm", "col_indices");
+  LT_OPTIONAL(a[2], values, LT_TENSOR, "csr_spmm", "values");
+  LT_REQUIRED(a[3], mat, LT_TENSOR, "csr_spmm", "mat");
+  tensor_status status = lt_invoke(&frame, "csr_spmm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_csr_spgemm(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *values, const tensor_t *other_crow, const tensor_t *other_col, const tensor_t *other_values, int64_t columns, tensor_t **crow, tensor_t **col, tensor_t **product) {
+  LT_RESULT(crow, "csr_spgemm", "crow");
+  LT_RESULT(col, "csr_spgemm", "col");
+  LT_RESULT(product, "csr_spgemm", "product");
+  lt_value a[7];
+  lt_frame frame = {.op = 605, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], crow_indices, LT_TENSOR, "csr_spgemm", "crow_indices");
+  LT_REQUIRED(a[1], col_indices, LT_TENSOR, "csr_spgemm", "col_indices");
+  LT_REQUIRED(a[2], values, LT_TENSOR, "csr_spgemm", "values");
+  LT_REQUIRED(a[3], other_crow, LT_TENSOR, "csr_spgemm", "other_crow");
+  LT_REQUIRED(a[4], other_col, LT_TENSOR, "csr_spgemm", "other_col");
+  LT_REQUIRED(a[5], other_values, LT_TENSOR, "csr_spgemm", "other_values");
+  a[6].i = columns;
+  tensor_status status = lt_invoke(&frame, "csr_spgemm");
+  if (status == TENSOR_OK) {
+    *crow = (tensor_t *)frame.results[0].pointer;
+    *col = (tensor_t *)frame.results[1].pointer;
+    *product = (tensor_t *)frame.results[2].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 604, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 606, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   tensor_status status = lt_invoke(&frame, "erf");
   if (status == TENSOR_OK) {
@@ -71,7 +108,7 @@ TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erf_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 604, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 606, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   tensor_status status = lt_invoke(&frame, "erf");
   return status;
@@ -79,7 +116,7 @@ TENSOR_API tensor_status tensor_erf_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 604, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 606, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   LT_OUTPUT(frame.out[0], out, "erf", "out");
   tensor_status status = lt_invoke(&frame, "erf");
@@ -89,7 +126,7 @@ TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 605, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 607, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   tensor_status status = lt_invoke(&frame, "erfc");
   if (status == TENSOR_OK) {
@@ -100,7 +137,7 @@ TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erfc_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 605, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 607, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   tensor_status status = lt_invoke(&frame, "erfc");
   return status;
@@ -108,7 +145,7 @@ TENSOR_API tensor_status tensor_erfc_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 605, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 607, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   LT_OUTPUT(frame.out[0], out, "erfc", "out");
   tensor_status status = lt_invoke(&frame, "erfc");
@@ -118,7 +155,7 @@ TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfinv", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 606, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 608, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   tensor_status status = lt_invoke(&frame, "erfinv");
   if (status == TENSOR_OK) {
@@ -129,7 +166,7 @@ TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erfinv_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 606, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 608, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   tensor_status status = lt_invoke(&frame, "erfinv");
   return status;
@@ -137,7 +174,7 @@ TENSOR_API tensor_status tensor_erfinv_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 606, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 608, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   LT_OUTPUT(frame.out[0], out, "erfinv", "out");
   tensor_status status = lt_invoke(&frame, "erfinv");
@@ -147,7 +184,7 @@ TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "lgamma", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 607, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 609, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   tensor_status status = lt_invoke(&frame, "lgamma");
   if (status == TENSOR_OK) {
@@ -158,7 +195,7 @@ TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_lgamma_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 607, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 609, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   tensor_status status = lt_invoke(&frame, "lgamma");
   return status;
@@ -166,7 +203,7 @@ TENSOR_API tensor_status tensor_lgamma_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 607, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 609, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   LT_OUTPUT(frame.out[0], out, "lgamma", "out");
   tensor_status status = lt_invoke(&frame, "lgamma");
@@ -176,7 +213,7 @@ TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "digamma", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 608, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 610, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   tensor_status status = lt_invoke(&frame, "digamma");
   if (status == TENSOR_OK) {
@@ -187,7 +224,7 @@ TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_digamma_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 608, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 610, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   tensor_status status = lt_invoke(&frame, "digamma");
   return status;
@@ -195,7 +232,7 @@ TENSOR_API tensor_status tensor_digamma_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 608, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 610, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   LT_OUTPUT(frame.out[0], out, "digamma", "out");
   tensor_status status = lt_invoke(&frame, "digamma");
@@ -205,7 +242,7 @@ TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "i0", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 609, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 611, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   tensor_status status = lt_invoke(&frame, "i0");
   if (status == TENSOR_OK) {
@@ -216,7 +253,7 @@ TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_i0_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 609, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 611, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   tensor_status status = lt_invoke(&frame, "i0");
   return status;
@@ -224,7 +261,7 @@ TENSOR_API tensor_status tensor_i0_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 609, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 611, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   LT_OUTPUT(frame.out[0], out, "i0", "out");
   tensor_status status = lt_invoke(&frame, "i0");
@@ -234,7 +271,7 @@ TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 610, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 612, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
   tensor_status status = lt_invoke(&frame, "sinc");
   if (status == TENSOR_OK) {
@@ -245,7 +282,7 @@ TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sinc_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 610, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 612, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
   tensor_status status = lt_invoke(&frame, "sinc");
   return status;
@@ -253,7 +290,7 @@ TENSOR_API tensor_status tensor_sinc_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 610, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 612, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
   LT_OUTPUT(frame.out[0], out, "sinc", "out");
   tensor_status status = lt_invoke(&frame, "sinc");
@@ -263,7 +300,7 @@ TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, tensor_t **out) {
   LT_RESULT(out, "logit", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 611, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 613, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
   a[1].pointer = (void *)eps;
   tensor_status status = lt_invoke(&frame, "logit");
@@ -275,7 +312,7 @@ TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, t
 
 TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps) {
   lt_value a[2];
-  lt_frame frame = {.op = 611, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 613, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
   a[1].pointer = (void *)eps;
   tensor_status status = lt_invoke(&frame, "logit");
@@ -284,7 +321,7 @@ TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps) {
 
 TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *eps, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 611, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 613, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
   a[1].pointer = (void *)eps;
   LT_OUTPUT(frame.out[0], out, "logit", "out");
@@ -295,7 +332,7 @@ TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *ep
 TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "polygamma", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 612, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 614, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_REQUIRED(a[1], self, LT_TENSOR, "polygamma", "self");
   tensor_status status = lt_invoke(&frame, "polygamma");
@@ -307,7 +344,7 @@ TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tenso
 
 TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 612, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 614, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_REQUIRED(a[1], self, LT_TENSOR, "polygamma", "self");
   LT_OUTPUT(frame.out[0], out, "polygamma", "out");
@@ -318,7 +355,7 @@ TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, t
 TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor_t **out) {
   LT_RESULT(out, "mvlgamma", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 613, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 615, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
   a[1].i = p;
   tensor_status status = lt_invoke(&frame, "mvlgamma");
@@ -330,7 +367,7 @@ TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor
 
 TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p) {
   lt_value a[2];
-  lt_frame frame = {.op = 613, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 615, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
   a[1].i = p;
   tensor_status status = lt_invoke(&frame, "mvlgamma");
@@ -339,7 +376,7 @@ TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p) {
 
 TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 613, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 615, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
   a[1].i = p;
   LT_OUTPUT(frame.out[0], out, "mvlgamma", "out");
@@ -350,7 +387,7 @@ TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, te
 TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igamma", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 614, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 616, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
   tensor_status status = lt_invoke(&frame, "igamma");
@@ -362,7 +399,7 @@ TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_igamma_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 614, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 616, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
   tensor_status status = lt_invoke(&frame, "igamma");
@@ -371,7 +408,7 @@ TENSOR_API tensor_status tensor_igamma_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 614, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 616, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
   LT_OUTPUT(frame.out[0], out, "igamma", "out");
@@ -382,7 +419,7 @@ TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igammac", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 615, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 617, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
   tensor_status status = lt_invoke(&frame, "igammac");
@@ -394,7 +431,7 @@ TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_igammac_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 615, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 617, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
   tensor_status status = lt_invoke(&frame, "igammac");
@@ -403,7 +440,7 @@ TENSOR_API tensor_status tensor_igammac_(tensor_t *self, const tensor_t *other) 
 
 TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 615, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 617, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
   LT_OUTPUT(frame.out[0], out, "igammac", "out");
@@ -414,7 +451,7 @@ TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logaddexp", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 616, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 618, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp", "other");
   tensor_status status = lt_invoke(&frame, "logaddexp");
@@ -426,7 +463,7 @@ TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 616, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 618, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp", "other");
   LT_OUTPUT(frame.out[0], out, "logaddexp", "out");
@@ -437,7 +474,7 @@ TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_logaddexp2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logaddexp2", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 617, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 619, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp2", "other");
   tensor_status status = lt_invoke(&frame, "logaddexp2");
@@ -449,7 +486,7 @@ TENSOR_API tensor_status tensor_logaddexp2(const tensor_t *self, const tensor_t 
 
 TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 617, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 619, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp2", "other");
   LT_OUTPUT(frame.out[0], out, "logaddexp2", "out");
@@ -460,7 +497,7 @@ TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tenso
 TENSOR_API tensor_status tensor_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "xlogy", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 618, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 620, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
   tensor_status status = lt_invoke(&frame, "xlogy");
@@ -473,7 +510,7 @@ TENSOR_API tensor_status tensor_xlogy(const tensor_t *self, const tensor_t *othe
 TENSOR_API tensor_status tensor_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "xlogy", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 618, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 620, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -486,7 +523,7 @@ TENSOR_API tensor_status tensor_xlogy_scalar(const tensor_t *self, tensor_scalar
 
 TENSOR_API tensor_status tensor_xlogy_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 618, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 620, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
   tensor_status status = lt_invoke(&frame, "xlogy");
@@ -495,7 +532,7 @@ TENSOR_API tensor_status tensor_xlogy_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_xlogy_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 618, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 620, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -505,7 +542,7 @@ TENSOR_API tensor_status tensor_xlogy_scalar_(tensor_t *self, tensor_scalar othe
 
 TENSOR_API tensor_status tensor_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 618, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 620, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
   LT_OUTPUT(frame.out[0], out, "xlogy", "out");
@@ -515,7 +552,7 @@ TENSOR_API tensor_status tensor_xlogy_out(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 618, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 620, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -527,7 +564,7 @@ TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_sc
 TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "gcd", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 619, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 621, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
   tensor_status status = lt_invoke(&frame, "gcd");
@@ -539,7 +576,7 @@ TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other,
 
 TENSOR_API tensor_status tensor_gcd_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 619, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 621, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
   tensor_status status = lt_invoke(&frame, "gcd");
@@ -548,7 +585,7 @@ TENSOR_API tensor_status tensor_gcd_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 619, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 621, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
   LT_OUTPUT(frame.out[0], out, "gcd", "out");
@@ -559,7 +596,7 @@ TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "lcm", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 620, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 622, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
   tensor_status status = lt_invoke(&frame, "lcm");
@@ -571,7 +608,7 @@ TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other,
 
 TENSOR_API tensor_status tensor_lcm_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 620, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 622, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
   tensor_status status = lt_invoke(&frame, "lcm");
@@ -580,7 +617,7 @@ TENSOR_API tensor_status tensor_lcm_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 620, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 622, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
   LT_OUTPUT(frame.out[0], out, "lcm", "out");
@@ -591,7 +628,7 @@ TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "nextafter", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 621, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 623, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
   tensor_status status = lt_invoke(&frame, "nextafter");
@@ -603,7 +640,7 @@ TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_nextafter_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 621, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 623, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
   tensor_status status = lt_invoke(&frame, "nextafter");
@@ -612,7 +649,7 @@ TENSOR_API tensor_status tensor_nextafter_(tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 621, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 623, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
   LT_OUTPUT(frame.out[0], out, "nextafter", "out");
@@ -623,7 +660,7 @@ TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *values, tensor_t **out) {
   LT_RESULT(out, "heaviside", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 622, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 624, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
   LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
   tensor_status status = lt_invoke(&frame, "heaviside");
@@ -635,7 +672,7 @@ TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_heaviside_(tensor_t *self, const tensor_t *values) {
   lt_value a[2];
-  lt_frame frame = {.op = 622, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 624, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
   LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
   tensor_status status = lt_invoke(&frame, "heaviside");
@@ -644,7 +681,7 @@ TENSOR_API tensor_status tensor_heaviside_(tensor_t *self, const tensor_t *value
 
 TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor_t *values, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 622, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 624, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
   LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
   LT_OUTPUT(frame.out[0], out, "heaviside", "out");
@@ -655,7 +692,7 @@ TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ldexp", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 623, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 625, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
   tensor_status status = lt_invoke(&frame, "ldexp");
@@ -667,7 +704,7 @@ TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_ldexp_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 623, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 625, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
   tensor_status status = lt_invoke(&frame, "ldexp");
@@ -676,7 +713,7 @@ TENSOR_API tensor_status tensor_ldexp_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_ldexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 623, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 625, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
   LT_OUTPUT(frame.out[0], out, "ldexp", "out");
@@ -688,7 +725,7 @@ TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa,
   LT_RESULT(mantissa, "frexp", "mantissa");
   LT_RESULT(exponent, "frexp", "exponent");
   lt_value a[1];
-  lt_frame frame = {.op = 624, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 626, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frexp", "self");
   tensor_status status = lt_invoke(&frame, "frexp");
   if (status == TENSOR_OK) {
@@ -700,7 +737,7 @@ TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa,
 
 TENSOR_API tensor_status tensor_frexp_out(const tensor_t *self, tensor_t *mantissa, tensor_t *exponent) {
   lt_value a[1];
-  lt_frame frame = {.op = 624, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 626, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frexp", "self");
   LT_OUTPUT(frame.out[0], mantissa, "frexp", "mantissa");
   LT_OUTPUT(frame.out[1], exponent, "frexp", "exponent");
@@ -711,7 +748,7 @@ TENSOR_API tensor_status tensor_frexp_out(const tensor_t *self, tensor_t *mantis
 TENSOR_API tensor_status tensor_nan_to_num(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t **out) {
   LT_RESULT(out, "nan_to_num", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 625, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 627, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
   a[1].pointer = (void *)nan;
   a[2].pointer = (void *)posinf;
@@ -725,7 +762,7 @@ TENSOR_API tensor_status tensor_nan_to_num(const tensor_t *self, const double *n
 
 TENSOR_API tensor_status tensor_nan_to_num_(tensor_t *self, const double *nan, const double *posinf, const double *neginf) {
   lt_value a[4];
-  lt_frame frame = {.op = 625, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 627, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
   a[1].pointer = (void *)nan;
   a[2].pointer = (void *)posinf;
@@ -736,7 +773,7 @@ TENSOR_API tensor_status tensor_nan_to_num_(tensor_t *self, const double *nan, c
 
 TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 625, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 627, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
   a[1].pointer = (void *)nan;
   a[2].pointer = (void *)posinf;
@@ -749,7 +786,7 @@ TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const doubl
 TENSOR_API tensor_status tensor_deg2rad(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "deg2rad", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 626, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 628, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
   tensor_status status = lt_invoke(&frame, "deg2rad");
   if (status == TENSOR_OK) {
@@ -760,7 +797,7 @@ TENSOR_API tensor_status tensor_deg2rad(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_deg2rad_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 626, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 628, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
   tensor_status status = lt_invoke(&frame, "deg2rad");
   return status;
@@ -768,7 +805,7 @@ TENSOR_API tensor_status tensor_deg2rad_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_deg2rad_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 626, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 628, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
   LT_OUTPUT(frame.out[0], out, "deg2rad", "out");
   tensor_status status = lt_invoke(&frame, "deg2rad");
@@ -778,7 +815,7 @@ TENSOR_API tensor_status tensor_deg2rad_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_rad2deg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "rad2deg", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 627, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 629, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
   tensor_status status = lt_invoke(&frame, "rad2deg");
   if (status == TENSOR_OK) {
@@ -789,7 +826,7 @@ TENSOR_API tensor_status tensor_rad2deg(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_rad2deg_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 627, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 629, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
   tensor_status status = lt_invoke(&frame, "rad2deg");
   return status;
@@ -797,7 +834,7 @@ TENSOR_API tensor_status tensor_rad2deg_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 627, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 629, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
   LT_OUTPUT(frame.out[0], out, "rad2deg", "out");
   tensor_status status = lt_invoke(&frame, "rad2deg");
@@ -807,7 +844,7 @@ TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.expit", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 628, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 630, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.expit", "self");
   tensor_status status = lt_invoke(&frame, "special.expit");
   if (status == TENSOR_OK) {
@@ -818,7 +855,7 @@ TENSOR_API tensor_status tensor_special_expit(const tensor_t *self, tensor_t **o
 
 TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 628, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 630, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.expit", "self");
   LT_OUTPUT(frame.out[0], out, "special.expit", "out");
   tensor_status status = lt_invoke(&frame, "special.expit");
@@ -828,7 +865,7 @@ TENSOR_API tensor_status tensor_special_expit_out(const tensor_t *self, tensor_t
 TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.exp2", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 629, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 631, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.exp2", "self");
   tensor_status status = lt_invoke(&frame, "special.exp2");
   if (status == TENSOR_OK) {
@@ -839,7 +876,7 @@ TENSOR_API tensor_status tensor_special_exp2(const tensor_t *self, tensor_t **ou
 
 TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 629, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 631, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.exp2", "self");
   LT_OUTPUT(frame.out[0], out, "special.exp2", "out");
   tensor_status status = lt_invoke(&frame, "special.exp2");
@@ -849,7 +886,7 @@ TENSOR_API tensor_status tensor_special_exp2_out(const tensor_t *self, tensor_t 
 TENSOR_API tensor_status tensor_special_expm1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.expm1", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 630, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 632, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.expm1", "self");
   tensor_status status = lt_invoke(&frame, "special.expm1");
   if (status == TENSOR_OK) {
@@ -860,7 +897,7 @@ TENSOR_API tensor_status tensor_special_expm1(const tensor_t *self, tensor_t **o
 
 TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 630, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 632, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.expm1", "self");
   LT_OUTPUT(frame.out[0], out, "special.expm1", "out");
   tensor_status status = lt_invoke(&frame, "special.expm1");
@@ -870,7 +907,7 @@ TENSOR_API tensor_status tensor_special_expm1_out(const tensor_t *self, tensor_t
 TENSOR_API tensor_status tensor_special_log1p(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.log1p", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 631, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 633, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.log1p", "self");
   tensor_status status = lt_invoke(&frame, "special.log1p");
   if (status == TENSOR_OK) {
@@ -881,7 +918,7 @@ TENSOR_API tensor_status tensor_special_log1p(const tensor_t *self, tensor_t **o
 
 TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 631, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 633, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.log1p", "self");
   LT_OUTPUT(frame.out[0], out, "special.log1p", "out");
   tensor_status status = lt_invoke(&frame, "special.log1p");
@@ -891,7 +928,7 @@ TENSOR_API tensor_status tensor_special_log1p_out(const tensor_t *self, tensor_t
 TENSOR_API tensor_status tensor_special_erf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.erf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 632, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 634, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.erf", "self");
   tensor_status status = lt_invoke(&frame, "special.erf");
   if (status == TENSOR_OK) {
@@ -902,7 +939,7 @@ TENSOR_API tensor_status tensor_special_erf(const tensor_t *self, tensor_t **out
 
 TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 632, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 634, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.erf", "self");
   LT_OUTPUT(frame.out[0], out, "special.erf", "out");
   tensor_status status = lt_invoke(&frame, "special.erf");
@@ -912,7 +949,7 @@ TENSOR_API tensor_status tensor_special_erf_out(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.erfc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 633, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 635, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfc", "self");
   tensor_status status = lt_invoke(&frame, "special.erfc");
   if (status == TENSOR_OK) {
@@ -923,7 +960,7 @@ TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **ou
 
 TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 633, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 635, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfc", "self");
   LT_OUTPUT(frame.out[0], out, "special.erfc", "out");
   tensor_status status = lt_invoke(&frame, "special.erfc");
@@ -933,7 +970,7 @@ TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t 
 TENSOR_API tensor_status tensor_special_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.erfinv", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 634, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 636, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfinv", "self");
   tensor_status status = lt_invoke(&frame, "special.erfinv");
   if (status == TENSOR_OK) {
@@ -944,7 +981,7 @@ TENSOR_API tensor_status tensor_special_erfinv(const tensor_t *self, tensor_t **
 
 TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 634, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 636, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfinv", "self");
   LT_OUTPUT(frame.out[0], out, "special.erfinv", "out");
   tensor_status status = lt_invoke(&frame, "special.erfinv");
@@ -954,7 +991,7 @@ TENSOR_API tensor_status tensor_special_erfinv_out(const tensor_t *self, tensor_
 TENSOR_API tensor_status tensor_special_gammaln(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.gammaln", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 635, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 637, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammaln", "self");
   tensor_status status = lt_invoke(&frame, "special.gammaln");
   if (status == TENSOR_OK) {
@@ -965,7 +1002,7 @@ TENSOR_API tensor_status tensor_special_gammaln(const tensor_t *self, tensor_t *
 
 TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 635, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 637, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammaln", "self");
   LT_OUTPUT(frame.out[0], out, "special.gammaln", "out");
   tensor_status status = lt_invoke(&frame, "special.gammaln");
@@ -975,7 +1012,7 @@ TENSOR_API tensor_status tensor_special_gammaln_out(const tensor_t *self, tensor
 TENSOR_API tensor_status tensor_special_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.digamma", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 636, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 638, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.digamma", "self");
   tensor_status status = lt_invoke(&frame, "special.digamma");
   if (status == TENSOR_OK) {
@@ -986,7 +1023,7 @@ TENSOR_API tensor_status tensor_special_digamma(const tensor_t *self, tensor_t *
 
 TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 636, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 638, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.digamma", "self");
   LT_OUTPUT(frame.out[0], out, "special.digamma", "out");
   tensor_status status = lt_invoke(&frame, "special.digamma");
@@ -996,7 +1033,7 @@ TENSOR_API tensor_status tensor_special_digamma_out(const tensor_t *self, tensor
 TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.psi", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 637, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 639, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.psi", "self");
   tensor_status status = lt_invoke(&frame, "special.psi");
   if (status == TENSOR_OK) {
@@ -1007,7 +1044,7 @@ TENSOR_API tensor_status tensor_special_psi(const tensor_t *self, tensor_t **out
 
 TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 637, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 639, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.psi", "self");
   LT_OUTPUT(frame.out[0], out, "special.psi", "out");
   tensor_status status = lt_invoke(&frame, "special.psi");
@@ -1017,7 +1054,7 @@ TENSOR_API tensor_status tensor_special_psi_out(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.i0", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 638, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 640, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.i0", "self");
   tensor_status status = lt_invoke(&frame, "special.i0");
   if (status == TENSOR_OK) {
@@ -1028,7 +1065,7 @@ TENSOR_API tensor_status tensor_special_i0(const tensor_t *self, tensor_t **out)
 
 TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 638, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 640, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.i0", "self");
   LT_OUTPUT(frame.out[0], out, "special.i0", "out");
   tensor_status status = lt_invoke(&frame, "special.i0");
@@ -1038,7 +1075,7 @@ TENSOR_API tensor_status tensor_special_i0_out(const tensor_t *self, tensor_t *o
 TENSOR_API tensor_status tensor_special_sinc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.sinc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 639, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 641, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.sinc", "self");
   tensor_status status = lt_invoke(&frame, "special.sinc");
   if (status == TENSOR_OK) {
@@ -1049,7 +1086,7 @@ TENSOR_API tensor_status tensor_special_sinc(const tensor_t *self, tensor_t **ou
 
 TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 639, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 641, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.sinc", "self");
   LT_OUTPUT(frame.out[0], out, "special.sinc", "out");
   tensor_status status = lt_invoke(&frame, "special.sinc");
@@ -1059,7 +1096,7 @@ TENSOR_API tensor_status tensor_special_sinc_out(const tensor_t *self, tensor_t 
 TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
   LT_RESULT(out, "special.round", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 640, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 642, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.round", "self");
   a[1].i = decimals;
   tensor_status status = lt_invoke(&frame, "special.round");
@@ -1071,7 +1108,7 @@ TENSOR_API tensor_status tensor_special_round(const tensor_t *self, int64_t deci
 
 TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t decimals, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 640, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 642, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.round", "self");
   a[1].i = decimals;
   LT_OUTPUT(frame.out[0], out, "special.round", "out");
@@ -1082,7 +1119,7 @@ TENSOR_API tensor_status tensor_special_round_out(const tensor_t *self, int64_t 
 TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double *eps, tensor_t **out) {
   LT_RESULT(out, "special.logit", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 641, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 643, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.logit", "self");
   a[1].pointer = (void *)eps;
   tensor_status status = lt_invoke(&frame, "special.logit");
@@ -1094,7 +1131,7 @@ TENSOR_API tensor_status tensor_special_logit(const tensor_t *self, const double
 
 TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const double *eps, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 641, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 643, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.logit", "self");
   a[1].pointer = (void *)eps;
   LT_OUTPUT(frame.out[0], out, "special.logit", "out");
@@ -1105,7 +1142,7 @@ TENSOR_API tensor_status tensor_special_logit_out(const tensor_t *self, const do
 TENSOR_API tensor_status tensor_special_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.polygamma", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 642, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 644, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_REQUIRED(a[1], self, LT_TENSOR, "special.polygamma", "self");
   tensor_status status = lt_invoke(&frame, "special.polygamma");
@@ -1117,7 +1154,7 @@ TENSOR_API tensor_status tensor_special_polygamma(int64_t n, const tensor_t *sel
 
 TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 642, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 644, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_REQUIRED(a[1], self, LT_TENSOR, "special.polygamma", "self");
   LT_OUTPUT(frame.out[0], out, "special.polygamma", "out");
@@ -1128,7 +1165,7 @@ TENSOR_API tensor_status tensor_special_polygamma_out(int64_t n, const tensor_t 
 TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64_t p, tensor_t **out) {
   LT_RESULT(out, "special.multigammaln", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 643, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 645, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.multigammaln", "self");
   a[1].i = p;
   tensor_status status = lt_invoke(&frame, "special.multigammaln");
@@ -1140,7 +1177,7 @@ TENSOR_API tensor_status tensor_special_multigammaln(const tensor_t *self, int64
 
 TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, int64_t p, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 643, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 645, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.multigammaln", "self");
   a[1].i = p;
   LT_OUTPUT(frame.out[0], out, "special.multigammaln", "out");
@@ -1151,7 +1188,7 @@ TENSOR_API tensor_status tensor_special_multigammaln_out(const tensor_t *self, i
 TENSOR_API tensor_status tensor_special_gammainc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special.gammainc", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 644, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 646, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammainc", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special.gammainc", "other");
   tensor_status status = lt_invoke(&frame, "special.gammainc");
@@ -1163,7 +1200,7 @@ TENSOR_API tensor_status tensor_special_gammainc(const tensor_t *self, const ten
 
 TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 644, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 646, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammainc", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special.gammainc", "other");
   LT_OUTPUT(frame.out[0], out, "special.gammainc", "out");
@@ -1174,7 +1211,7 @@ TENSOR_API tensor_status tensor_special_gammainc_out(const tensor_t *self, const
 TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special.gammaincc", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 645, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 647, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammaincc", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special.gammaincc", "other");
   tensor_status status = lt_invoke(&frame, "special.gammaincc");
@@ -1186,7 +1223,7 @@ TENSOR_API tensor_status tensor_special_gammaincc(const tensor_t *self, const te
 
 TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 645, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 647, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.gammaincc", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special.gammaincc", "other");
   LT_OUTPUT(frame.out[0], out, "special.gammaincc", "out");
@@ -1197,7 +1234,7 @@ TENSOR_API tensor_status tensor_special_gammaincc_out(const tensor_t *self, cons
 TENSOR_API tensor_status tensor_special_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special.xlogy", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 646, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 648, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlogy", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special.xlogy", "other");
   tensor_status status = lt_invoke(&frame, "special.xlogy");
@@ -1210,7 +1247,7 @@ TENSOR_API tensor_status tensor_special_xlogy(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_special_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "special.xlogy", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 646, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 648, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlogy", "self");
   LT_SCALAR(other, LT_MUST, "special.xlogy", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1223,7 +1260,7 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar(const tensor_t *self, tenso
 
 TENSOR_API tensor_status tensor_special_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 646, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 648, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlogy", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special.xlogy", "other");
   LT_OUTPUT(frame.out[0], out, "special.xlogy", "out");
@@ -1233,7 +1270,7 @@ TENSOR_API tensor_status tensor_special_xlogy_out(const tensor_t *self, const te
 
 TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 646, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 648, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlogy", "self");
   LT_SCALAR(other, LT_MUST, "special.xlogy", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1245,7 +1282,7 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, t
 TENSOR_API tensor_status tensor_special_i0e(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.i0e", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 647, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 649, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.i0e", "self");
   tensor_status status = lt_invoke(&frame, "special.i0e");
   if (status == TENSOR_OK) {
@@ -1256,7 +1293,7 @@ TENSOR_API tensor_status tensor_special_i0e(const tensor_t *self, tensor_t **out
 
 TENSOR_API tensor_status tensor_special_i0e_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 647, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 649, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.i0e", "self");
   LT_OUTPUT(frame.out[0], out, "special.i0e", "out");
   tensor_status status = lt_invoke(&frame, "special.i0e");
@@ -1266,7 +1303,7 @@ TENSOR_API tensor_status tensor_special_i0e_out(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_special_i1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.i1", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 648, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 650, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.i1", "self");
   tensor_status status = lt_invoke(&frame, "special.i1");
   if (status == TENSOR_OK) {
@@ -1277,7 +1314,7 @@ TENSOR_API tensor_status tensor_special_i1(const tensor_t *self, tensor_t **out)
 
 TENSOR_API tensor_status tensor_special_i1_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 648, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 650, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.i1", "self");
   LT_OUTPUT(frame.out[0], out, "special.i1", "out");
   tensor_status status = lt_invoke(&frame, "special.i1");
@@ -1287,7 +1324,7 @@ TENSOR_API tensor_status tensor_special_i1_out(const tensor_t *self, tensor_t *o
 TENSOR_API tensor_status tensor_special_i1e(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.i1e", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 649, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 651, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.i1e", "self");
   tensor_status status = lt_invoke(&frame, "special.i1e");
   if (status == TENSOR_OK) {
@@ -1298,7 +1335,7 @@ TENSOR_API tensor_status tensor_special_i1e(const tensor_t *self, tensor_t **out
 
 TENSOR_API tensor_status tensor_special_i1e_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 649, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 651, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.i1e", "self");
   LT_OUTPUT(frame.out[0], out, "special.i1e", "out");
   tensor_status status = lt_invoke(&frame, "special.i1e");
@@ -1308,7 +1345,7 @@ TENSOR_API tensor_status tensor_special_i1e_out(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special.xlog1py", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 650, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 652, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlog1py", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special.xlog1py", "other");
   tensor_status status = lt_invoke(&frame, "special.xlog1py");
@@ -1321,7 +1358,7 @@ TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tens
 TENSOR_API tensor_status tensor_special_xlog1py_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "special.xlog1py", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 650, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 652, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlog1py", "self");
   LT_SCALAR(other, LT_MUST, "special.xlog1py", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1334,7 +1371,7 @@ TENSOR_API tensor_status tensor_special_xlog1py_scalar(const tensor_t *self, ten
 
 TENSOR_API tensor_status tensor_special_xlog1py_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 650, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 652, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlog1py", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special.xlog1py", "other");
   LT_OUTPUT(frame.out[0], out, "special.xlog1py", "out");
@@ -1344,7 +1381,7 @@ TENSOR_API tensor_status tensor_special_xlog1py_out(const tensor_t *self, const 
 
 TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 650, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 652, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.xlog1py", "self");
   LT_SCALAR(other, LT_MUST, "special.xlog1py", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1356,7 +1393,7 @@ TENSOR_API tensor_status tensor_special_xlog1py_scalar_out(const tensor_t *self,
 TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "special.zeta", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 651, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 653, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.zeta", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special.zeta", "other");
   tensor_status status = lt_invoke(&frame, "special.zeta");
@@ -1369,7 +1406,7 @@ TENSOR_API tensor_status tensor_special_zeta(const tensor_t *self, const tensor_
 TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "special.zeta", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 651, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 653, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.zeta", "self");
   LT_SCALAR(other, LT_MUST, "special.zeta", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1382,7 +1419,7 @@ TENSOR_API tensor_status tensor_special_zeta_scalar(const tensor_t *self, tensor
 
 TENSOR_API tensor_status tensor_special_zeta_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 651, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 653, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.zeta", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "special.zeta", "other");
   LT_OUTPUT(frame.out[0], out, "special.zeta", "out");
@@ -1392,7 +1429,7 @@ TENSOR_API tensor_status tensor_special_zeta_out(const tensor_t *self, const ten
 
 TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 651, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 653, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.zeta", "self");
   LT_SCALAR(other, LT_MUST, "special.zeta", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1404,7 +1441,7 @@ TENSOR_API tensor_status tensor_special_zeta_scalar_out(const tensor_t *self, te
 TENSOR_API tensor_status tensor_special_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "special.softmax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 652, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 654, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.softmax", "self");
   a[1].i = dim;
   LT_ENUM(dtype, -1, 13, "special.softmax", "dtype"); a[2].i = dtype;
@@ -1417,7 +1454,7 @@ TENSOR_API tensor_status tensor_special_softmax(const tensor_t *self, int64_t di
 
 TENSOR_API tensor_status tensor_special_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 652, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 654, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.softmax", "self");
   a[1].i = dim;
   LT_ENUM(dtype, -1, 13, "special.softmax", "dtype"); a[2].i = dtype;
@@ -1429,7 +1466,7 @@ TENSOR_API tensor_status tensor_special_softmax_out(const tensor_t *self, int64_
 TENSOR_API tensor_status tensor_special_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "special.log_softmax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 653, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 655, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.log_softmax", "self");
   a[1].i = dim;
   LT_ENUM(dtype, -1, 13, "special.log_softmax", "dtype"); a[2].i = dtype;
@@ -1442,7 +1479,7 @@ TENSOR_API tensor_status tensor_special_log_softmax(const tensor_t *self, int64_
 
 TENSOR_API tensor_status tensor_special_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 653, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 655, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.log_softmax", "self");
   a[1].i = dim;
   LT_ENUM(dtype, -1, 13, "special.log_softmax", "dtype"); a[2].i = dtype;
@@ -1454,7 +1491,7 @@ TENSOR_API tensor_status tensor_special_log_softmax_out(const tensor_t *self, in
 TENSOR_API tensor_status tensor_special_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "special.logsumexp", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 654, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 656, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.logsumexp", "self");
   LT_SPAN(dim, dim_len, "special.logsumexp", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1467,7 +1504,7 @@ TENSOR_API tensor_status tensor_special_logsumexp(const tensor_t *self, const in
 
 TENSOR_API tensor_status tensor_special_logsumexp_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 654, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 656, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.logsumexp", "self");
   LT_SPAN(dim, dim_len, "special.logsumexp", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1479,7 +1516,7 @@ TENSOR_API tensor_status tensor_special_logsumexp_out(const tensor_t *self, cons
 TENSOR_API tensor_status tensor_special_entr(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.entr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 655, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 657, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.entr", "self");
   tensor_status status = lt_invoke(&frame, "special.entr");
   if (status == TENSOR_OK) {
@@ -1490,7 +1527,7 @@ TENSOR_API tensor_status tensor_special_entr(const tensor_t *self, tensor_t **ou
 
 TENSOR_API tensor_status tensor_special_entr_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 655, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 657, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.entr", "self");
   LT_OUTPUT(frame.out[0], out, "special.entr", "out");
   tensor_status status = lt_invoke(&frame, "special.entr");
@@ -1500,7 +1537,7 @@ TENSOR_API tensor_status tensor_special_entr_out(const tensor_t *self, tensor_t 
 TENSOR_API tensor_status tensor_special_erfcx(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.erfcx", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 656, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 658, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfcx", "self");
   tensor_status status = lt_invoke(&frame, "special.erfcx");
   if (status == TENSOR_OK) {
@@ -1511,7 +1548,7 @@ TENSOR_API tensor_status tensor_special_erfcx(const tensor_t *self, tensor_t **o
 
 TENSOR_API tensor_status tensor_special_erfcx_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 656, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 658, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.erfcx", "self");
   LT_OUTPUT(frame.out[0], out, "special.erfcx", "out");
   tensor_status status = lt_invoke(&frame, "special.erfcx");
@@ -1521,7 +1558,7 @@ TENSOR_API tensor_status tensor_special_erfcx_out(const tensor_t *self, tensor_t
 TENSOR_API tensor_status tensor_special_ndtr(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.ndtr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 657, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 659, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.ndtr", "self");
   tensor_status status = lt_invoke(&frame, "special.ndtr");
   if (status == TENSOR_OK) {
@@ -1532,7 +1569,7 @@ TENSOR_API tensor_status tensor_special_ndtr(const tensor_t *self, tensor_t **ou
 
 TENSOR_API tensor_status tensor_special_ndtr_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 657, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 659, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.ndtr", "self");
   LT_OUTPUT(frame.out[0], out, "special.ndtr", "out");
   tensor_status status = lt_invoke(&frame, "special.ndtr");
@@ -1542,7 +1579,7 @@ TENSOR_API tensor_status tensor_special_ndtr_out(const tensor_t *self, tensor_t 
 TENSOR_API tensor_status tensor_special_log_ndtr(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.log_ndtr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 658, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 660, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.log_ndtr", "self");
   tensor_status status = lt_invoke(&frame, "special.log_ndtr");
   if (status == TENSOR_OK) {
@@ -1553,7 +1590,7 @@ TENSOR_API tensor_status tensor_special_log_ndtr(const tensor_t *self, tensor_t 
 
 TENSOR_API tensor_status tensor_special_log_ndtr_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 658, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 660, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.log_ndtr", "self");
   LT_OUTPUT(frame.out[0], out, "special.log_ndtr", "out");
   tensor_status status = lt_invoke(&frame, "special.log_ndtr");
@@ -1563,7 +1600,7 @@ TENSOR_API tensor_status tensor_special_log_ndtr_out(const tensor_t *self, tenso
 TENSOR_API tensor_status tensor_special_ndtri(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.ndtri", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 659, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 661, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.ndtri", "self");
   tensor_status status = lt_invoke(&frame, "special.ndtri");
   if (status == TENSOR_OK) {
@@ -1574,7 +1611,7 @@ TENSOR_API tensor_status tensor_special_ndtri(const tensor_t *self, tensor_t **o
 
 TENSOR_API tensor_status tensor_special_ndtri_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 659, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 661, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.ndtri", "self");
   LT_OUTPUT(frame.out[0], out, "special.ndtri", "out");
   tensor_status status = lt_invoke(&frame, "special.ndtri");
@@ -1584,7 +1621,7 @@ TENSOR_API tensor_status tensor_special_ndtri_out(const tensor_t *self, tensor_t
 TENSOR_API tensor_status tensor_special_bessel_j0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.bessel_j0", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 660, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 662, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_j0", "self");
   tensor_status status = lt_invoke(&frame, "special.bessel_j0");
   if (status == TENSOR_OK) {
@@ -1595,7 +1632,7 @@ TENSOR_API tensor_status tensor_special_bessel_j0(const tensor_t *self, tensor_t
 
 TENSOR_API tensor_status tensor_special_bessel_j0_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 660, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 662, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_j0", "self");
   LT_OUTPUT(frame.out[0], out, "special.bessel_j0", "out");
   tensor_status status = lt_invoke(&frame, "special.bessel_j0");
@@ -1605,7 +1642,7 @@ TENSOR_API tensor_status tensor_special_bessel_j0_out(const tensor_t *self, tens
 TENSOR_API tensor_status tensor_special_bessel_j1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.bessel_j1", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 661, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 663, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_j1", "self");
   tensor_status status = lt_invoke(&frame, "special.bessel_j1");
   if (status == TENSOR_OK) {
@@ -1616,7 +1653,7 @@ TENSOR_API tensor_status tensor_special_bessel_j1(const tensor_t *self, tensor_t
 
 TENSOR_API tensor_status tensor_special_bessel_j1_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 661, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 663, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_j1", "self");
   LT_OUTPUT(frame.out[0], out, "special.bessel_j1", "out");
   tensor_status status = lt_invoke(&frame, "special.bessel_j1");
@@ -1626,7 +1663,7 @@ TENSOR_API tensor_status tensor_special_bessel_j1_out(const tensor_t *self, tens
 TENSOR_API tensor_status tensor_special_bessel_y0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.bessel_y0", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 662, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 664, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_y0", "self");
   tensor_status status = lt_invoke(&frame, "special.bessel_y0");
   if (status == TENSOR_OK) {
@@ -1637,7 +1674,7 @@ TENSOR_API tensor_status tensor_special_bessel_y0(const tensor_t *self, tensor_t
 
 TENSOR_API tensor_status tensor_special_bessel_y0_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 662, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 664, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_y0", "self");
   LT_OUTPUT(frame.out[0], out, "special.bessel_y0", "out");
   tensor_status status = lt_invoke(&frame, "special.bessel_y0");
@@ -1647,7 +1684,7 @@ TENSOR_API tensor_status tensor_special_bessel_y0_out(const tensor_t *self, tens
 TENSOR_API tensor_status tensor_special_bessel_y1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.bessel_y1", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 663, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 665, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_y1", "self");
   tensor_status status = lt_invoke(&frame, "special.bessel_y1");
   if (status == TENSOR_OK) {
@@ -1658,7 +1695,7 @@ TENSOR_API tensor_status tensor_special_bessel_y1(const tensor_t *self, tensor_t
 
 TENSOR_API tensor_status tensor_special_bessel_y1_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 663, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 665, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.bessel_y1", "self");
   LT_OUTPUT(frame.out[0], out, "special.bessel_y1", "out");
   tensor_status status = lt_invoke(&frame, "special.bessel_y1");
@@ -1668,7 +1705,7 @@ TENSOR_API tensor_status tensor_special_bessel_y1_out(const tensor_t *self, tens
 TENSOR_API tensor_status tensor_special_modified_bessel_i0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.modified_bessel_i0", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 664, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 666, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_i0", "self");
   tensor_status status = lt_invoke(&frame, "special.modified_bessel_i0");
   if (status == TENSOR_OK) {
@@ -1679,7 +1716,7 @@ TENSOR_API tensor_status tensor_special_modified_bessel_i0(const tensor_t *self,
 
 TENSOR_API tensor_status tensor_special_modified_bessel_i0_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 664, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 666, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_i0", "self");
   LT_OUTPUT(frame.out[0], out, "special.modified_bessel_i0", "out");
   tensor_status status = lt_invoke(&frame, "special.modified_bessel_i0");
@@ -1689,7 +1726,7 @@ TENSOR_API tensor_status tensor_special_modified_bessel_i0_out(const tensor_t *s
 TENSOR_API tensor_status tensor_special_modified_bessel_i1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.modified_bessel_i1", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 665, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 667, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_i1", "self");
   tensor_status status = lt_invoke(&frame, "special.modified_bessel_i1");
   if (status == TENSOR_OK) {
@@ -1700,7 +1737,7 @@ TENSOR_API tensor_status tensor_special_modified_bessel_i1(const tensor_t *self,
 
 TENSOR_API tensor_status tensor_special_modified_bessel_i1_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 665, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 667, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_i1", "self");
   LT_OUTPUT(frame.out[0], out, "special.modified_bessel_i1", "out");
   tensor_status status = lt_invoke(&frame, "special.modified_bessel_i1");
@@ -1710,7 +1747,7 @@ TENSOR_API tensor_status tensor_special_modified_bessel_i1_out(const tensor_t *s
 TENSOR_API tensor_status tensor_special_modified_bessel_k0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.modified_bessel_k0", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 666, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 668, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_k0", "self");
   tensor_status status = lt_invoke(&frame, "special.modified_bessel_k0");
   if (status == TENSOR_OK) {
@@ -1721,7 +1758,7 @@ TENSOR_API tensor_status tensor_special_modified_bessel_k0(const tensor_t *self,
 
 TENSOR_API tensor_status tensor_special_modified_bessel_k0_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 666, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 668, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_k0", "self");
   LT_OUTPUT(frame.out[0], out, "special.modified_bessel_k0", "out");
   tensor_status status = lt_invoke(&frame, "special.modified_bessel_k0");
@@ -1731,7 +1768,7 @@ TENSOR_API tensor_status tensor_special_modified_bessel_k0_out(const tensor_t *s
 TENSOR_API tensor_status tensor_special_modified_bessel_k1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.modified_bessel_k1", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 667, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 669, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_k1", "self");
   tensor_status status = lt_invoke(&frame, "special.modified_bessel_k1");
   if (status == TENSOR_OK) {
@@ -1742,7 +1779,7 @@ TENSOR_API tensor_status tensor_special_modified_bessel_k1(const tensor_t *self,
 
 TENSOR_API tensor_status tensor_special_modified_bessel_k1_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 667, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 669, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.modified_bessel_k1", "self");
   LT_OUTPUT(frame.out[0], out, "special.modified_bessel_k1", "out");
   tensor_status status = lt_invoke(&frame, "special.modified_bessel_k1");
@@ -1752,7 +1789,7 @@ TENSOR_API tensor_status tensor_special_modified_bessel_k1_out(const tensor_t *s
 TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.scaled_modified_bessel_k0", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 668, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 670, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.scaled_modified_bessel_k0", "self");
   tensor_status status = lt_invoke(&frame, "special.scaled_modified_bessel_k0");
   if (status == TENSOR_OK) {
@@ -1763,7 +1800,7 @@ TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k0(const tensor_t
 
 TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k0_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 668, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 670, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.scaled_modified_bessel_k0", "self");
   LT_OUTPUT(frame.out[0], out, "special.scaled_modified_bessel_k0", "out");
   tensor_status status = lt_invoke(&frame, "special.scaled_modified_bessel_k0");
@@ -1773,7 +1810,7 @@ TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k0_out(const tens
 TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k1(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.scaled_modified_bessel_k1", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 669, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 671, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.scaled_modified_bessel_k1", "self");
   tensor_status status = lt_invoke(&frame, "special.scaled_modified_bessel_k1");
   if (status == TENSOR_OK) {
@@ -1784,7 +1821,7 @@ TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k1(const tensor_t
 
 TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k1_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 669, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 671, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.scaled_modified_bessel_k1", "self");
   LT_OUTPUT(frame.out[0], out, "special.scaled_modified_bessel_k1", "out");
   tensor_status status = lt_invoke(&frame, "special.scaled_modified_bessel_k1");
@@ -1794,7 +1831,7 @@ TENSOR_API tensor_status tensor_special_scaled_modified_bessel_k1_out(const tens
 TENSOR_API tensor_status tensor_special_spherical_bessel_j0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.spherical_bessel_j0", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 670, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 672, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.spherical_bessel_j0", "self");
   tensor_status status = lt_invoke(&frame, "special.spherical_bessel_j0");
   if (status == TENSOR_OK) {
@@ -1805,7 +1842,7 @@ TENSOR_API tensor_status tensor_special_spherical_bessel_j0(const tensor_t *self
 
 TENSOR_API tensor_status tensor_special_spherical_bessel_j0_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 670, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 672, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.spherical_bessel_j0", "self");
   LT_OUTPUT(frame.out[0], out, "special.spherical_bessel_j0", "out");
   tensor_status status = lt_invoke(&frame, "special.spherical_bessel_j0");
@@ -1815,7 +1852,7 @@ TENSOR_API tensor_status tensor_special_spherical_bessel_j0_out(const tensor_t *
 TENSOR_API tensor_status tensor_special_airy_ai(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "special.airy_ai", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 671, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 673, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.airy_ai", "self");
   tensor_status status = lt_invoke(&frame, "special.airy_ai");
   if (status == TENSOR_OK) {
@@ -1826,7 +1863,7 @@ TENSOR_API tensor_status tensor_special_airy_ai(const tensor_t *self, tensor_t *
 
 TENSOR_API tensor_status tensor_special_airy_ai_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 671, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 673, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.airy_ai", "self");
   LT_OUTPUT(frame.out[0], out, "special.airy_ai", "out");
   tensor_status status = lt_invoke(&frame, "special.airy_ai");
@@ -1836,7 +1873,7 @@ TENSOR_API tensor_status tensor_special_airy_ai_out(const tensor_t *self, tensor
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t(const tensor_t *x, const tensor_t *n, tensor_t **out) {
   LT_RESULT(out, "special.chebyshev_polynomial_t", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 672, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 674, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_t", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_t", "n");
   tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_t");
@@ -1849,7 +1886,7 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t(const tensor_t *x
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
   LT_RESULT(out, "special.chebyshev_polynomial_t", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 672, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 674, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_t", "x");
   LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_t", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -1862,7 +1899,7 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_scalar(const tens
 
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 672, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 674, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_t", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_t", "n");
   LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_t", "out");
@@ -1872,7 +1909,7 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_out(const tensor_
 
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 672, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 674, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_t", "x");
   LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_t", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -1884,7 +1921,7 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_t_scalar_out(const 
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u(const tensor_t *x, const tensor_t *n, tensor_t **out) {
   LT_RESULT(out, "special.chebyshev_polynomial_u", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 673, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 675, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_u", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_u", "n");
   tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_u");
@@ -1897,7 +1934,7 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u(const tensor_t *x
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
   LT_RESULT(out, "special.chebyshev_polynomial_u", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 673, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 675, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_u", "x");
   LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_u", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -1910,7 +1947,7 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_scalar(const tens
 
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 673, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 675, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_u", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_u", "n");
   LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_u", "out");
@@ -1920,7 +1957,7 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_out(const tensor_
 
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 673, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 675, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_u", "x");
   LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_u", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -1932,7 +1969,7 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_u_scalar_out(const 
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v(const tensor_t *x, const tensor_t *n, tensor_t **out) {
   LT_RESULT(out, "special.chebyshev_polynomial_v", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 674, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 676, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_v", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_v", "n");
   tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_v");
@@ -1945,7 +1982,7 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v(const tensor_t *x
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
   LT_RESULT(out, "special.chebyshev_polynomial_v", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 674, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 676, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_v", "x");
   LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_v", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -1958,7 +1995,7 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_scalar(const tens
 
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 674, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 676, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_v", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_v", "n");
   LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_v", "out");
@@ -1968,7 +2005,7 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_out(const tensor_
 
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 674, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 676, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_v", "x");
   LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_v", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -1980,7 +2017,7 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_v_scalar_out(const 
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w(const tensor_t *x, const tensor_t *n, tensor_t **out) {
   LT_RESULT(out, "special.chebyshev_polynomial_w", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 675, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 677, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_w", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_w", "n");
   tensor_status status = lt_invoke(&frame, "special.chebyshev_polynomial_w");
@@ -1993,7 +2030,7 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w(const tensor_t *x
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
   LT_RESULT(out, "special.chebyshev_polynomial_w", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 675, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 677, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_w", "x");
   LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_w", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -2006,7 +2043,7 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar(const tens
 
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 675, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 677, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_w", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.chebyshev_polynomial_w", "n");
   LT_OUTPUT(frame.out[0], out, "special.chebyshev_polynomial_w", "out");
@@ -2016,7 +2053,7 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_out(const tensor_
 
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 675, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 677, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.chebyshev_polynomial_w", "x");
   LT_SCALAR(n, LT_MUST, "special.chebyshev_polynomial_w", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -2028,7 +2065,7 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar_out(const 
 TENSOR_API tensor_status tensor_special_hermite_polynomial_h(const tensor_t *x, const tensor_t *n, tensor_t **out) {
   LT_RESULT(out, "special.hermite_polynomial_h", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 676, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 678, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_h", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.hermite_polynomial_h", "n");
   tensor_status status = lt_invoke(&frame, "special.hermite_polynomial_h");
@@ -2041,7 +2078,7 @@ TENSOR_API tensor_status tensor_special_hermite_polynomial_h(const tensor_t *x, 
 TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
   LT_RESULT(out, "special.hermite_polynomial_h", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 676, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 678, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_h", "x");
   LT_SCALAR(n, LT_MUST, "special.hermite_polynomial_h", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -2054,7 +2091,7 @@ TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar(const tensor
 
 TENSOR_API tensor_status tensor_special_hermite_polynomial_h_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 676, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 678, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_h", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.hermite_polynomial_h", "n");
   LT_OUTPUT(frame.out[0], out, "special.hermite_polynomial_h", "out");
@@ -2064,7 +2101,7 @@ TENSOR_API tensor_status tensor_special_hermite_polynomial_h_out(const tensor_t 
 
 TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 676, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 678, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_h", "x");
   LT_SCALAR(n, LT_MUST, "special.hermite_polynomial_h", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -2076,7 +2113,7 @@ TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar_out(const te
 TENSOR_API tensor_status tensor_special_hermite_polynomial_he(const tensor_t *x, const tensor_t *n, tensor_t **out) {
   LT_RESULT(out, "special.hermite_polynomial_he", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 677, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 679, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_he", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.hermite_polynomial_he", "n");
   tensor_status status = lt_invoke(&frame, "special.hermite_polynomial_he");
@@ -2089,7 +2126,7 @@ TENSOR_API tensor_status tensor_special_hermite_polynomial_he(const tensor_t *x,
 TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
   LT_RESULT(out, "special.hermite_polynomial_he", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 677, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 679, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_he", "x");
   LT_SCALAR(n, LT_MUST, "special.hermite_polynomial_he", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -2102,7 +2139,7 @@ TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar(const tenso
 
 TENSOR_API tensor_status tensor_special_hermite_polynomial_he_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 677, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 679, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_he", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.hermite_polynomial_he", "n");
   LT_OUTPUT(frame.out[0], out, "special.hermite_polynomial_he", "out");
@@ -2112,7 +2149,7 @@ TENSOR_API tensor_status tensor_special_hermite_polynomial_he_out(const tensor_t
 
 TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 677, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 679, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.hermite_polynomial_he", "x");
   LT_SCALAR(n, LT_MUST, "special.hermite_polynomial_he", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -2124,7 +2161,7 @@ TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar_out(const t
 TENSOR_API tensor_status tensor_special_laguerre_polynomial_l(const tensor_t *x, const tensor_t *n, tensor_t **out) {
   LT_RESULT(out, "special.laguerre_polynomial_l", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 678, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 680, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.laguerre_polynomial_l", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.laguerre_polynomial_l", "n");
   tensor_status status = lt_invoke(&frame, "special.laguerre_polynomial_l");
@@ -2137,7 +2174,7 @@ TENSOR_API tensor_status tensor_special_laguerre_polynomial_l(const tensor_t *x,
 TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
   LT_RESULT(out, "special.laguerre_polynomial_l", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 678, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 680, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.laguerre_polynomial_l", "x");
   LT_SCALAR(n, LT_MUST, "special.laguerre_polynomial_l", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -2150,7 +2187,7 @@ TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar(const tenso
 
 TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 678, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 680, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.laguerre_polynomial_l", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.laguerre_polynomial_l", "n");
   LT_OUTPUT(frame.out[0], out, "special.laguerre_polynomial_l", "out");
@@ -2160,7 +2197,7 @@ TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_out(const tensor_t
 
 TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 678, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 680, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.laguerre_polynomial_l", "x");
   LT_SCALAR(n, LT_MUST, "special.laguerre_polynomial_l", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -2172,7 +2209,7 @@ TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar_out(const t
 TENSOR_API tensor_status tensor_special_legendre_polynomial_p(const tensor_t *x, const tensor_t *n, tensor_t **out) {
   LT_RESULT(out, "special.legendre_polynomial_p", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 679, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 681, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.legendre_polynomial_p", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.legendre_polynomial_p", "n");
   tensor_status status = lt_invoke(&frame, "special.legendre_polynomial_p");
@@ -2185,7 +2222,7 @@ TENSOR_API tensor_status tensor_special_legendre_polynomial_p(const tensor_t *x,
 TENSOR_API tensor_status tensor_special_legendre_polynomial_p_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
   LT_RESULT(out, "special.legendre_polynomial_p", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 679, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 681, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.legendre_polynomial_p", "x");
   LT_SCALAR(n, LT_MUST, "special.legendre_polynomial_p", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -2198,7 +2235,7 @@ TENSOR_API tensor_status tensor_special_legendre_polynomial_p_scalar(const tenso
 
 TENSOR_API tensor_status tensor_special_legendre_polynomial_p_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 679, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 681, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.legendre_polynomial_p", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.legendre_polynomial_p", "n");
   LT_OUTPUT(frame.out[0], out, "special.legendre_polynomial_p", "out");
@@ -2208,7 +2245,7 @@ TENSOR_API tensor_status tensor_special_legendre_polynomial_p_out(const tensor_t
 
 TENSOR_API tensor_status tensor_special_legendre_polynomial_p_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 679, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 681, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.legendre_polynomial_p", "x");
   LT_SCALAR(n, LT_MUST, "special.legendre_polynomial_p", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -2220,7 +2257,7 @@ TENSOR_API tensor_status tensor_special_legendre_polynomial_p_scalar_out(const t
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t(const tensor_t *x, const tensor_t *n, tensor_t **out) {
   LT_RESULT(out, "special.shifted_chebyshev_polynomial_t", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 680, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 682, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_t", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.shifted_chebyshev_polynomial_t", "n");
   tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_t");
@@ -2233,7 +2270,7 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t(const ten
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
   LT_RESULT(out, "special.shifted_chebyshev_polynomial_t", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 680, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 682, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_t", "x");
   LT_SCALAR(n, LT_MUST, "special.shifted_chebyshev_polynomial_t", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -2246,7 +2283,7 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_scalar(co
 
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 680, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 682, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_t", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.shifted_chebyshev_polynomial_t", "n");
   LT_OUTPUT(frame.out[0], out, "special.shifted_chebyshev_polynomial_t", "out");
@@ -2256,7 +2293,7 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_out(const
 
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 680, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 682, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_t", "x");
   LT_SCALAR(n, LT_MUST, "special.shifted_chebyshev_polynomial_t", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -2268,7 +2305,7 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_t_scalar_ou
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u(const tensor_t *x, const tensor_t *n, tensor_t **out) {
   LT_RESULT(out, "special.shifted_chebyshev_polynomial_u", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 681, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 683, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_u", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.shifted_chebyshev_polynomial_u", "n");
   tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_u");
@@ -2281,7 +2318,7 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u(const ten
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
   LT_RESULT(out, "special.shifted_chebyshev_polynomial_u", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 681, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 683, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_u", "x");
   LT_SCALAR(n, LT_MUST, "special.shifted_chebyshev_polynomial_u", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -2294,7 +2331,7 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_scalar(co
 
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 681, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 683, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_u", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.shifted_chebyshev_polynomial_u", "n");
   LT_OUTPUT(frame.out[0], out, "special.shifted_chebyshev_polynomial_u", "out");
@@ -2304,7 +2341,7 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_out(const
 
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 681, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 683, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_u", "x");
   LT_SCALAR(n, LT_MUST, "special.shifted_chebyshev_polynomial_u", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -2316,7 +2353,7 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_u_scalar_ou
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v(const tensor_t *x, const tensor_t *n, tensor_t **out) {
   LT_RESULT(out, "special.shifted_chebyshev_polynomial_v", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 682, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 684, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_v", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.shifted_chebyshev_polynomial_v", "n");
   tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_v");
@@ -2329,7 +2366,7 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v(const ten
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
   LT_RESULT(out, "special.shifted_chebyshev_polynomial_v", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 682, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 684, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_v", "x");
   LT_SCALAR(n, LT_MUST, "special.shifted_chebyshev_polynomial_v", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -2342,7 +2379,7 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_scalar(co
 
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 682, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 684, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_v", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.shifted_chebyshev_polynomial_v", "n");
   LT_OUTPUT(frame.out[0], out, "special.shifted_chebyshev_polynomial_v", "out");
@@ -2352,7 +2389,7 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_out(const
 
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 682, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 684, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_v", "x");
   LT_SCALAR(n, LT_MUST, "special.shifted_chebyshev_polynomial_v", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -2364,7 +2401,7 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_v_scalar_ou
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w(const tensor_t *x, const tensor_t *n, tensor_t **out) {
   LT_RESULT(out, "special.shifted_chebyshev_polynomial_w", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 683, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 685, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_w", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.shifted_chebyshev_polynomial_w", "n");
   tensor_status status = lt_invoke(&frame, "special.shifted_chebyshev_polynomial_w");
@@ -2377,7 +2414,7 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w(const ten
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out) {
   LT_RESULT(out, "special.shifted_chebyshev_polynomial_w", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 683, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 685, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_w", "x");
   LT_SCALAR(n, LT_MUST, "special.shifted_chebyshev_polynomial_w", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -2390,7 +2427,7 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_scalar(co
 
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_out(const tensor_t *x, const tensor_t *n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 683, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 685, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_w", "x");
   LT_REQUIRED(a[1], n, LT_TENSOR, "special.shifted_chebyshev_polynomial_w", "n");
   LT_OUTPUT(frame.out[0], out, "special.shifted_chebyshev_polynomial_w", "out");
@@ -2400,7 +2437,7 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_out(const
 
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 683, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 685, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "special.shifted_chebyshev_polynomial_w", "x");
   LT_SCALAR(n, LT_MUST, "special.shifted_chebyshev_polynomial_w", "n"); a[1].scalar = n;
   frame.number = 2;
@@ -2412,7 +2449,7 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_scalar_ou
 TENSOR_API tensor_status tensor_diff(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t **out) {
   LT_RESULT(out, "diff", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 684, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 686, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diff", "self");
   a[1].i = n;
   a[2].i = dim;
@@ -2427,7 +2464,7 @@ TENSOR_API tensor_status tensor_diff(const tensor_t *self, int64_t n, int64_t di
 
 TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_t dim, const tensor_t *prepend, const tensor_t *append, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 684, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 686, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diff", "self");
   a[1].i = n;
   a[2].i = dim;
@@ -2441,7 +2478,7 @@ TENSOR_API tensor_status tensor_diff_out(const tensor_t *self, int64_t n, int64_
 TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapezoid", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 685, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 687, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], y, LT_TENSOR, "trapezoid", "y");
   LT_SCALAR(dx, LT_MUST, "trapezoid", "dx"); a[1].scalar = dx;
   a[2].i = dim;
@@ -2455,7 +2492,7 @@ TENSOR_API tensor_status tensor_trapezoid(const tensor_t *y, tensor_scalar dx, i
 TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapezoid.x", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 686, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 688, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], y, LT_TENSOR, "trapezoid.x", "y");
   LT_REQUIRED(a[1], x, LT_TENSOR, "trapezoid.x", "x");
   a[2].i = dim;
@@ -2469,7 +2506,7 @@ TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x
 TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapz", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 687, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 689, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], y, LT_TENSOR, "trapz", "y");
   LT_SCALAR(dx, LT_MUST, "trapz", "dx"); a[1].scalar = dx;
   a[2].i = dim;
@@ -2483,7 +2520,7 @@ TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64
 TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "trapz.x", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 688, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 690, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], y, LT_TENSOR, "trapz.x", "y");
   LT_REQUIRED(a[1], x, LT_TENSOR, "trapz.x", "x");
   a[2].i = dim;
@@ -2497,7 +2534,7 @@ TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, in
 TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_scalar dx, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cumulative_trapezoid", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 689, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 691, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], y, LT_TENSOR, "cumulative_trapezoid", "y");
   LT_SCALAR(dx, LT_MUST, "cumulative_trapezoid", "dx"); a[1].scalar = dx;
   a[2].i = dim;
@@ -2511,7 +2548,7 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid(const tensor_t *y, tensor_s
 TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cumulative_trapezoid.x", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 690, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 692, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], y, LT_TENSOR, "cumulative_trapezoid.x", "y");
   LT_REQUIRED(a[1], x, LT_TENSOR, "cumulative_trapezoid.x", "x");
   a[2].i = dim;
@@ -2525,7 +2562,7 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const 
 TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, const tensor_t *fweights, const tensor_t *aweights, tensor_t **out) {
   LT_RESULT(out, "cov", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 691, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 693, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cov", "self");
   a[1].i = correction;
   LT_OPTIONAL(a[2], fweights, LT_TENSOR, "cov", "fweights");
@@ -2540,7 +2577,7 @@ TENSOR_API tensor_status tensor_cov(const tensor_t *self, int64_t correction, co
 TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "corrcoef", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 692, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 694, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "corrcoef", "self");
   tensor_status status = lt_invoke(&frame, "corrcoef");
   if (status == TENSOR_OK) {
@@ -2552,7 +2589,7 @@ TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_cross(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cross", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 693, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 695, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cross", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "cross", "other");
   a[2].i = dim;
@@ -2565,7 +2602,7 @@ TENSOR_API tensor_status tensor_cross(const tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 693, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 695, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cross", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "cross", "other");
   a[2].i = dim;
@@ -2577,7 +2614,7 @@ TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "trace", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 694, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 696, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trace", "self");
   tensor_status status = lt_invoke(&frame, "trace");
   if (status == TENSOR_OK) {
@@ -2589,7 +2626,7 @@ TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other, tensor_scalar p, tensor_t **out) {
   LT_RESULT(out, "dist", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 695, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 697, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "dist", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "dist", "other");
   LT_SCALAR(p, LT_MUST, "dist", "p"); a[2].scalar = p;
@@ -2603,7 +2640,7 @@ TENSOR_API tensor_status tensor_dist(const tensor_t *self, const tensor_t *other
 TENSOR_API tensor_status tensor_bincount(const tensor_t *self, const tensor_t *weights, int64_t minlength, tensor_t **out) {
   LT_RESULT(out, "bincount", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 696, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 698, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bincount", "self");
   LT_OPTIONAL(a[1], weights, LT_TENSOR, "bincount", "weights");
   a[2].i = minlength;
@@ -2617,7 +2654,7 @@ TENSOR_API tensor_status tensor_bincount(const tensor_t *self, const tensor_t *w
 TENSOR_API tensor_status tensor_histc(const tensor_t *self, int64_t bins, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "histc", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 697, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 699, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histc", "self");
   a[1].i = bins;
   LT_SCALAR(min, LT_MUST, "histc", "min"); a[2].scalar = min;
@@ -2631,7 +2668,7 @@ TENSOR_API tensor_status tensor_histc(const tensor_t *self, int64_t bins, tensor
 
 TENSOR_API tensor_status tensor_histc_out(const tensor_t *self, int64_t bins, tensor_scalar min, tensor_scalar max, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 697, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 699, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histc", "self");
   a[1].i = bins;
   LT_SCALAR(min, LT_MUST, "histc", "min"); a[2].scalar = min;
@@ -2645,7 +2682,7 @@ TENSOR_API tensor_status tensor_histogram(const tensor_t *self, int64_t bins, co
   LT_RESULT(hist, "histogram", "hist");
   LT_RESULT(bin_edges, "histogram", "bin_edges");
   lt_value a[5];
-  lt_frame frame = {.op = 698, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 700, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogram", "self");
   a[1].i = bins;
   LT_SPAN(range, range_len, "histogram", "range"); a[2].list.data = range, a[2].list.length = range_len;
@@ -2661,7 +2698,7 @@ TENSOR_API tensor_status tensor_histogram(const tensor_t *self, int64_t bins, co
 
 TENSOR_API tensor_status tensor_histogram_out(const tensor_t *self, int64_t bins, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t *hist, tensor_t *bin_edges) {
   lt_value a[5];
-  lt_frame frame = {.op = 698, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 700, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogram", "self");
   a[1].i = bins;
   LT_SPAN(range, range_len, "histogram", "range"); a[2].list.data = range, a[2].list.length = range_len;
@@ -2677,7 +2714,7 @@ TENSOR_API tensor_status tensor_histogram_edges(const tensor_t *self, const tens
   LT_RESULT(hist, "histogram.edges", "hist");
   LT_RESULT(bin_edges, "histogram.edges", "bin_edges");
   lt_value a[4];
-  lt_frame frame = {.op = 699, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 701, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogram.edges", "self");
   LT_REQUIRED(a[1], bins, LT_TENSOR, "histogram.edges", "bins");
   LT_OPTIONAL(a[2], weight, LT_TENSOR, "histogram.edges", "weight");
@@ -2692,7 +2729,7 @@ TENSOR_API tensor_status tensor_histogram_edges(const tensor_t *self, const tens
 
 TENSOR_API tensor_status tensor_histogram_edges_out(const tensor_t *self, const tensor_t *bins, const tensor_t *weight, bool density, tensor_t *hist, tensor_t *bin_edges) {
   lt_value a[4];
-  lt_frame frame = {.op = 699, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 701, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogram.edges", "self");
   LT_REQUIRED(a[1], bins, LT_TENSOR, "histogram.edges", "bins");
   LT_OPTIONAL(a[2], weight, LT_TENSOR, "histogram.edges", "weight");
@@ -2706,7 +2743,7 @@ TENSOR_API tensor_status tensor_histogram_edges_out(const tensor_t *self, const 
 TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "histogramdd", "out"); LT_RESULT(out_len, "histogramdd", "out_len");
   lt_value a[5];
-  lt_frame frame = {.op = 700, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 702, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogramdd", "self");
   LT_SPAN(bins, bins_len, "histogramdd", "bins"); a[1].list.data = bins, a[1].list.length = bins_len;
   LT_SPAN(range, range_len, "histogramdd", "range"); a[2].list.data = range, a[2].list.length = range_len;
@@ -2722,7 +2759,7 @@ TENSOR_API tensor_status tensor_histogramdd(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const tensor_t *const *bins, int64_t bins_len, const double *range, int64_t range_len, const tensor_t *weight, bool density, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "histogramdd.edges", "out"); LT_RESULT(out_len, "histogramdd.edges", "out_len");
   lt_value a[5];
-  lt_frame frame = {.op = 701, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 703, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "histogramdd.edges", "self");
   LT_LIST(bins, bins_len, false, "histogramdd.edges", "bins"); a[1].list.data = bins, a[1].list.length = bins_len;
   LT_SPAN(range, range_len, "histogramdd.edges", "range"); a[2].list.data = range, a[2].list.length = range_len;
@@ -2738,7 +2775,7 @@ TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const te
 TENSOR_API tensor_status tensor_quantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
   LT_RESULT(out, "quantile", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 702, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 704, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantile", "self");
   LT_REQUIRED(a[1], q, LT_TENSOR, "quantile", "q");
   a[2].i = dim;
@@ -2754,7 +2791,7 @@ TENSOR_API tensor_status tensor_quantile(const tensor_t *self, const tensor_t *q
 TENSOR_API tensor_status tensor_quantile_scalar(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
   LT_RESULT(out, "quantile", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 702, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 704, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantile", "self");
   LT_SCALAR(q, LT_MUST, "quantile", "q"); a[1].scalar = q;
   frame.number = 2;
@@ -2770,7 +2807,7 @@ TENSOR_API tensor_status tensor_quantile_scalar(const tensor_t *self, tensor_sca
 
 TENSOR_API tensor_status tensor_quantile_out(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 702, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 704, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantile", "self");
   LT_REQUIRED(a[1], q, LT_TENSOR, "quantile", "q");
   a[2].i = dim;
@@ -2783,7 +2820,7 @@ TENSOR_API tensor_status tensor_quantile_out(const tensor_t *self, const tensor_
 
 TENSOR_API tensor_status tensor_quantile_scalar_out(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 702, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 704, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantile", "self");
   LT_SCALAR(q, LT_MUST, "quantile", "q"); a[1].scalar = q;
   frame.number = 2;
@@ -2798,7 +2835,7 @@ TENSOR_API tensor_status tensor_quantile_scalar_out(const tensor_t *self, tensor
 TENSOR_API tensor_status tensor_nanquantile(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
   LT_RESULT(out, "nanquantile", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 703, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 705, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanquantile", "self");
   LT_REQUIRED(a[1], q, LT_TENSOR, "nanquantile", "q");
   a[2].i = dim;
@@ -2814,7 +2851,7 @@ TENSOR_API tensor_status tensor_nanquantile(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_nanquantile_scalar(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t **out) {
   LT_RESULT(out, "nanquantile", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 703, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 705, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanquantile", "self");
   LT_SCALAR(q, LT_MUST, "nanquantile", "q"); a[1].scalar = q;
   frame.number = 2;
@@ -2830,7 +2867,7 @@ TENSOR_API tensor_status tensor_nanquantile_scalar(const tensor_t *self, tensor_
 
 TENSOR_API tensor_status tensor_nanquantile_out(const tensor_t *self, const tensor_t *q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 703, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 705, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanquantile", "self");
   LT_REQUIRED(a[1], q, LT_TENSOR, "nanquantile", "q");
   a[2].i = dim;
@@ -2843,7 +2880,7 @@ TENSOR_API tensor_status tensor_nanquantile_out(const tensor_t *self, const tens
 
 TENSOR_API tensor_status tensor_nanquantile_scalar_out(const tensor_t *self, tensor_scalar q, int64_t dim, bool keepdim, const char *interpolation, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 703, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 705, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanquantile", "self");
   LT_SCALAR(q, LT_MUST, "nanquantile", "q"); a[1].scalar = q;
   frame.number = 2;
@@ -2858,7 +2895,7 @@ TENSOR_API tensor_status tensor_nanquantile_scalar_out(const tensor_t *self, ten
 TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spacing, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "gradient", "out"); LT_RESULT(out_len, "gradient", "out_len");
   lt_value a[4];
-  lt_frame frame = {.op = 704, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 706, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gradient", "self");
   LT_SCALAR(spacing, LT_MAYBE, "gradient", "spacing"); a[1].scalar = spacing;
   LT_SPAN(dim, dim_len, "gradient", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2873,7 +2910,7 @@ TENSOR_API tensor_status tensor_gradient(const tensor_t *self, tensor_scalar spa
 TENSOR_API tensor_status tensor_gradient_scalars(const tensor_t *self, const tensor_scalar *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "gradient.scalars", "out"); LT_RESULT(out_len, "gradient.scalars", "out_len");
   lt_value a[4];
-  lt_frame frame = {.op = 705, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 707, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gradient.scalars", "self");
   LT_SPAN(spacing, spacing_len, "gradient.scalars", "spacing"); a[1].list.data = spacing, a[1].list.length = spacing_len;
   LT_SPAN(dim, dim_len, "gradient.scalars", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2888,7 +2925,7 @@ TENSOR_API tensor_status tensor_gradient_scalars(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_gradient_tensors(const tensor_t *self, const tensor_t *const *spacing, int64_t spacing_len, const int64_t *dim, int64_t dim_len, int64_t edge_order, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "gradient.tensors", "out"); LT_RESULT(out_len, "gradient.tensors", "out_len");
   lt_value a[4];
-  lt_frame frame = {.op = 706, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 708, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gradient.tensors", "self");
   LT_LIST(spacing, spacing_len, false, "gradient.tensors", "spacing"); a[1].list.data = spacing, a[1].list.length = spacing_len;
   LT_SPAN(dim, dim_len, "gradient.tensors", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2903,7 +2940,7 @@ TENSOR_API tensor_status tensor_gradient_tensors(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_renorm(const tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm, tensor_t **out) {
   LT_RESULT(out, "renorm", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 707, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 709, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "renorm", "self");
   LT_SCALAR(p, LT_MUST, "renorm", "p"); a[1].scalar = p;
   a[2].i = dim;
@@ -2917,7 +2954,7 @@ TENSOR_API tensor_status tensor_renorm(const tensor_t *self, tensor_scalar p, in
 
 TENSOR_API tensor_status tensor_renorm_(tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm) {
   lt_value a[4];
-  lt_frame frame = {.op = 707, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 709, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "renorm", "self");
   LT_SCALAR(p, LT_MUST, "renorm", "p"); a[1].scalar = p;
   a[2].i = dim;
@@ -2928,7 +2965,7 @@ TENSOR_API tensor_status tensor_renorm_(tensor_t *self, tensor_scalar p, int64_t
 
 TENSOR_API tensor_status tensor_renorm_out(const tensor_t *self, tensor_scalar p, int64_t dim, tensor_scalar maxnorm, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 707, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 709, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "renorm", "self");
   LT_SCALAR(p, LT_MUST, "renorm", "p"); a[1].scalar = p;
   a[2].i = dim;
@@ -2941,7 +2978,7 @@ TENSOR_API tensor_status tensor_renorm_out(const tensor_t *self, tensor_scalar p
 TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "from_data", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 708, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 710, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = (void *)data;
   LT_SPAN(size, size_len, "from_data", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(dtype, -1, 13, "from_data", "dtype"); a[2].i = dtype;
@@ -2955,7 +2992,7 @@ TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64
 TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only, tensor_t **out) {
   LT_RESULT(out, "from_blob", "out");
   lt_value a[8];
-  lt_frame frame = {.op = 709, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 711, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = (void *)data;
   a[1].i = nbytes;
   LT_ENUM(dtype, -1, 13, "from_blob", "dtype"); a[2].i = dtype;
@@ -2974,7 +3011,7 @@ TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dty
 TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
   LT_RESULT(out, "data_ptr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 710, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 712, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "data_ptr", "self");
   tensor_status status = lt_invoke(&frame, "data_ptr");
   if (status == TENSOR_OK) {
@@ -2986,7 +3023,7 @@ TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out) {
 TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_read_only", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 711, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 713, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_read_only", "self");
   tensor_status status = lt_invoke(&frame, "is_read_only");
   if (status == TENSOR_OK) {
@@ -2998,7 +3035,7 @@ TENSOR_API tensor_status tensor_is_read_only(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_untyped_storage(const tensor_t *self, tensor_storage_t **out) {
   LT_RESULT(out, "untyped_storage", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 712, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 714, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "untyped_storage", "self");
   tensor_status status = lt_invoke(&frame, "untyped_storage");
   if (status == TENSOR_OK) {
@@ -3012,7 +3049,7 @@ TENSOR_API tensor_status tensor_lend(const tensor_t *self, tensor_t **held, void
   LT_RESULT(data, "lend", "data");
   LT_RESULT(read_only, "lend", "read_only");
   lt_value a[1];
-  lt_frame frame = {.op = 713, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 715, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lend", "self");
   tensor_status status = lt_invoke(&frame, "lend");
   if (status == TENSOR_OK) {
@@ -3026,7 +3063,7 @@ TENSOR_API tensor_status tensor_lend(const tensor_t *self, tensor_t **held, void
 TENSOR_API tensor_status tensor_from_file(const char *filename, int32_t shared, int64_t size, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "from_file", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 714, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 716, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(filename, "from_file", "filename"); a[0].text = filename;
   a[1].i = shared;
   a[2].i = size;
@@ -3042,7 +3079,7 @@ TENSOR_API tensor_status tensor_from_file(const char *filename, int32_t shared, 
 
 TENSOR_API tensor_status tensor_share_memory_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 715, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 717, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "share_memory_", "self");
   tensor_status status = lt_invoke(&frame, "share_memory_");
   return status;
@@ -3051,7 +3088,7 @@ TENSOR_API tensor_status tensor_share_memory_(tensor_t *self) {
 TENSOR_API tensor_status tensor_is_shared(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_shared", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 716, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 718, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_shared", "self");
   tensor_status status = lt_invoke(&frame, "is_shared");
   if (status == TENSOR_OK) {
@@ -3063,36 +3100,11 @@ TENSOR_API tensor_status tensor_is_shared(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_pin_memory(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "pin_memory", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 717, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 719, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "pin_memory", "self");
   tensor_status status = lt_invoke(&frame, "pin_memory");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_is_pinned(const tensor_t *self, bool *out) {
-  LT_RESULT(out, "is_pinned", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 718, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "is_pinned", "self");
-  tensor_status status = lt_invoke(&frame, "is_pinned");
-  if (status == TENSOR_OK) {
-    *out = (bool)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device, tensor_storage_t **out) {
-  LT_RESULT(out, "storage_new", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 719, .mode = LT_FUNCTION, .args = a};
-  a[0].i = nbytes;
-  LT_ENUM(device.type, -1, 5, "storage_new", "device"); a[1].device = device;
-  tensor_status status = lt_invoke(&frame, "storage_new");
-  if (status == TENSOR_OK) {
-    *out = (tensor_storage_t *)frame.results[0].pointer;
   }
   return status;
 }

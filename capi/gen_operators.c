@@ -957,6 +957,14 @@ static intptr_t packed_crow_indices(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_csr_spgemm(lt_value *a) { return tensor_csr_spgemm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer, a[4].pointer, a[5].pointer, a[6].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+
+static intptr_t packed_csr_spmm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_csr_spmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_cummax(lt_value *a) { return tensor_cummax(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 static intptr_t packed_cummax_out(lt_value *a) { return tensor_cummax_out(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer); }
@@ -6300,6 +6308,23 @@ static const lt_parameter of_crow_indices[] = {
     {"input", 'T', 0, -1, {0}},
 };
 
+static const lt_parameter of_csr_spgemm[] = {
+    {"crow_indices", 'T', 0, -1, {0}},
+    {"col_indices", 'T', 0, -1, {0}},
+    {"values", 'T', 0, -1, {0}},
+    {"other_crow", 'T', 0, -1, {0}},
+    {"other_col", 'T', 0, -1, {0}},
+    {"other_values", 'T', 0, -1, {0}},
+    {"columns", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_csr_spmm[] = {
+    {"crow_indices", 'T', 0, -1, {0}},
+    {"col_indices", 'T', 0, -1, {0}},
+    {"values", 't', 0, -1, {0}},
+    {"mat", 'T', 0, -1, {0}},
+};
+
 static const lt_parameter of_cummax[] = {
     {"input", 'T', 0, -1, {0}},
     {"dim", 'I', 0, 0, {0}},
@@ -10261,6 +10286,8 @@ lt_operator lt_operators[] = {
     {"cpu_tier", {{packed_cpu_tier, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "U", "()", -1, 0},
     {"cross", {{packed_cross, NULL}, {NULL, NULL}, {packed_cross_out, NULL}}, of_cross, 3, "T", "(Tensor input, Tensor other, int dim=None)", -1, 0},
     {"crow_indices", {{packed_crow_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_crow_indices, 1, "T", "(Tensor input)", -1, 0},
+    {"csr_spgemm", {{packed_csr_spgemm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_csr_spgemm, 7, "TTT", "(Tensor crow_indices, Tensor col_indices, Tensor values, Tensor other_crow, Tensor other_col, Tensor other_values, int columns)", -1, 0},
+    {"csr_spmm", {{packed_csr_spmm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_csr_spmm, 4, "T", "(Tensor crow_indices, Tensor col_indices, Tensor values, Tensor mat)", -1, 0},
     {"cummax", {{packed_cummax, NULL}, {NULL, NULL}, {packed_cummax_out, NULL}}, of_cummax, 2, "TT", "(Tensor input, int dim)", -1, 0},
     {"cummin", {{packed_cummin, NULL}, {NULL, NULL}, {packed_cummin_out, NULL}}, of_cummin, 2, "TT", "(Tensor input, int dim)", -1, 0},
     {"cumprod", {{packed_cumprod, NULL}, {packed_cumprod_, NULL}, {packed_cumprod_out, NULL}}, of_cumprod, 3, "T", "(Tensor input, int dim, *, dtype dtype=None)", -1, 0},
@@ -10953,4 +10980,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 807;
+const int lt_operator_count = 809;

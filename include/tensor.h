@@ -3521,6 +3521,15 @@ TENSOR_API tensor_status tensor_sparse_spdiags(const tensor_t *diagonals, const 
 // The x for which `self` @ x is `other`, of a square sparse matrix. The matrix is converted to a strided one.
 TENSOR_API tensor_status tensor_sparse_spsolve(const tensor_t *self, const tensor_t *other, tensor_t **out);
 
+// The product of a sparse matrix, given by the parts of its layout sparse_csr, and a dense vector or matrix of the same dtype. The indices
+// are both int32 or int64; without `values` all entries are 1. An index out of range is refused.
+// Absent: values NULL.
+TENSOR_API tensor_status tensor_csr_spmm(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *values, const tensor_t *mat, tensor_t **out);
+
+// The parts of the product of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, of which the second has so
+// many `columns`: int64 indices, the columns of each row in order, and values. An index out of range is refused.
+TENSOR_API tensor_status tensor_csr_spgemm(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *values, const tensor_t *other_crow, const tensor_t *other_col, const tensor_t *other_values, int64_t columns, tensor_t **crow, tensor_t **col, tensor_t **product);
+
 // ----------------------------------------------------------------------------------------------------------- gradients
 
 // Says whether the gradient of `self` is wanted: then calls on it are recorded, and `backward` adds to its gradient. Only tensors of

@@ -6361,6 +6361,24 @@ export function dsmm(input: Tensor, mat2: Tensor, options?: { out?: Tensor | nul
 export function dsmmAsync(input: Tensor, options: { mat2: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function dsmmAsync(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
+ * The product of a sparse matrix, given by the parts of its layout sparse_csr, and a dense vector or matrix of the same dtype. The indices
+ * are both int32 or int64; without `values` all entries are 1. An index out of range is refused.
+ */
+export function csrSpmm(crowIndices: Tensor, options: { colIndices: Tensor; values: Tensor | null; mat: Tensor }): Tensor;
+export function csrSpmm(crowIndices: Tensor, colIndices: Tensor, values: Tensor | null, mat: Tensor): Tensor;
+/** csrSpmm, off the event loop. */
+export function csrSpmmAsync(crowIndices: Tensor, options: { colIndices: Tensor; values: Tensor | null; mat: Tensor; signal?: Signal | null }): Promise<Tensor>;
+export function csrSpmmAsync(crowIndices: Tensor, colIndices: Tensor, values: Tensor | null, mat: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The parts of the product of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, of which the second has so
+ * many `columns`: int64 indices, the columns of each row in order, and values. An index out of range is refused.
+ */
+export function csrSpgemm(crowIndices: Tensor, options: { colIndices: Tensor; values: Tensor; otherCrow: Tensor; otherCol: Tensor; otherValues: Tensor; columns: Int }): { crow: Tensor; col: Tensor; product: Tensor };
+export function csrSpgemm(crowIndices: Tensor, colIndices: Tensor, values: Tensor, otherCrow: Tensor, otherCol: Tensor, otherValues: Tensor, columns: Int): { crow: Tensor; col: Tensor; product: Tensor };
+/** csrSpgemm, off the event loop. */
+export function csrSpgemmAsync(crowIndices: Tensor, options: { colIndices: Tensor; values: Tensor; otherCrow: Tensor; otherCol: Tensor; otherValues: Tensor; columns: Int; signal?: Signal | null }): Promise<{ crow: Tensor; col: Tensor; product: Tensor }>;
+export function csrSpgemmAsync(crowIndices: Tensor, colIndices: Tensor, values: Tensor, otherCrow: Tensor, otherCol: Tensor, otherValues: Tensor, columns: Int, options?: { signal?: Signal | null }): Promise<{ crow: Tensor; col: Tensor; product: Tensor }>;
+/**
  * The error function of every element. Integers and bool count as the default dtype.
  */
 export function erf(input: Tensor, options?: { out?: Tensor | null }): Tensor;

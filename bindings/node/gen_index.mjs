@@ -195,6 +195,10 @@ const lt_covAsync = lt.covAsync;
 const lt_cpuTier = lt.cpuTier;
 const lt_cross = lt.cross;
 const lt_crossAsync = lt.crossAsync;
+const lt_csrSpgemm = lt.csrSpgemm;
+const lt_csrSpgemmAsync = lt.csrSpgemmAsync;
+const lt_csrSpmm = lt.csrSpmm;
+const lt_csrSpmmAsync = lt.csrSpmmAsync;
 const lt_cummax = lt.cummax;
 const lt_cummaxAsync = lt.cummaxAsync;
 const lt_cummin = lt.cummin;
@@ -1079,6 +1083,10 @@ export {
   lt_cpuTier as cpuTier,
   lt_cross as cross,
   lt_crossAsync as crossAsync,
+  lt_csrSpgemm as csrSpgemm,
+  lt_csrSpgemmAsync as csrSpgemmAsync,
+  lt_csrSpmm as csrSpmm,
+  lt_csrSpmmAsync as csrSpmmAsync,
   lt_cummax as cummax,
   lt_cummaxAsync as cummaxAsync,
   lt_cummin as cummin,

@@ -7647,6 +7647,30 @@ func (c Ctx) SparseSpsolve(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return parted.SparseSpsolve(c, self, other)
 }
 
+// CsrSpmm is the operator csr_spmm.
+func (c Ctx) CsrSpmm(crow, col, values, mat *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(mat)); key != 0 {
+		if does := backend(key).CsrSpmm; does != nil {
+			return does(c, crow, col, values, mat)
+		}
+		err = Refused("csr_spmm", key)
+		return
+	}
+	return ops.CsrSpmm(crow, col, values, mat)
+}
+
+// CsrSpgemm is the operator csr_spgemm.
+func (c Ctx) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
+		if does := backend(key).CsrSpgemm; does != nil {
+			return does(c, crow, col, values, otherCrow, otherCol, otherValues, columns)
+		}
+		err = Refused("csr_spgemm", key)
+		return
+	}
+	return ops.CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues, columns)
+}
+
 // Erf is the operator erf.
 func (c Ctx) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {

@@ -548,6 +548,8 @@ type Backend struct {
 	SparseLogSoftmax                   func(c Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error)
 	SparseSpdiags                      func(c Ctx, diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (*tensor.Tensor, error)
 	SparseSpsolve                      func(c Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error)
+	CsrSpmm                            func(c Ctx, crow, col, values, mat *tensor.Tensor) (*tensor.Tensor, error)
+	CsrSpgemm                          func(c Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
 	Erf                                func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 	Erfc                               func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 	Erfinv                             func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)

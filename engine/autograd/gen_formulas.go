@@ -359,6 +359,8 @@ var formulas = aten.Backend{
 	Unique:                             recordUnique,
 	UniqueConsecutive:                  recordUniqueConsecutive,
 	Isin:                               recordIsin,
+	CsrSpmm:                            recordCsrSpmm,
+	CsrSpgemm:                          recordCsrSpgemm,
 	Erf:                                recordErf,
 	Erfc:                               recordErfc,
 	Erfinv:                             recordErfinv,
@@ -5767,6 +5769,66 @@ func recordIsin(c aten.Ctx, out, elements, testElements *tensor.Tensor, x3, inve
 	}
 	result, err = r.c.Isin(out, elements, testElements, x3, invert)
 	r.cleared(err)
+	return
+}
+
+func recordCsrSpmm(c aten.Ctx, crow, col, values, mat *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "csr_spmm", "CsrSpmmBackward0", nil, values, mat)
+	if err != nil {
+		return
+	}
+	col_ := r.save(col, r.wants(0) || r.wants(1))
+	crow_ := r.save(crow, r.wants(0) || r.wants(1))
+	mat_ := r.save(mat, r.wants(0))
+	values_ := r.save(values, r.wants(1))
+	matSizes := copied(mat.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.CsrSpmm(crow, col, values, mat)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.csrValuesGradient(s.hand(s.take(0)), s.saved(crow_), s.saved(col_), s.saved(mat_)))
+			}
+			return s.after(1, s.csrDenseGradient(s.hand(s.take(0)), s.saved(crow_), s.saved(col_), s.saved(values_), matSizes))
+		}
+	}
+	return
+}
+
+func recordCsrSpgemm(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (crowResult *tensor.Tensor, colResult *tensor.Tensor, productResult *tensor.Tensor, err error) {
+	r, err := begin(c, "csr_spgemm", "CsrSpgemmBackward0", nil, values, otherValues)
+	if err != nil {
+		return
+	}
+	col_ := r.save(col, r.wants(0) || r.wants(1))
+	crow_ := r.save(crow, r.wants(0) || r.wants(1))
+	otherCol_ := r.save(otherCol, r.wants(0) || r.wants(1))
+	otherCrow_ := r.save(otherCrow, r.wants(0) || r.wants(1))
+	otherValues_ := r.save(otherValues, r.wants(0) || r.wants(1))
+	values_ := r.save(values, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	crowResult, colResult, productResult, err = r.c.CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues, columns)
+	if r.finish(err, nil, nil, productResult) {
+		crowResult_ := r.saveResult(crowResult, 0, r.wants(0) || r.wants(1))
+		colResult_ := r.saveResult(colResult, 1, r.wants(0) || r.wants(1))
+		if err = r.undo(crowResult, colResult, productResult); err != nil {
+			return nil, nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.csrProductGradient(s.hand(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(crow_), s.saved(col_), s.saved(values_), s.saved(otherCrow_), s.saved(otherCol_), s.saved(otherValues_), columns, false))
+			}
+			return s.after(1, s.csrProductGradient(s.hand(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(crow_), s.saved(col_), s.saved(values_), s.saved(otherCrow_), s.saved(otherCol_), s.saved(otherValues_), columns, true))
+		}
+	}
 	return
 }
 

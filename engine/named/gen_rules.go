@@ -484,6 +484,8 @@ var rules = aten.Backend{
 	SparseLogSoftmax:                   namedSparseLogSoftmax,
 	SparseSpdiags:                      namedSparseSpdiags,
 	SparseSpsolve:                      namedSparseSpsolve,
+	CsrSpmm:                            namedCsrSpmm,
+	CsrSpgemm:                          namedCsrSpgemm,
 	Erf:                                namedErf,
 	Erfc:                               namedErfc,
 	Erfinv:                             namedErfinv,
@@ -4587,6 +4589,16 @@ func namedSparseSpdiags(c aten.Ctx, diagonals, offsets *tensor.Tensor, size []in
 
 func namedSparseSpsolve(c aten.Ctx, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("sparse.spsolve", tensor.Named)
+	return
+}
+
+func namedCsrSpmm(c aten.Ctx, crow, col, values, mat *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("csr_spmm", tensor.Named)
+	return
+}
+
+func namedCsrSpgemm(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	err = aten.Refused("csr_spgemm", tensor.Named)
 	return
 }
 

@@ -608,6 +608,8 @@ var operators = map[string]any{
 	"sparse_log_softmax":                     ctx.SparseLogSoftmax,
 	"sparse_spdiags":                         ctx.SparseSpdiags,
 	"sparse_spsolve":                         ctx.SparseSpsolve,
+	"csr_spmm":                               ctx.CsrSpmm,
+	"csr_spgemm":                             ctx.CsrSpgemm,
 	"erf":                                    ctx.Erf,
 	"erfc":                                   ctx.Erfc,
 	"erfinv":                                 ctx.Erfinv,

@@ -5377,6 +5377,20 @@ def dsmm(input, mat2, *, out=None):
     """
 
 
+@_operator("csr_spmm")
+def csr_spmm(crow_indices, col_indices, values, mat):
+    """The product of a sparse matrix, given by the parts of its layout sparse_csr, and a dense vector or matrix of the same dtype. The indices
+    are both int32 or int64; without `values` all entries are 1. An index out of range is refused.
+    """
+
+
+@_operator("csr_spgemm", results="crow col product")
+def csr_spgemm(crow_indices, col_indices, values, other_crow, other_col, other_values, columns):
+    """The parts of the product of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, of which the second has so
+    many `columns`: int64 indices, the columns of each row in order, and values. An index out of range is refused.
+    """
+
+
 @_operator("erf")
 def erf(input, *, out=None):
     """The error function of every element. Integers and bool count as the default dtype.
