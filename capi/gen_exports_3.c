@@ -1685,10 +1685,284 @@ TENSOR_API tensor_status tensor_align_tensors(const tensor_t *const *tensors, in
   return status;
 }
 
+TENSOR_API tensor_status tensor_quantize_per_tensor(const tensor_t *self, double scale, int64_t zero_point, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "quantize_per_tensor", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 420, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "quantize_per_tensor", "self");
+  a[1].f = scale;
+  a[2].i = zero_point;
+  LT_ENUM(dtype, -1, 18, "quantize_per_tensor", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "quantize_per_tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantize_per_tensor_tensor_qparams(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "quantize_per_tensor.tensor_qparams", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 421, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "quantize_per_tensor.tensor_qparams", "self");
+  LT_REQUIRED(a[1], scale, LT_TENSOR, "quantize_per_tensor.tensor_qparams", "scale");
+  LT_REQUIRED(a[2], zero_point, LT_TENSOR, "quantize_per_tensor.tensor_qparams", "zero_point");
+  LT_ENUM(dtype, -1, 18, "quantize_per_tensor.tensor_qparams", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "quantize_per_tensor.tensor_qparams");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantize_per_tensor_tensors(const tensor_t *const *tensors, int64_t tensors_len, const tensor_t *scales, const tensor_t *zero_points, tensor_dtype dtype, tensor_t ***out, int64_t *out_len) {
+  LT_RESULT(out, "quantize_per_tensor.tensors", "out"); LT_RESULT(out_len, "quantize_per_tensor.tensors", "out_len");
+  lt_value a[4];
+  lt_frame frame = {.op = 422, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "quantize_per_tensor.tensors", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  LT_REQUIRED(a[1], scales, LT_TENSOR, "quantize_per_tensor.tensors", "scales");
+  LT_REQUIRED(a[2], zero_points, LT_TENSOR, "quantize_per_tensor.tensors", "zero_points");
+  LT_ENUM(dtype, -1, 18, "quantize_per_tensor.tensors", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "quantize_per_tensor.tensors");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantize_per_tensor_dynamic(const tensor_t *self, tensor_dtype dtype, bool reduce_range, tensor_t **out) {
+  LT_RESULT(out, "quantize_per_tensor_dynamic", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 423, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "quantize_per_tensor_dynamic", "self");
+  LT_ENUM(dtype, -1, 18, "quantize_per_tensor_dynamic", "dtype"); a[1].i = dtype;
+  a[2].i = reduce_range;
+  tensor_status status = lt_invoke(&frame, "quantize_per_tensor_dynamic");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantize_per_channel(const tensor_t *self, const tensor_t *scales, const tensor_t *zero_points, int64_t axis, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "quantize_per_channel", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 424, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "quantize_per_channel", "self");
+  LT_REQUIRED(a[1], scales, LT_TENSOR, "quantize_per_channel", "scales");
+  LT_REQUIRED(a[2], zero_points, LT_TENSOR, "quantize_per_channel", "zero_points");
+  a[3].i = axis;
+  LT_ENUM(dtype, -1, 18, "quantize_per_channel", "dtype"); a[4].i = dtype;
+  tensor_status status = lt_invoke(&frame, "quantize_per_channel");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_dequantize(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "dequantize", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 425, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "dequantize", "self");
+  tensor_status status = lt_invoke(&frame, "dequantize");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_dequantize_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
+  LT_RESULT(out, "dequantize.tensors", "out"); LT_RESULT(out_len, "dequantize.tensors", "out_len");
+  lt_value a[1];
+  lt_frame frame = {.op = 426, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "dequantize.tensors", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  tensor_status status = lt_invoke(&frame, "dequantize.tensors");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_int_repr(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "int_repr", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 427, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "int_repr", "self");
+  tensor_status status = lt_invoke(&frame, "int_repr");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_q_scale(const tensor_t *self, double *out) {
+  LT_RESULT(out, "q_scale", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 428, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "q_scale", "self");
+  tensor_status status = lt_invoke(&frame, "q_scale");
+  if (status == TENSOR_OK) {
+    *out = frame.results[0].f;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_q_zero_point(const tensor_t *self, int64_t *out) {
+  LT_RESULT(out, "q_zero_point", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 429, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "q_zero_point", "self");
+  tensor_status status = lt_invoke(&frame, "q_zero_point");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_q_per_channel_scales(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "q_per_channel_scales", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 430, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "q_per_channel_scales", "self");
+  tensor_status status = lt_invoke(&frame, "q_per_channel_scales");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_q_per_channel_zero_points(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "q_per_channel_zero_points", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 431, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "q_per_channel_zero_points", "self");
+  tensor_status status = lt_invoke(&frame, "q_per_channel_zero_points");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_q_per_channel_axis(const tensor_t *self, int64_t *out) {
+  LT_RESULT(out, "q_per_channel_axis", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 432, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "q_per_channel_axis", "self");
+  tensor_status status = lt_invoke(&frame, "q_per_channel_axis");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_qscheme(const tensor_t *self, char **out) {
+  LT_RESULT(out, "qscheme", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 433, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "qscheme", "self");
+  tensor_status status = lt_invoke(&frame, "qscheme");
+  if (status == TENSOR_OK) {
+    *out = (char *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_quantized(const tensor_t *self, bool *out) {
+  LT_RESULT(out, "is_quantized", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 434, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "is_quantized", "self");
+  tensor_status status = lt_invoke(&frame, "is_quantized");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_make_per_tensor_quantized_tensor(const tensor_t *self, double scale, int64_t zero_point, tensor_t **out) {
+  LT_RESULT(out, "make_per_tensor_quantized_tensor", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 435, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "make_per_tensor_quantized_tensor", "self");
+  a[1].f = scale;
+  a[2].i = zero_point;
+  tensor_status status = lt_invoke(&frame, "make_per_tensor_quantized_tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_make_per_channel_quantized_tensor(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t axis, tensor_t **out) {
+  LT_RESULT(out, "make_per_channel_quantized_tensor", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 436, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "make_per_channel_quantized_tensor", "self");
+  LT_REQUIRED(a[1], scale, LT_TENSOR, "make_per_channel_quantized_tensor", "scale");
+  LT_REQUIRED(a[2], zero_point, LT_TENSOR, "make_per_channel_quantized_tensor", "zero_point");
+  a[3].i = axis;
+  tensor_status status = lt_invoke(&frame, "make_per_channel_quantized_tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_empty_affine_quantized(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, double scale, int64_t zero_point, tensor_t **out) {
+  LT_RESULT(out, "empty_affine_quantized", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 437, .mode = LT_FUNCTION, .args = a};
+  LT_SPAN(size, size_len, "empty_affine_quantized", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_ENUM(dtype, -1, 18, "empty_affine_quantized", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "empty_affine_quantized", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 5, "empty_affine_quantized", "device"); a[3].device = device;
+  a[4].f = scale;
+  a[5].i = zero_point;
+  tensor_status status = lt_invoke(&frame, "empty_affine_quantized");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_empty_per_channel_affine_quantized(const int64_t *size, int64_t size_len, const tensor_t *scales, const tensor_t *zero_points, int64_t axis, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "empty_per_channel_affine_quantized", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 438, .mode = LT_FUNCTION, .args = a};
+  LT_SPAN(size, size_len, "empty_per_channel_affine_quantized", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_REQUIRED(a[1], scales, LT_TENSOR, "empty_per_channel_affine_quantized", "scales");
+  LT_REQUIRED(a[2], zero_points, LT_TENSOR, "empty_per_channel_affine_quantized", "zero_points");
+  a[3].i = axis;
+  LT_ENUM(dtype, -1, 18, "empty_per_channel_affine_quantized", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "empty_per_channel_affine_quantized", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 5, "empty_per_channel_affine_quantized", "device"); a[6].device = device;
+  tensor_status status = lt_invoke(&frame, "empty_per_channel_affine_quantized");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_choose_qparams_per_tensor(const tensor_t *self, bool reduce_range, double *scale, int64_t *zero_point) {
+  LT_RESULT(scale, "choose_qparams_per_tensor", "scale");
+  LT_RESULT(zero_point, "choose_qparams_per_tensor", "zero_point");
+  lt_value a[2];
+  lt_frame frame = {.op = 439, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "choose_qparams_per_tensor", "self");
+  a[1].i = reduce_range;
+  tensor_status status = lt_invoke(&frame, "choose_qparams_per_tensor");
+  if (status == TENSOR_OK) {
+    *scale = frame.results[0].f;
+    *zero_point = (int64_t)frame.results[1].i;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
   LT_RESULT(out, "to_string", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 420, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 440, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to_string", "self");
   a[1].i = precision;
   a[2].i = threshold;
@@ -1705,7 +1979,7 @@ TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precisio
 TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "scalar_operand", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 421, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 441, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(value, LT_MUST, "scalar_operand", "value"); a[0].scalar = value;
   tensor_status status = lt_invoke(&frame, "scalar_operand");
   if (status == TENSOR_OK) {
@@ -1717,7 +1991,7 @@ TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **o
 TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 422, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 442, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_REQUIRED(a[1], tensor2, LT_TENSOR, "result_type", "tensor2");
   tensor_status status = lt_invoke(&frame, "result_type");
@@ -1730,7 +2004,7 @@ TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tenso
 TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tensor_scalar tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 422, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 442, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_SCALAR(tensor2, LT_MUST, "result_type", "tensor2"); a[1].scalar = tensor2;
   frame.number = 2;
@@ -1744,7 +2018,7 @@ TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tens
 TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype type2, tensor_dtype *out) {
   LT_RESULT(out, "promote_types", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 423, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 443, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(type1, -1, 13, "promote_types", "type1"); a[0].i = type1;
   LT_ENUM(type2, -1, 13, "promote_types", "type2"); a[1].i = type2;
   tensor_status status = lt_invoke(&frame, "promote_types");
@@ -1757,7 +2031,7 @@ TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype t
 TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bool *out) {
   LT_RESULT(out, "can_cast", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 424, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 444, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(from_, -1, 13, "can_cast", "from_"); a[0].i = from_;
   LT_ENUM(to, -1, 13, "can_cast", "to"); a[1].i = to;
   tensor_status status = lt_invoke(&frame, "can_cast");
@@ -1769,7 +2043,7 @@ TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bo
 
 TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
   lt_value a[1];
-  lt_frame frame = {.op = 425, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 445, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(d, -1, 13, "set_default_dtype", "d"); a[0].i = d;
   tensor_status status = lt_invoke(&frame, "set_default_dtype");
   return status;
@@ -1778,7 +2052,7 @@ TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
 TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
   LT_RESULT(out, "get_default_dtype", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 426, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 446, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_dtype");
   if (status == TENSOR_OK) {
     *out = (tensor_dtype)frame.results[0].i;
@@ -1788,7 +2062,7 @@ TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
 
 TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
   lt_value a[1];
-  lt_frame frame = {.op = 427, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 447, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 5, "set_default_device", "device"); a[0].device = device;
   tensor_status status = lt_invoke(&frame, "set_default_device");
   return status;
@@ -1797,7 +2071,7 @@ TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
 TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
   LT_RESULT(out, "get_default_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 428, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 448, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_device");
   if (status == TENSOR_OK) {
     *out = frame.results[0].device;
@@ -1807,7 +2081,7 @@ TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
 
 TENSOR_API tensor_status tensor_set_grad_enabled(bool enabled) {
   lt_value a[1];
-  lt_frame frame = {.op = 429, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 449, .mode = LT_FUNCTION, .args = a};
   a[0].i = enabled;
   tensor_status status = lt_invoke(&frame, "set_grad_enabled");
   return status;
@@ -1816,7 +2090,7 @@ TENSOR_API tensor_status tensor_set_grad_enabled(bool enabled) {
 TENSOR_API tensor_status tensor_is_grad_enabled(bool *out) {
   LT_RESULT(out, "is_grad_enabled", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 430, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "is_grad_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1826,7 +2100,7 @@ TENSOR_API tensor_status tensor_is_grad_enabled(bool *out) {
 
 TENSOR_API tensor_status tensor_set_inference_mode(bool enabled) {
   lt_value a[1];
-  lt_frame frame = {.op = 431, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
   a[0].i = enabled;
   tensor_status status = lt_invoke(&frame, "set_inference_mode");
   return status;
@@ -1835,7 +2109,7 @@ TENSOR_API tensor_status tensor_set_inference_mode(bool enabled) {
 TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out) {
   LT_RESULT(out, "is_inference_mode_enabled", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 432, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "is_inference_mode_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1846,7 +2120,7 @@ TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out) {
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out) {
   LT_RESULT(out, "parse_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 433, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 453, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(text, "parse_device", "text"); a[0].text = text;
   tensor_status status = lt_invoke(&frame, "parse_device");
   if (status == TENSOR_OK) {
@@ -1857,7 +2131,7 @@ TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *ou
 
 TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
   lt_value a[1];
-  lt_frame frame = {.op = 434, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 454, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   tensor_status status = lt_invoke(&frame, "set_num_threads");
   return status;
@@ -1866,7 +2140,7 @@ TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
 TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
   LT_RESULT(out, "get_num_threads", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 435, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_num_threads");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1877,7 +2151,7 @@ TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
 TENSOR_API tensor_status tensor_cpu_tier(char **out) {
   LT_RESULT(out, "cpu_tier", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 436, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "cpu_tier");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -1888,7 +2162,7 @@ TENSOR_API tensor_status tensor_cpu_tier(char **out) {
 TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_nonzero", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 437, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_nonzero", "self");
   tensor_status status = lt_invoke(&frame, "is_nonzero");
   if (status == TENSOR_OK) {
@@ -1900,7 +2174,7 @@ TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_conj", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 438, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_conj", "self");
   tensor_status status = lt_invoke(&frame, "is_conj");
   if (status == TENSOR_OK) {
@@ -1912,7 +2186,7 @@ TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_neg", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 439, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_neg", "self");
   tensor_status status = lt_invoke(&frame, "is_neg");
   if (status == TENSOR_OK) {
@@ -1924,7 +2198,7 @@ TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "is_same_size", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 440, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_same_size", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "is_same_size", "other");
   tensor_status status = lt_invoke(&frame, "is_same_size");
@@ -1937,7 +2211,7 @@ TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_
 TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "rand", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 441, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
@@ -1952,7 +2226,7 @@ TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 441, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 461, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
@@ -1966,7 +2240,7 @@ TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, 
 TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randn", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 442, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
@@ -1981,7 +2255,7 @@ TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 442, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 462, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
@@ -1995,7 +2269,7 @@ TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len,
 TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 443, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
   a[0].i = low;
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -2012,7 +2286,7 @@ TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t
 
 TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 443, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 463, .mode = LT_OUT, .args = a};
   a[0].i = low;
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -2028,7 +2302,7 @@ TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int
 TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint.high", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 444, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
   a[0].i = high;
   LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
@@ -2044,7 +2318,7 @@ TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, 
 
 TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 444, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 464, .mode = LT_OUT, .args = a};
   a[0].i = high;
   LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
@@ -2059,7 +2333,7 @@ TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *si
 TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randperm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 445, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
@@ -2074,7 +2348,7 @@ TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generato
 
 TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 445, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 465, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
@@ -2088,7 +2362,7 @@ TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *gene
 TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "rand_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 446, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rand_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand_like", "generator");
   LT_ENUM(dtype, -1, 13, "rand_like", "dtype"); a[2].i = dtype;
@@ -2105,7 +2379,7 @@ TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator
 TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randn_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 447, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randn_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn_like", "generator");
   LT_ENUM(dtype, -1, 13, "randn_like", "dtype"); a[2].i = dtype;
@@ -2122,7 +2396,7 @@ TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generato
 TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randint_like", "out");
   lt_value a[8];
-  lt_frame frame = {.op = 448, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like", "self");
   a[1].i = low;
   a[2].i = high;
@@ -2141,7 +2415,7 @@ TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, 
 TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randint_like.high", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 449, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like.high", "self");
   a[1].i = high;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint_like.high", "generator");
@@ -2159,7 +2433,7 @@ TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t 
 TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "normal.tensors", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
@@ -2173,7 +2447,7 @@ TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tenso
 TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "normal.tensors", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
   frame.number = 2;
@@ -2187,7 +2461,7 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tens
 
 TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 450, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 470, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
@@ -2198,7 +2472,7 @@ TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const t
 
 TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 450, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 470, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
   frame.number = 2;
@@ -2211,7 +2485,7 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, 
 TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "normal.size", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
   a[0].f = mean;
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -2228,7 +2502,7 @@ TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64
 
 TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 451, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 471, .mode = LT_OUT, .args = a};
   a[0].f = mean;
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -2244,7 +2518,7 @@ TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const i
 TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
   tensor_status status = lt_invoke(&frame, "bernoulli");
@@ -2256,7 +2530,7 @@ TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator
 
 TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 452, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 472, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
   LT_OUTPUT(frame.out[0], out, "bernoulli", "out");
@@ -2267,7 +2541,7 @@ TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_gener
 TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli.p", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 453, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli.p", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli.p", "generator");
@@ -2281,7 +2555,7 @@ TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tens
 TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "multinomial", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 454, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
   a[1].i = num_samples;
   a[2].i = replacement;
@@ -2295,7 +2569,7 @@ TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_sa
 
 TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 454, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 474, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
   a[1].i = num_samples;
   a[2].i = replacement;
@@ -2308,7 +2582,7 @@ TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t nu
 TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "poisson", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "poisson", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "poisson", "generator");
   tensor_status status = lt_invoke(&frame, "poisson");
@@ -2320,7 +2594,7 @@ TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t
 
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "uniform_", "self");
   a[1].f = from_;
   a[2].f = to;
@@ -2331,7 +2605,7 @@ TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to
 
 TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "normal_", "self");
   a[1].f = mean;
   a[2].f = std;
@@ -2342,7 +2616,7 @@ TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std,
 
 TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator) {
   lt_value a[2];
-  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "random_", "generator");
   tensor_status status = lt_invoke(&frame, "random_");
@@ -2351,242 +2625,11 @@ TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *gene
 
 TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.to", "self");
   a[1].i = to;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "random_.to", "generator");
   tensor_status status = lt_invoke(&frame, "random_.to");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
-  lt_value a[4];
-  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "random_.from", "self");
-  a[1].i = from_;
-  a[2].i = to;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "random_.from", "generator");
-  tensor_status status = lt_invoke(&frame, "random_.from");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_", "self");
-  a[1].f = p;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_.tensor", "self");
-  LT_REQUIRED(a[1], p, LT_TENSOR, "bernoulli_.tensor", "p");
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_.tensor", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli_.tensor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "exponential_", "self");
-  a[1].f = lambd;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "exponential_", "generator");
-  tensor_status status = lt_invoke(&frame, "exponential_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator) {
-  lt_value a[4];
-  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "cauchy_", "self");
-  a[1].f = median;
-  a[2].f = sigma;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "cauchy_", "generator");
-  tensor_status status = lt_invoke(&frame, "cauchy_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
-  lt_value a[4];
-  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log_normal_", "self");
-  a[1].f = mean;
-  a[2].f = std;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "log_normal_", "generator");
-  tensor_status status = lt_invoke(&frame, "log_normal_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "geometric_", "self");
-  a[1].f = p;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "geometric_", "generator");
-  tensor_status status = lt_invoke(&frame, "geometric_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
-  lt_value a[1];
-  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
-  a[0].i = seed;
-  tensor_status status = lt_invoke(&frame, "manual_seed");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
-  LT_RESULT(out, "default_generator", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "default_generator");
-  if (status == TENSOR_OK) {
-    *out = (tensor_generator_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_new(tensor_device device, const char *engine, tensor_generator_t **out) {
-  LT_RESULT(out, "generator_new", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(device.type, -1, 5, "generator_new", "device"); a[0].device = device;
-  LT_TEXT(engine, "generator_new", "engine"); a[1].text = engine;
-  tensor_status status = lt_invoke(&frame, "generator_new");
-  if (status == TENSOR_OK) {
-    *out = (tensor_generator_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed) {
-  lt_value a[2];
-  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_manual_seed", "self");
-  a[1].i = seed;
-  tensor_status status = lt_invoke(&frame, "generator_manual_seed");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t *out) {
-  LT_RESULT(out, "generator_seed", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_seed", "self");
-  tensor_status status = lt_invoke(&frame, "generator_seed");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out) {
-  LT_RESULT(out, "generator_initial_seed", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_initial_seed", "self");
-  tensor_status status = lt_invoke(&frame, "generator_initial_seed");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_engine(tensor_generator_t *self, char **out) {
-  LT_RESULT(out, "generator_engine", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_engine", "self");
-  tensor_status status = lt_invoke(&frame, "generator_engine");
-  if (status == TENSOR_OK) {
-    *out = (char *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor_generator_t **out) {
-  LT_RESULT(out, "generator_clone", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_clone", "self");
-  tensor_status status = lt_invoke(&frame, "generator_clone");
-  if (status == TENSOR_OK) {
-    *out = (tensor_generator_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_get_offset(tensor_generator_t *self, int64_t *out) {
-  LT_RESULT(out, "generator_get_offset", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_offset", "self");
-  tensor_status status = lt_invoke(&frame, "generator_get_offset");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_set_offset(tensor_generator_t *self, int64_t offset) {
-  lt_value a[2];
-  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_offset", "self");
-  a[1].i = offset;
-  tensor_status status = lt_invoke(&frame, "generator_set_offset");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out) {
-  LT_RESULT(out, "generator_get_state", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_state", "self");
-  tensor_status status = lt_invoke(&frame, "generator_get_state");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state) {
-  lt_value a[2];
-  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_state", "self");
-  LT_REQUIRED(a[1], state, LT_TENSOR, "generator_set_state", "state");
-  tensor_status status = lt_invoke(&frame, "generator_set_state");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
-  LT_RESULT(out, "sum", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
-  LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "sum", "dtype"); a[3].i = dtype;
-  tensor_status status = lt_invoke(&frame, "sum");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 479, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
-  LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "sum", "dtype"); a[3].i = dtype;
-  LT_OUTPUT(frame.out[0], out, "sum", "out");
-  tensor_status status = lt_invoke(&frame, "sum");
   return status;
 }
 
