@@ -3,10 +3,13 @@
 package quantized
 
 import (
+	"unsafe"
+
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -20,6 +23,7 @@ var rules = aten.Backend{
 	Ge:                 quantizedGe,
 	Equal:              quantizedEqual,
 	Isclose:            quantizedIsclose,
+	Allclose:           quantizedAllclose,
 	Isnan:              quantizedIsnan,
 	Isinf:              quantizedIsinf,
 	Isfinite:           quantizedIsfinite,
@@ -36,12 +40,16 @@ var rules = aten.Backend{
 	Fill:               quantizedFill,
 	Zero:               quantizedZero,
 	Item:               quantizedItem,
+	IsContiguous:       quantizedIsContiguous,
+	IsSetTo:            quantizedIsSetTo,
 	Resize:             quantizedResize,
 	NarrowCopy:         quantizedNarrowCopy,
 	EmptyLike:          quantizedEmptyLike,
 	Save:               quantizedSave,
 	SaveBytes:          quantizedSaveBytes,
 	SaveDict:           quantizedSaveDict,
+	Tanh:               quantizedTanh,
+	Sigmoid:            quantizedSigmoid,
 	IndexGet:           quantizedIndexGet,
 	IndexSet:           quantizedIndexSet,
 	IndexSetScalar:     quantizedIndexSetScalar,
@@ -69,6 +77,8 @@ var rules = aten.Backend{
 	SliceScatter:       quantizedSliceScatter,
 	AsStridedScatter:   quantizedAsStridedScatter,
 	ToString:           quantizedToString,
+	IsConj:             quantizedIsConj,
+	IsNeg:              quantizedIsNeg,
 	Mean:               quantizedMean,
 	Amax:               quantizedAmax,
 	Amin:               quantizedAmin,
@@ -93,6 +103,13 @@ var rules = aten.Backend{
 	MedianDim:          quantizedMedianDim,
 	Kthvalue:           quantizedKthvalue,
 	Mode:               quantizedMode,
+	DataPtr:            quantizedDataPtr,
+	IsReadOnly:         quantizedIsReadOnly,
+	UntypedStorage:     quantizedUntypedStorage,
+	ShareMemory:        quantizedShareMemory,
+	IsShared:           quantizedIsShared,
+	PinMemory:          quantizedPinMemory,
+	IsPinned:           quantizedIsPinned,
 	View:               quantizedView,
 	ViewDtype:          quantizedViewDtype,
 	Reshape:            quantizedReshape,
@@ -178,6 +195,16 @@ func quantizedIsclose(c aten.Ctx, self, other *tensor.Tensor, rtol, atol float64
 	}))
 }
 
+func quantizedAllclose(c aten.Ctx, self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 bool, err error) {
+	s := within(c, "allclose")
+	defer s.Close()
+	t := s.denseAll([]*tensor.Tensor{self, other})
+	if err = s.Err; err != nil {
+		return
+	}
+	return c.Allclose(t[0], t[1], rtol, atol, equalNan)
+}
+
 func quantizedIsnan(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(answer(c, "isnan", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Isnan(t[0]))
@@ -250,10 +277,40 @@ func quantizedFill(c aten.Ctx, out, self, value *tensor.Tensor) (r0 *tensor.Tens
 	}))
 }
 
+func quantizedItem(c aten.Ctx, self *tensor.Tensor) (r0 dtype.Scalar, err error) {
+	s := within(c, "item")
+	defer s.Close()
+	t := s.denseAll([]*tensor.Tensor{self})
+	if err = s.Err; err != nil {
+		return
+	}
+	return c.Item(t[0])
+}
+
+func quantizedIsContiguous(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (r0 bool, err error) {
+	return c.Past(tensor.Quantized).IsContiguous(self, f)
+}
+
+func quantizedIsSetTo(c aten.Ctx, self, other *tensor.Tensor) (r0 bool, err error) {
+	return c.Past(tensor.Quantized).IsSetTo(self, other)
+}
+
 func quantizedNarrowCopy(c aten.Ctx, out, self *tensor.Tensor, dim, start, length int64) (r0 *tensor.Tensor, err error) {
 	return one(move(c, "narrow_copy", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.NarrowCopy(out, t[0], dim, start, length))
 	}))
+}
+
+func quantizedSave(c aten.Ctx, path, structure string, tensors []*tensor.Tensor, compact bool) (err error) {
+	return c.Past(tensor.Quantized).Save(path, structure, tensors, compact)
+}
+
+func quantizedSaveBytes(c aten.Ctx, structure string, tensors []*tensor.Tensor, compact bool) (r0 *tensor.Tensor, err error) {
+	return c.Past(tensor.Quantized).SaveBytes(structure, tensors, compact)
+}
+
+func quantizedSaveDict(c aten.Ctx, path string, names []string, tensors []*tensor.Tensor, compact bool) (err error) {
+	return c.Past(tensor.Quantized).SaveDict(path, names, tensors, compact)
 }
 
 func quantizedIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Tensor, err error) {
@@ -398,6 +455,14 @@ func quantizedAsStridedScatter(c aten.Ctx, self, src *tensor.Tensor, size, strid
 	return one(place(c, "as_strided_scatter", nil, []*tensor.Tensor{self, src}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.AsStridedScatter(t[0], t[1], size, stride, offset))
 	}))
+}
+
+func quantizedIsConj(c aten.Ctx, x0 *tensor.Tensor) (r0 bool, err error) {
+	return c.Past(tensor.Quantized).IsConj(x0)
+}
+
+func quantizedIsNeg(c aten.Ctx, x0 *tensor.Tensor) (r0 bool, err error) {
+	return c.Past(tensor.Quantized).IsNeg(x0)
 }
 
 func quantizedMean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
@@ -569,6 +634,36 @@ func quantizedMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim i
 	return two(rank(c, "mode", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return pair(c.Mode(nil, nil, t[0], dim, keepdim))
 	}))
+}
+
+func quantizedDataPtr(c aten.Ctx, self *tensor.Tensor) (r0 unsafe.Pointer, err error) {
+	return c.Past(tensor.Quantized).DataPtr(self)
+}
+
+func quantizedIsReadOnly(c aten.Ctx, self *tensor.Tensor) (r0 bool, err error) {
+	return c.Past(tensor.Quantized).IsReadOnly(self)
+}
+
+func quantizedUntypedStorage(c aten.Ctx, self *tensor.Tensor) (r0 *storage.Storage, err error) {
+	return c.Past(tensor.Quantized).UntypedStorage(self)
+}
+
+func quantizedShareMemory(c aten.Ctx, self *tensor.Tensor) (err error) {
+	return c.Past(tensor.Quantized).ShareMemory(self)
+}
+
+func quantizedIsShared(c aten.Ctx, self *tensor.Tensor) (r0 bool, err error) {
+	return c.Past(tensor.Quantized).IsShared(self)
+}
+
+func quantizedPinMemory(c aten.Ctx, x0 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	return one(move(c, "pin_memory", nil, []*tensor.Tensor{x0}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return single(c.PinMemory(t[0]))
+	}))
+}
+
+func quantizedIsPinned(c aten.Ctx, x0 *tensor.Tensor) (r0 bool, err error) {
+	return c.Past(tensor.Quantized).IsPinned(x0)
 }
 
 func quantizedView(c aten.Ctx, self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {

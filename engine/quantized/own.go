@@ -66,17 +66,6 @@ func quantizedEqual(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 	return c.Equal(s.ints(self), s.ints(other))
 }
 
-// quantizedItem is the number of the only element.
-func quantizedItem(c aten.Ctx, self *tensor.Tensor) (dtype.Scalar, error) {
-	s := within(c, "item")
-	defer s.Close()
-	x := s.dense(self)
-	if s.Err != nil {
-		return dtype.Scalar{}, s.Err
-	}
-	return c.Item(x)
-}
-
 // quantizedEmptyLike is a tensor of arbitrary integers with the same quantizer.
 func quantizedEmptyLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	s := within(c, "empty_like")
@@ -157,16 +146,29 @@ func quantizedToString(c aten.Ctx, self *tensor.Tensor, precision, threshold, ed
 	return format.Quantized(x, self.DType(), quantizer, a, o), nil
 }
 
-// Files hold how tensors are quantized: what writes them goes on to the operator.
-
-func quantizedSave(c aten.Ctx, path, structure string, tensors []*tensor.Tensor, compact bool) error {
-	return c.Past(tensor.Quantized).Save(path, structure, tensors, compact)
+// quantizedTanh is in (-1, 1), over which the integers are spread.
+func quantizedTanh(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return spread(c, "tanh", out, self, c.Tanh, 2, -1)
 }
 
-func quantizedSaveBytes(c aten.Ctx, structure string, tensors []*tensor.Tensor, compact bool) (*tensor.Tensor, error) {
-	return c.Past(tensor.Quantized).SaveBytes(structure, tensors, compact)
+// quantizedSigmoid is in (0, 1).
+func quantizedSigmoid(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return spread(c, "sigmoid", out, self, c.Sigmoid, 1, 0)
 }
 
-func quantizedSaveDict(c aten.Ctx, path string, names []string, tensors []*tensor.Tensor, compact bool) error {
-	return c.Past(tensor.Quantized).SaveDict(path, names, tensors, compact)
+// spread is a function of the numbers with results of a known width, from the least on, which all integers are for. Those of 32 bits begin with 0.
+func spread(c aten.Ctx, op string, out, self *tensor.Tensor, f func(out, self *tensor.Tensor) (*tensor.Tensor, error), width, least float64) (*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	if !isQuantized(self) {
+		return nil, aten.Refused(op, tensor.Quantized)
+	}
+	lo, hi := self.DType().IntegerRange()
+	scale := width / float64(hi-lo+1)
+	zero := lo - int64(least/scale)
+	if self.DType() == dtype.QInt32 {
+		zero = 0
+	}
+	y := s.Unary(f, s.dense(self))
+	return one(s.give(out, []*tensor.Tensor{s.quantized(y, self.DType(), tensor.PerTensor(scale, zero))}))
 }

@@ -2,7 +2,7 @@ package schema
 
 import "fmt"
 
-// QuantizedRules are the words that an entry's quantized may have: what the operator does with quantized tensors. Each but the last three is a
+// QuantizedRules are the words that an entry's quantized may have: what the operator does with quantized tensors. Each but the last four is a
 // function of engine/quantized, which the generator calls.
 var QuantizedRules = map[string]string{
 	"view":    "the view of the integers; channels follow their dimension, and are refused where it is split or joined with others",
@@ -12,6 +12,7 @@ var QuantizedRules = map[string]string{
 	"place":   "the integers, among which the numbers that are put are quantized as those that are there",
 	"numbers": "of the numbers, quantized as the first quantized tensor is",
 	"answer":  "what the operator says of the numbers",
+	"past":    "what the operator does with the tensor, of whose elements it sees nothing",
 	"own":     "the operator is about quantized tensors, or sees to them itself",
 	"steps":   "what the steps of a composition make of them",
 	"refuse":  "the operator takes no quantized tensor",

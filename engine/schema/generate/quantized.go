@@ -67,10 +67,6 @@ func (q *quantizing) results() (list, back string, err error) {
 }
 
 func (q *quantizing) function() (string, error) {
-	list, back, err := q.results()
-	if err != nil {
-		return "", err
-	}
 	outs := len(q.f.params) - len(q.op.Args)
 	var arguments, operands, refused []string
 	tensors, out, given := "", "nil", "_"
@@ -93,6 +89,17 @@ func (q *quantizing) function() (string, error) {
 		tensors = "[]*tensor.Tensor{" + strings.Join(operands, ", ") + "}"
 	}
 	text := fmt.Sprintf("\nfunc quantized%s(c aten.Ctx, %s {\n", q.f.name, strings.TrimPrefix(q.f.signature(true), "("))
+	switch rule := q.op.QuantizedRule(); {
+	case rule == "past":
+		return text + fmt.Sprintf("\treturn c.Past(tensor.Quantized).%s(%s)\n}\n", q.f.name, q.f.arguments()), nil
+	case rule == "answer" && !strings.Contains(q.f.results[0], tensorType):
+		return text + fmt.Sprintf("\ts := within(c, %q)\n\tdefer s.Close()\n\tt := s.denseAll(%s)\n\tif err = s.Err; err != nil {\n\t\treturn\n\t}\n\treturn c.%s(%s)\n}\n",
+			q.op.Name, tensors, q.f.name, strings.Join(arguments, ", ")), nil
+	}
+	list, back, err := q.results()
+	if err != nil {
+		return "", err
+	}
 	if refused != nil {
 		text += fmt.Sprintf("\tif err = withoutOut(%q, %s); err != nil {\n\t\treturn\n\t}\n", q.op.Name, strings.Join(refused, ", "))
 	}
