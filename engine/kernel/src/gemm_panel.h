@@ -8,7 +8,7 @@
 namespace lt {
 namespace {
 
-constexpr int64_t kUnits = 64;  // units of k in one panel
+constexpr int64_t kUnits = 256;  // units of k in one panel, at most
 
 template <class Unit>
 constexpr int kPanel = 2 * LT_VECTOR_BYTES / sizeof(Unit);  // columns in one panel
@@ -32,6 +32,24 @@ struct InPlace {
     return across<P>(at + v * Vec<Unit>::N, row, half);
   }
   LT_INLINE void next() { at += P::kSteps * row; }
+};
+
+// or in b while they are packed on the way.
+template <class P, class T>
+struct Packing {
+  using Unit = typename P::Unit;
+  InPlace<P, T> from;
+  Unit *panel;
+  LT_INLINE Vec<Unit> units(int v, bool half) const {
+    if (v == 0) __builtin_prefetch(from.at + 16 * P::kSteps * from.row);
+    const Vec<Unit> u = from.units(v, half);
+    store(panel + v * Vec<Unit>::N, u);
+    return u;
+  }
+  LT_INLINE void next() {
+    from.next();
+    panel += kPanel<Unit>;
+  }
 };
 
 // Packs depth rows of a whole panel's columns, which are adjacent.
