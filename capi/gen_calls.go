@@ -1515,6 +1515,62 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setMixed(err, r0, r1)
 	}, // choose_qparams_per_tensor
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedAdd(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // quantized.add
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedAddRelu(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // quantized.add_relu
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedMul(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // quantized.mul
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedMulRelu(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // quantized.mul_relu
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedAddScalar(f.tensor(0), f.scalar(1))
+		return f.setTensors(err, r0)
+	}, // quantized.add_scalar
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedAddScalarRelu(f.tensor(0), f.scalar(1))
+		return f.setTensors(err, r0)
+	}, // quantized.add_scalar_relu
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedMulScalar(f.tensor(0), f.scalar(1))
+		return f.setTensors(err, r0)
+	}, // quantized.mul_scalar
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedMulScalarRelu(f.tensor(0), f.scalar(1))
+		return f.setTensors(err, r0)
+	}, // quantized.mul_scalar_relu
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedRelu6(f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // quantized.relu6
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedCat(f.tensors(0), f.int(1), f.floatOptional(2), f.intOptional(3))
+		return f.setTensors(err, r0)
+	}, // quantized.cat
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedMatmul(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // quantized.matmul
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedLinear(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4))
+		return f.setTensors(err, r0)
+	}, // quantized.linear
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedLinearRelu(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4))
+		return f.setTensors(err, r0)
+	}, // quantized.linear_relu
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedLinearDynamic(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // quantized.linear_dynamic
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.ToString(f.tensor(0), f.int(1), f.int(2), f.int(3), f.int(4), f.boolOptional(5))
 		return f.setStr(err, r0)
 	}, // to_string

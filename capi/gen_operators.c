@@ -3805,6 +3805,90 @@ static intptr_t packed_quantize_per_tensor_dynamic(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_quantized_add(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_add(a[0].pointer, a[1].pointer, a[2].f, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_add_relu(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_add_relu(a[0].pointer, a[1].pointer, a[2].f, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_add_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_add_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_add_scalar_relu(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_add_scalar_relu(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_cat(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_cat(a[0].list.data, a[0].list.length, a[1].i, a[2].pointer, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_linear(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_linear(a[0].pointer, a[1].pointer, a[2].pointer, a[3].f, a[4].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_linear_dynamic(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_linear_dynamic(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_linear_relu(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_linear_relu(a[0].pointer, a[1].pointer, a[2].pointer, a[3].f, a[4].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_matmul(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_matmul(a[0].pointer, a[1].pointer, a[2].f, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_mul(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_mul(a[0].pointer, a[1].pointer, a[2].f, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_mul_relu(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_mul_relu(a[0].pointer, a[1].pointer, a[2].f, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_mul_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_mul_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_mul_scalar_relu(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_mul_scalar_relu(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_relu6(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_relu6(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_rad2deg(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_rad2deg(a[0].pointer, &made);
@@ -8634,6 +8718,95 @@ static const lt_parameter of_quantize_per_tensor_dynamic[] = {
     {"reduce_range", 'B', 0, -1, {0}},
 };
 
+static const lt_parameter of_quantized_add[] = {
+    {"qa", 'T', 0, -1, {0}},
+    {"qb", 'T', 0, -1, {0}},
+    {"scale", 'F', 0, -1, {0}},
+    {"zero_point", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_add_relu[] = {
+    {"qa", 'T', 0, -1, {0}},
+    {"qb", 'T', 0, -1, {0}},
+    {"scale", 'F', 0, -1, {0}},
+    {"zero_point", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_add_scalar[] = {
+    {"qa", 'T', 0, -1, {0}},
+    {"b", 'S', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_add_scalar_relu[] = {
+    {"qa", 'T', 0, -1, {0}},
+    {"b", 'S', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_cat[] = {
+    {"tensors", 'A', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"scale", 'f', LT_DEFAULT, -1, {0}},
+    {"zero_point", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+};
+
+static const lt_parameter of_quantized_linear[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"weight", 'T', 0, -1, {0}},
+    {"bias", 't', 0, -1, {0}},
+    {"scale", 'F', 0, -1, {0}},
+    {"zero_point", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_linear_dynamic[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"weight", 'T', 0, -1, {0}},
+    {"bias", 't', 0, -1, {0}},
+    {"reduce_range", 'B', LT_DEFAULT, -1, {.i = false}},
+};
+
+static const lt_parameter of_quantized_linear_relu[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"weight", 'T', 0, -1, {0}},
+    {"bias", 't', 0, -1, {0}},
+    {"scale", 'F', 0, -1, {0}},
+    {"zero_point", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_matmul[] = {
+    {"qa", 'T', 0, -1, {0}},
+    {"qb", 'T', 0, -1, {0}},
+    {"scale", 'F', 0, -1, {0}},
+    {"zero_point", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_mul[] = {
+    {"qa", 'T', 0, -1, {0}},
+    {"qb", 'T', 0, -1, {0}},
+    {"scale", 'F', 0, -1, {0}},
+    {"zero_point", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_mul_relu[] = {
+    {"qa", 'T', 0, -1, {0}},
+    {"qb", 'T', 0, -1, {0}},
+    {"scale", 'F', 0, -1, {0}},
+    {"zero_point", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_mul_scalar[] = {
+    {"qa", 'T', 0, -1, {0}},
+    {"b", 'S', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_mul_scalar_relu[] = {
+    {"qa", 'T', 0, -1, {0}},
+    {"b", 'S', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_relu6[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
 static const lt_parameter of_rad2deg[] = {
     {"input", 'T', 0, -1, {0}},
 };
@@ -10851,6 +11024,20 @@ lt_operator lt_operators[] = {
     {"quantize_per_tensor.tensor_qparams", {{packed_quantize_per_tensor_tensor_qparams, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantize_per_tensor_tensor_qparams, 4, "T", "(Tensor input, Tensor scale, Tensor zero_point, dtype dtype)", -1, 0},
     {"quantize_per_tensor.tensors", {{packed_quantize_per_tensor_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantize_per_tensor_tensors, 4, "A", "(sequence of Tensor tensors, Tensor scales, Tensor zero_points, dtype dtype)", -1, 0},
     {"quantize_per_tensor_dynamic", {{packed_quantize_per_tensor_dynamic, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantize_per_tensor_dynamic, 3, "T", "(Tensor input, dtype dtype, bool reduce_range)", -1, 0},
+    {"quantized.add", {{packed_quantized_add, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_add, 4, "T", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, 0},
+    {"quantized.add_relu", {{packed_quantized_add_relu, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_add_relu, 4, "T", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, 0},
+    {"quantized.add_scalar", {{packed_quantized_add_scalar, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_add_scalar, 2, "T", "(Tensor qa, Number b)", -1, 0},
+    {"quantized.add_scalar_relu", {{packed_quantized_add_scalar_relu, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_add_scalar_relu, 2, "T", "(Tensor qa, Number b)", -1, 0},
+    {"quantized.cat", {{packed_quantized_cat, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_cat, 4, "T", "(sequence of Tensor tensors, int dim, float scale=None, int zero_point=None)", -1, 0},
+    {"quantized.linear", {{packed_quantized_linear, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_linear, 5, "T", "(Tensor input, Tensor weight, Tensor bias, float scale, int zero_point)", -1, 0},
+    {"quantized.linear_dynamic", {{packed_quantized_linear_dynamic, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_linear_dynamic, 4, "T", "(Tensor input, Tensor weight, Tensor bias, bool reduce_range=False)", -1, 0},
+    {"quantized.linear_relu", {{packed_quantized_linear_relu, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_linear_relu, 5, "T", "(Tensor input, Tensor weight, Tensor bias, float scale, int zero_point)", -1, 0},
+    {"quantized.matmul", {{packed_quantized_matmul, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_matmul, 4, "T", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, 0},
+    {"quantized.mul", {{packed_quantized_mul, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_mul, 4, "T", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, 0},
+    {"quantized.mul_relu", {{packed_quantized_mul_relu, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_mul_relu, 4, "T", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, 0},
+    {"quantized.mul_scalar", {{packed_quantized_mul_scalar, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_mul_scalar, 2, "T", "(Tensor qa, Number b)", -1, 0},
+    {"quantized.mul_scalar_relu", {{packed_quantized_mul_scalar_relu, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_mul_scalar_relu, 2, "T", "(Tensor qa, Number b)", -1, 0},
+    {"quantized.relu6", {{packed_quantized_relu6, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_relu6, 1, "T", "(Tensor input)", -1, 0},
     {"rad2deg", {{packed_rad2deg, NULL}, {packed_rad2deg_, NULL}, {packed_rad2deg_out, NULL}}, of_rad2deg, 1, "T", "(Tensor input)", -1, 0},
     {"rand", {{packed_rand, NULL}, {NULL, NULL}, {packed_rand_out, NULL}}, of_rand, 5, "T", "(sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"rand_like", {{packed_rand_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_rand_like, 6, "T", "(Tensor input, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
@@ -11153,4 +11340,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 825;
+const int lt_operator_count = 839;

@@ -3579,6 +3579,55 @@ TENSOR_API tensor_status tensor_empty_per_channel_affine_quantized(const int64_t
 // The scale and the zero point that quantize_per_tensor_dynamic takes for quint8.
 TENSOR_API tensor_status tensor_choose_qparams_per_tensor(const tensor_t *self, bool reduce_range, double *scale, int64_t *zero_point);
 
+// The sum of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`.
+TENSOR_API tensor_status tensor_quantized_add(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out);
+
+// The sum of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`, and 0 where it is less.
+TENSOR_API tensor_status tensor_quantized_add_relu(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out);
+
+// The product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`.
+TENSOR_API tensor_status tensor_quantized_mul(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out);
+
+// The product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`, and 0 where it is less.
+TENSOR_API tensor_status tensor_quantized_mul_relu(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out);
+
+// A quantized tensor plus a number, rounded to a multiple of its scale: the zero point is another one, and the scale where the integers
+// would leave their range.
+TENSOR_API tensor_status tensor_quantized_add_scalar(const tensor_t *qa, tensor_scalar b, tensor_t **out);
+
+// quantized.add_scalar, and 0 where it is less.
+TENSOR_API tensor_status tensor_quantized_add_scalar_relu(const tensor_t *qa, tensor_scalar b, tensor_t **out);
+
+// A quantized tensor times a number: the scale is another one, and for a negative number the integers and the zero point.
+TENSOR_API tensor_status tensor_quantized_mul_scalar(const tensor_t *qa, tensor_scalar b, tensor_t **out);
+
+// quantized.mul_scalar, and 0 where it is less.
+TENSOR_API tensor_status tensor_quantized_mul_scalar_relu(const tensor_t *qa, tensor_scalar b, tensor_t **out);
+
+// The numbers of a quantized tensor held to [0, 6].
+TENSOR_API tensor_status tensor_quantized_relu6(const tensor_t *self, tensor_t **out);
+
+// Joins quantized tensors along `dim`, quantized with `scale` and `zero_point`: those of the first tensor unless given.
+// Absent: scale NULL, zero_point TENSOR_NONE.
+TENSOR_API tensor_status tensor_quantized_cat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, const double *scale, int64_t zero_point, tensor_t **out);
+
+// The matrix product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and
+// `zero_point`. Sums are of integers in int32 where `qb` is a matrix of 8-bit integers.
+TENSOR_API tensor_status tensor_quantized_matmul(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out);
+
+// The product of a tensor of quint8 or qint8 (... x in) and the transposed `weight` of qint8 (out x in), plus `bias` of float32 (out),
+// quantized with `scale` and `zero_point` in the dtype of `self`. `weight` has one scale, or one for each row. Sums are of integers, in int32.
+// Absent: bias NULL.
+TENSOR_API tensor_status tensor_quantized_linear(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, tensor_t **out);
+
+// quantized.linear, and 0 where it is less.
+// Absent: bias NULL.
+TENSOR_API tensor_status tensor_quantized_linear_relu(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, tensor_t **out);
+
+// quantized.linear of a tensor of float32, which is quantized to quint8 as quantize_per_tensor_dynamic does it; the result is of float32.
+// Absent: bias NULL.
+TENSOR_API tensor_status tensor_quantized_linear_dynamic(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, bool reduce_range, tensor_t **out);
+
 // ----------------------------------------------------------------------------------------------------------- gradients
 
 // Says whether the gradient of `self` is wanted: then calls on it are recorded, and `backward` adds to its gradient. Only tensors of

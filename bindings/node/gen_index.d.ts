@@ -8085,6 +8085,127 @@ export namespace linalg {
   /** linalg.svdvals, off the event loop. */
   export function svdvalsAsync(A: Tensor, options?: { driver?: string | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 }
+export namespace quantized {
+  /**
+   * The sum of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`.
+   */
+  export function add(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int }): Tensor;
+  export function add(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int): Tensor;
+  /** quantized.add, off the event loop. */
+  export function addAsync(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function addAsync(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The sum of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`, and 0 where it is less.
+   */
+  export function addRelu(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int }): Tensor;
+  export function addRelu(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int): Tensor;
+  /** quantized.addRelu, off the event loop. */
+  export function addReluAsync(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function addReluAsync(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`.
+   */
+  export function mul(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int }): Tensor;
+  export function mul(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int): Tensor;
+  /** quantized.mul, off the event loop. */
+  export function mulAsync(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function mulAsync(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`, and 0 where it is less.
+   */
+  export function mulRelu(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int }): Tensor;
+  export function mulRelu(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int): Tensor;
+  /** quantized.mulRelu, off the event loop. */
+  export function mulReluAsync(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function mulReluAsync(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * A quantized tensor plus a number, rounded to a multiple of its scale: the zero point is another one, and the scale where the integers
+   * would leave their range.
+   */
+  export function addScalar(qa: Tensor, options: { b: Scalar }): Tensor;
+  export function addScalar(qa: Tensor, b: Scalar): Tensor;
+  /** quantized.addScalar, off the event loop. */
+  export function addScalarAsync(qa: Tensor, options: { b: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  export function addScalarAsync(qa: Tensor, b: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * quantized.add_scalar, and 0 where it is less.
+   */
+  export function addScalarRelu(qa: Tensor, options: { b: Scalar }): Tensor;
+  export function addScalarRelu(qa: Tensor, b: Scalar): Tensor;
+  /** quantized.addScalarRelu, off the event loop. */
+  export function addScalarReluAsync(qa: Tensor, options: { b: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  export function addScalarReluAsync(qa: Tensor, b: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * A quantized tensor times a number: the scale is another one, and for a negative number the integers and the zero point.
+   */
+  export function mulScalar(qa: Tensor, options: { b: Scalar }): Tensor;
+  export function mulScalar(qa: Tensor, b: Scalar): Tensor;
+  /** quantized.mulScalar, off the event loop. */
+  export function mulScalarAsync(qa: Tensor, options: { b: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  export function mulScalarAsync(qa: Tensor, b: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * quantized.mul_scalar, and 0 where it is less.
+   */
+  export function mulScalarRelu(qa: Tensor, options: { b: Scalar }): Tensor;
+  export function mulScalarRelu(qa: Tensor, b: Scalar): Tensor;
+  /** quantized.mulScalarRelu, off the event loop. */
+  export function mulScalarReluAsync(qa: Tensor, options: { b: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  export function mulScalarReluAsync(qa: Tensor, b: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The numbers of a quantized tensor held to [0, 6].
+   */
+  export function relu6(input: Tensor): Tensor;
+  /** quantized.relu6, off the event loop. */
+  export function relu6Async(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Joins quantized tensors along `dim`, quantized with `scale` and `zero_point`: those of the first tensor unless given.
+   */
+  export function cat(tensors: readonly Tensor[], options: { dim: Int | string; scale?: number | null; zeroPoint?: Int | null }): Tensor;
+  export function cat(tensors: readonly Tensor[], dim: Int | string, options?: { scale?: number | null; zeroPoint?: Int | null }): Tensor;
+  export function cat(tensors: readonly Tensor[], dim: Int | string, scale: number | null, options?: { zeroPoint?: Int | null }): Tensor;
+  export function cat(tensors: readonly Tensor[], dim: Int | string, scale: number | null, zeroPoint: Int | null): Tensor;
+  /** quantized.cat, off the event loop. */
+  export function catAsync(tensors: readonly Tensor[], options: { dim: Int | string; scale?: number | null; zeroPoint?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function catAsync(tensors: readonly Tensor[], dim: Int | string, options?: { scale?: number | null; zeroPoint?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function catAsync(tensors: readonly Tensor[], dim: Int | string, scale: number | null, options?: { zeroPoint?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function catAsync(tensors: readonly Tensor[], dim: Int | string, scale: number | null, zeroPoint: Int | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The matrix product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and
+   * `zero_point`. Sums are of integers in int32 where `qb` is a matrix of 8-bit integers.
+   */
+  export function matmul(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int }): Tensor;
+  export function matmul(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int): Tensor;
+  /** quantized.matmul, off the event loop. */
+  export function matmulAsync(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function matmulAsync(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The product of a tensor of quint8 or qint8 (... x in) and the transposed `weight` of qint8 (out x in), plus `bias` of float32 (out),
+   * quantized with `scale` and `zero_point` in the dtype of `self`. `weight` has one scale, or one for each row. Sums are of integers, in int32.
+   */
+  export function linear(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int }): Tensor;
+  export function linear(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int): Tensor;
+  /** quantized.linear, off the event loop. */
+  export function linearAsync(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function linearAsync(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * quantized.linear, and 0 where it is less.
+   */
+  export function linearRelu(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int }): Tensor;
+  export function linearRelu(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int): Tensor;
+  /** quantized.linearRelu, off the event loop. */
+  export function linearReluAsync(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function linearReluAsync(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * quantized.linear of a tensor of float32, which is quantized to quint8 as quantize_per_tensor_dynamic does it; the result is of float32.
+   */
+  export function linearDynamic(input: Tensor, options: { weight: Tensor; bias: Tensor | null; reduceRange?: boolean }): Tensor;
+  export function linearDynamic(input: Tensor, weight: Tensor, bias: Tensor | null, options?: { reduceRange?: boolean }): Tensor;
+  export function linearDynamic(input: Tensor, weight: Tensor, bias: Tensor | null, reduceRange: boolean): Tensor;
+  /** quantized.linearDynamic, off the event loop. */
+  export function linearDynamicAsync(input: Tensor, options: { weight: Tensor; bias: Tensor | null; reduceRange?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function linearDynamicAsync(input: Tensor, weight: Tensor, bias: Tensor | null, options?: { reduceRange?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function linearDynamicAsync(input: Tensor, weight: Tensor, bias: Tensor | null, reduceRange: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+}
 export namespace signal {
   export namespace windows {
     /**

@@ -652,6 +652,7 @@ const lt_quantizePerTensor = lt.quantizePerTensor;
 const lt_quantizePerTensorAsync = lt.quantizePerTensorAsync;
 const lt_quantizePerTensorDynamic = lt.quantizePerTensorDynamic;
 const lt_quantizePerTensorDynamicAsync = lt.quantizePerTensorDynamicAsync;
+const lt_quantized = lt.quantized;
 const lt_rad2deg = lt.rad2deg;
 const lt_rad2degAsync = lt.rad2degAsync;
 const lt_rand = lt.rand;
@@ -1558,6 +1559,7 @@ export {
   lt_quantizePerTensorAsync as quantizePerTensorAsync,
   lt_quantizePerTensorDynamic as quantizePerTensorDynamic,
   lt_quantizePerTensorDynamicAsync as quantizePerTensorDynamicAsync,
+  lt_quantized as quantized,
   lt_rad2deg as rad2deg,
   lt_rad2degAsync as rad2degAsync,
   lt_rand as rand,

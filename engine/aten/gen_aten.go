@@ -5559,6 +5559,146 @@ func (c Ctx) ChooseQparamsPerTensor(self *tensor.Tensor, reduce bool) (float64, 
 	return quantized.ChooseQparamsPerTensor(c, self, reduce)
 }
 
+// QuantizedAdd is the operator quantized.add.
+func (c Ctx) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedAdd; does != nil {
+			return does(c, qa, qb, scale, zero)
+		}
+	}
+	return quantized.QuantizedAdd(c, qa, qb, scale, zero)
+}
+
+// QuantizedAddRelu is the operator quantized.add_relu.
+func (c Ctx) QuantizedAddRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedAddRelu; does != nil {
+			return does(c, qa, qb, scale, zero)
+		}
+	}
+	return quantized.QuantizedAddRelu(c, qa, qb, scale, zero)
+}
+
+// QuantizedMul is the operator quantized.mul.
+func (c Ctx) QuantizedMul(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedMul; does != nil {
+			return does(c, qa, qb, scale, zero)
+		}
+	}
+	return quantized.QuantizedMul(c, qa, qb, scale, zero)
+}
+
+// QuantizedMulRelu is the operator quantized.mul_relu.
+func (c Ctx) QuantizedMulRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedMulRelu; does != nil {
+			return does(c, qa, qb, scale, zero)
+		}
+	}
+	return quantized.QuantizedMulRelu(c, qa, qb, scale, zero)
+}
+
+// QuantizedAddScalar is the operator quantized.add_scalar.
+func (c Ctx) QuantizedAddScalar(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedAddScalar; does != nil {
+			return does(c, qa, b)
+		}
+	}
+	return quantized.QuantizedAddScalar(c, qa, b)
+}
+
+// QuantizedAddScalarRelu is the operator quantized.add_scalar_relu.
+func (c Ctx) QuantizedAddScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedAddScalarRelu; does != nil {
+			return does(c, qa, b)
+		}
+	}
+	return quantized.QuantizedAddScalarRelu(c, qa, b)
+}
+
+// QuantizedMulScalar is the operator quantized.mul_scalar.
+func (c Ctx) QuantizedMulScalar(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedMulScalar; does != nil {
+			return does(c, qa, b)
+		}
+	}
+	return quantized.QuantizedMulScalar(c, qa, b)
+}
+
+// QuantizedMulScalarRelu is the operator quantized.mul_scalar_relu.
+func (c Ctx) QuantizedMulScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedMulScalarRelu; does != nil {
+			return does(c, qa, b)
+		}
+	}
+	return quantized.QuantizedMulScalarRelu(c, qa, b)
+}
+
+// QuantizedRelu6 is the operator quantized.relu6.
+func (c Ctx) QuantizedRelu6(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedRelu6; does != nil {
+			return does(c, self)
+		}
+	}
+	return quantized.QuantizedRelu6(c, self)
+}
+
+// QuantizedCat is the operator quantized.cat.
+func (c Ctx) QuantizedCat(tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (*tensor.Tensor, error) {
+	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedCat; does != nil {
+			return does(c, tensors, dim, scale, zero)
+		}
+	}
+	return quantized.QuantizedCat(c, tensors, dim, scale, zero)
+}
+
+// QuantizedMatmul is the operator quantized.matmul.
+func (c Ctx) QuantizedMatmul(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedMatmul; does != nil {
+			return does(c, qa, qb, scale, zero)
+		}
+	}
+	return quantized.QuantizedMatmul(c, qa, qb, scale, zero)
+}
+
+// QuantizedLinear is the operator quantized.linear.
+func (c Ctx) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(self) | keys(weight) | keys(bias)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedLinear; does != nil {
+			return does(c, self, weight, bias, scale, zero)
+		}
+	}
+	return quantized.QuantizedLinear(c, self, weight, bias, scale, zero)
+}
+
+// QuantizedLinearRelu is the operator quantized.linear_relu.
+func (c Ctx) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(self) | keys(weight) | keys(bias)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedLinearRelu; does != nil {
+			return does(c, self, weight, bias, scale, zero)
+		}
+	}
+	return quantized.QuantizedLinearRelu(c, self, weight, bias, scale, zero)
+}
+
+// QuantizedLinearDynamic is the operator quantized.linear_dynamic.
+func (c Ctx) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bool) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(self) | keys(weight) | keys(bias)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedLinearDynamic; does != nil {
+			return does(c, self, weight, bias, reduce)
+		}
+	}
+	return quantized.QuantizedLinearDynamic(c, self, weight, bias, reduce)
+}
+
 // ToString is the operator to_string.
 func (c Ctx) ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (r0 string, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {

@@ -353,6 +353,20 @@ var rules = aten.Backend{
 	EmptyAffineQuantized:               namedEmptyAffineQuantized,
 	EmptyPerChannelAffineQuantized:     namedEmptyPerChannelAffineQuantized,
 	ChooseQparamsPerTensor:             namedChooseQparamsPerTensor,
+	QuantizedAdd:                       namedQuantizedAdd,
+	QuantizedAddRelu:                   namedQuantizedAddRelu,
+	QuantizedMul:                       namedQuantizedMul,
+	QuantizedMulRelu:                   namedQuantizedMulRelu,
+	QuantizedAddScalar:                 namedQuantizedAddScalar,
+	QuantizedAddScalarRelu:             namedQuantizedAddScalarRelu,
+	QuantizedMulScalar:                 namedQuantizedMulScalar,
+	QuantizedMulScalarRelu:             namedQuantizedMulScalarRelu,
+	QuantizedRelu6:                     namedQuantizedRelu6,
+	QuantizedCat:                       namedQuantizedCat,
+	QuantizedMatmul:                    namedQuantizedMatmul,
+	QuantizedLinear:                    namedQuantizedLinear,
+	QuantizedLinearRelu:                namedQuantizedLinearRelu,
+	QuantizedLinearDynamic:             namedQuantizedLinearDynamic,
 	ToString:                           namedToString,
 	IsNonzero:                          namedIsNonzero,
 	IsConj:                             namedIsConj,
@@ -3454,6 +3468,131 @@ func namedEmptyPerChannelAffineQuantized(c aten.Ctx, size []int64, scales, zeros
 
 func namedChooseQparamsPerTensor(c aten.Ctx, self *tensor.Tensor, reduce bool) (r0 float64, r1 int64, err error) {
 	return c.Past(tensor.Named).ChooseQparamsPerTensor(self, reduce)
+}
+
+func namedQuantizedAdd(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	names, err := unify("quantized.add", qa, qb)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedAdd(qa, qb, scale, zero)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedAddRelu(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	names, err := unify("quantized.add_relu", qa, qb)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedAddRelu(qa, qb, scale, zero)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedMul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	names, err := unify("quantized.mul", qa, qb)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedMul(qa, qb, scale, zero)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedMulRelu(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	names, err := unify("quantized.mul_relu", qa, qb)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedMulRelu(qa, qb, scale, zero)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedAddScalar(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	names, err := keep(qa)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedAddScalar(qa, b)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedAddScalarRelu(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	names, err := keep(qa)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedAddScalarRelu(qa, b)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedMulScalar(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	names, err := keep(qa)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedMulScalar(qa, b)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedMulScalarRelu(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	names, err := keep(qa)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedMulScalarRelu(qa, b)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedRelu6(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	names, err := keep(self)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedRelu6(self)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedCat(c aten.Ctx, tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (r0 *tensor.Tensor, err error) {
+	names, err := unify("quantized.cat", tensors...)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedCat(tensors, dim, scale, zero)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedMatmul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	names, err := product("quantized.matmul", qa, qb)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedMatmul(qa, qb, scale, zero)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedLinear(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("quantized.linear", tensor.Named)
+	return
+}
+
+func namedQuantizedLinearRelu(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("quantized.linear_relu", tensor.Named)
+	return
+}
+
+func namedQuantizedLinearDynamic(c aten.Ctx, self, weight, bias *tensor.Tensor, reduce bool) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("quantized.linear_dynamic", tensor.Named)
+	return
 }
 
 func namedToString(c aten.Ctx, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (r0 string, err error) {

@@ -111,7 +111,6 @@ var rules = aten.Backend{
 	PinMemory:          quantizedPinMemory,
 	IsPinned:           quantizedIsPinned,
 	View:               quantizedView,
-	ViewDtype:          quantizedViewDtype,
 	Reshape:            quantizedReshape,
 	ReshapeAs:          quantizedReshapeAs,
 	Flatten:            quantizedFlatten,
@@ -669,12 +668,6 @@ func quantizedIsPinned(c aten.Ctx, x0 *tensor.Tensor) (r0 bool, err error) {
 func quantizedView(c aten.Ctx, self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "view", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.View(t[0], size))
-	}))
-}
-
-func quantizedViewDtype(c aten.Ctx, self *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "view", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.ViewDtype(t[0], d))
 	}))
 }
 

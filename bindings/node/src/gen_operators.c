@@ -5823,6 +5823,193 @@ static const lt_operator overloads_choose_qparams_per_tensor[] = {
     {"chooseQparamsPerTensor", arguments_choose_qparams_per_tensor, results_choose_qparams_per_tensor, 2, 2, 2, -1, 0, {{call_choose_qparams_per_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_quantized_add(const lt_value *a, lt_value *r) { return tensor_quantized_add(a[0].tensor, a[1].tensor, a[2].f, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_quantized_add[] = {
+    {"qa", LT_TENSOR, 0, -1, {0}},
+    {"qb", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_FLOAT, 0, -1, {0}},
+    {"zeroPoint", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_quantized_add[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_add[] = {
+    {"quantized.add", arguments_quantized_add, results_quantized_add, 4, 4, 1, -1, 0, {{call_quantized_add, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_add_relu(const lt_value *a, lt_value *r) { return tensor_quantized_add_relu(a[0].tensor, a[1].tensor, a[2].f, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_quantized_add_relu[] = {
+    {"qa", LT_TENSOR, 0, -1, {0}},
+    {"qb", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_FLOAT, 0, -1, {0}},
+    {"zeroPoint", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_quantized_add_relu[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_add_relu[] = {
+    {"quantized.addRelu", arguments_quantized_add_relu, results_quantized_add_relu, 4, 4, 1, -1, 0, {{call_quantized_add_relu, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_mul(const lt_value *a, lt_value *r) { return tensor_quantized_mul(a[0].tensor, a[1].tensor, a[2].f, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_quantized_mul[] = {
+    {"qa", LT_TENSOR, 0, -1, {0}},
+    {"qb", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_FLOAT, 0, -1, {0}},
+    {"zeroPoint", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_quantized_mul[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_mul[] = {
+    {"quantized.mul", arguments_quantized_mul, results_quantized_mul, 4, 4, 1, -1, 0, {{call_quantized_mul, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_mul_relu(const lt_value *a, lt_value *r) { return tensor_quantized_mul_relu(a[0].tensor, a[1].tensor, a[2].f, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_quantized_mul_relu[] = {
+    {"qa", LT_TENSOR, 0, -1, {0}},
+    {"qb", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_FLOAT, 0, -1, {0}},
+    {"zeroPoint", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_quantized_mul_relu[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_mul_relu[] = {
+    {"quantized.mulRelu", arguments_quantized_mul_relu, results_quantized_mul_relu, 4, 4, 1, -1, 0, {{call_quantized_mul_relu, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_add_scalar(const lt_value *a, lt_value *r) { return tensor_quantized_add_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static const lt_argument arguments_quantized_add_scalar[] = {
+    {"qa", LT_TENSOR, 0, -1, {0}},
+    {"b", LT_SCALAR, 0, -1, {0}},
+};
+static const lt_argument results_quantized_add_scalar[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_add_scalar[] = {
+    {"quantized.addScalar", arguments_quantized_add_scalar, results_quantized_add_scalar, 2, 2, 1, -1, 0, {{call_quantized_add_scalar, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_add_scalar_relu(const lt_value *a, lt_value *r) { return tensor_quantized_add_scalar_relu(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static const lt_argument arguments_quantized_add_scalar_relu[] = {
+    {"qa", LT_TENSOR, 0, -1, {0}},
+    {"b", LT_SCALAR, 0, -1, {0}},
+};
+static const lt_argument results_quantized_add_scalar_relu[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_add_scalar_relu[] = {
+    {"quantized.addScalarRelu", arguments_quantized_add_scalar_relu, results_quantized_add_scalar_relu, 2, 2, 1, -1, 0, {{call_quantized_add_scalar_relu, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_mul_scalar(const lt_value *a, lt_value *r) { return tensor_quantized_mul_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static const lt_argument arguments_quantized_mul_scalar[] = {
+    {"qa", LT_TENSOR, 0, -1, {0}},
+    {"b", LT_SCALAR, 0, -1, {0}},
+};
+static const lt_argument results_quantized_mul_scalar[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_mul_scalar[] = {
+    {"quantized.mulScalar", arguments_quantized_mul_scalar, results_quantized_mul_scalar, 2, 2, 1, -1, 0, {{call_quantized_mul_scalar, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_mul_scalar_relu(const lt_value *a, lt_value *r) { return tensor_quantized_mul_scalar_relu(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static const lt_argument arguments_quantized_mul_scalar_relu[] = {
+    {"qa", LT_TENSOR, 0, -1, {0}},
+    {"b", LT_SCALAR, 0, -1, {0}},
+};
+static const lt_argument results_quantized_mul_scalar_relu[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_mul_scalar_relu[] = {
+    {"quantized.mulScalarRelu", arguments_quantized_mul_scalar_relu, results_quantized_mul_scalar_relu, 2, 2, 1, -1, 0, {{call_quantized_mul_scalar_relu, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_relu6(const lt_value *a, lt_value *r) { return tensor_quantized_relu6(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_quantized_relu6[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_quantized_relu6[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_relu6[] = {
+    {"quantized.relu6", arguments_quantized_relu6, results_quantized_relu6, 1, 1, 1, -1, 0, {{call_quantized_relu6, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_cat(const lt_value *a, lt_value *r) { return tensor_quantized_cat(a[0].list.data, a[0].list.length, a[1].i, a[2].number, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_quantized_cat[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"scale", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"zeroPoint", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_quantized_cat[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_cat[] = {
+    {"quantized.cat", arguments_quantized_cat, results_quantized_cat, 4, 4, 1, -1, 0, {{call_quantized_cat, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_matmul(const lt_value *a, lt_value *r) { return tensor_quantized_matmul(a[0].tensor, a[1].tensor, a[2].f, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_quantized_matmul[] = {
+    {"qa", LT_TENSOR, 0, -1, {0}},
+    {"qb", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_FLOAT, 0, -1, {0}},
+    {"zeroPoint", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_quantized_matmul[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_matmul[] = {
+    {"quantized.matmul", arguments_quantized_matmul, results_quantized_matmul, 4, 4, 1, -1, 0, {{call_quantized_matmul, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_linear(const lt_value *a, lt_value *r) { return tensor_quantized_linear(a[0].tensor, a[1].tensor, a[2].tensor, a[3].f, a[4].i, &r[0].tensor); }
+static const lt_argument arguments_quantized_linear[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"weight", LT_TENSOR, 0, -1, {0}},
+    {"bias", LT_TENSOR, LT_IS_OPTIONAL, -1, {0}},
+    {"scale", LT_FLOAT, 0, -1, {0}},
+    {"zeroPoint", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_quantized_linear[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_linear[] = {
+    {"quantized.linear", arguments_quantized_linear, results_quantized_linear, 5, 5, 1, -1, 0, {{call_quantized_linear, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_linear_relu(const lt_value *a, lt_value *r) { return tensor_quantized_linear_relu(a[0].tensor, a[1].tensor, a[2].tensor, a[3].f, a[4].i, &r[0].tensor); }
+static const lt_argument arguments_quantized_linear_relu[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"weight", LT_TENSOR, 0, -1, {0}},
+    {"bias", LT_TENSOR, LT_IS_OPTIONAL, -1, {0}},
+    {"scale", LT_FLOAT, 0, -1, {0}},
+    {"zeroPoint", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_quantized_linear_relu[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_linear_relu[] = {
+    {"quantized.linearRelu", arguments_quantized_linear_relu, results_quantized_linear_relu, 5, 5, 1, -1, 0, {{call_quantized_linear_relu, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_linear_dynamic(const lt_value *a, lt_value *r) { return tensor_quantized_linear_dynamic(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_quantized_linear_dynamic[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"weight", LT_TENSOR, 0, -1, {0}},
+    {"bias", LT_TENSOR, LT_IS_OPTIONAL, -1, {0}},
+    {"reduceRange", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+};
+static const lt_argument results_quantized_linear_dynamic[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_linear_dynamic[] = {
+    {"quantized.linearDynamic", arguments_quantized_linear_dynamic, results_quantized_linear_dynamic, 4, 4, 1, -1, 0, {{call_quantized_linear_dynamic, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_to_string(const lt_value *a, lt_value *r) { return tensor_to_string(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, (int32_t)a[5].i, &r[0].string); }
 static const lt_argument arguments_to_string[] = {
     {"input", LT_TENSOR, 0, -1, {0}},
@@ -10961,6 +11148,20 @@ const lt_entry lt_entries[] = {
     {"emptyAffineQuantized", overloads_empty_affine_quantized, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"emptyPerChannelAffineQuantized", overloads_empty_per_channel_affine_quantized, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"chooseQparamsPerTensor", overloads_choose_qparams_per_tensor, 1, LT_AS_FUNCTION},
+    {"quantized.add", overloads_quantized_add, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.addRelu", overloads_quantized_add_relu, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.mul", overloads_quantized_mul, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.mulRelu", overloads_quantized_mul_relu, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.addScalar", overloads_quantized_add_scalar, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.addScalarRelu", overloads_quantized_add_scalar_relu, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.mulScalar", overloads_quantized_mul_scalar, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.mulScalarRelu", overloads_quantized_mul_scalar_relu, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.relu6", overloads_quantized_relu6, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.cat", overloads_quantized_cat, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.matmul", overloads_quantized_matmul, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.linear", overloads_quantized_linear, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.linearRelu", overloads_quantized_linear_relu, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.linearDynamic", overloads_quantized_linear_dynamic, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"toString", overloads_to_string, 1, LT_AS_FUNCTION},
     {"scalarOperand", overloads_scalar_operand, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"resultType", overloads_result_type, 1, LT_AS_FUNCTION},

@@ -77,7 +77,22 @@ newaxis = None
 _SUBMODULES = frozenset(
     (
         *("accelerator", "autograd", "backends", "cpu", "cuda", "distributed", "fft", "func", "hdf5", "linalg", "mps", "multiprocessing", "nn"),
-        *("overrides", "random", "return_types", "safetensors", "signal", "sparse", "special", "storage", "testing", "utils", "version", "xpu", "_C"),
+        *(
+            "ops",
+            "overrides",
+            "random",
+            "return_types",
+            "safetensors",
+            "signal",
+            "sparse",
+            "special",
+            "storage",
+            "testing",
+            "utils",
+            "version",
+            "xpu",
+            "_C",
+        ),
     )
 )
 

@@ -103,7 +103,9 @@ contiguous_format, preserve_format, channels_last, channels_last_3d = FORMATS
 
 SCHEMES = tuple(
     qscheme(*item)
-    for item in enumerate(("per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric", "per_channel_affine_float_qparams"))
+    for item in enumerate(
+        ("per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric", "per_channel_affine_float_qparams")
+    )
 )
 
 NAMES = {x.name: x for x in DTYPES + LAYOUTS + FORMATS + SCHEMES}

@@ -20,12 +20,4 @@ def scheme(tensor):
     return NAMES[_f.qscheme(tensor)]
 
 
-def reduce(tensor):
-    """The pickle of a quantized tensor: its integers, and how it makes a tensor of them."""
-    if tensor.qscheme() is NAMES["per_tensor_affine"]:
-        return _f.make_per_tensor_quantized_tensor, (tensor.int_repr(), tensor.q_scale(), tensor.q_zero_point())
-    parameters = (tensor.q_per_channel_scales(), tensor.q_per_channel_zero_points(), tensor.q_per_channel_axis())
-    return _f.make_per_channel_quantized_tensor, (tensor.int_repr(), *parameters)
-
-
 Tensor.qscheme = scheme

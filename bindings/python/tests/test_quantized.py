@@ -27,7 +27,9 @@ def test_numbers_become_integers_and_back():
     assert not torch.ones(1).is_quantized and torch.ones(1, dtype=torch.half).dequantize().dtype is torch.float32
 
 
-@pytest.mark.parametrize("dtype,lo,hi,nan", [(torch.quint8, 0, 255, 255), (torch.qint8, -128, 127, 127), (torch.qint32, -(2**31), 2**31 - 1, -(2**31))])
+@pytest.mark.parametrize(
+    "dtype,lo,hi,nan", [(torch.quint8, 0, 255, 255), (torch.qint8, -128, 127, 127), (torch.qint32, -(2**31), 2**31 - 1, -(2**31))]
+)
 @pytest.mark.parametrize("n", [1, 7, 100])
 def test_rounding_and_what_does_not_fit(dtype, lo, hi, nan, n):
     for x, want in ((0.5, 3), (1.5, 5), (2.5, 5), (-0.5, 3), (math.inf, hi), (-math.inf, lo), (1e30, hi), (-1e30, lo), (3e9, hi), (math.nan, nan)):
@@ -152,7 +154,10 @@ def test_dynamic():
         (lambda f: torch.quantize_per_tensor(f, 0.1, 0, torch.float32), "expected a quantized dtype.*got float32"),
         (lambda f: torch.quantize_per_tensor(f, 0.1, 0, torch.quint4x2), "quint4x2, which has several elements in a byte"),
         (lambda f: torch.quantize_per_tensor(f.new_ones(2).char(), 0.1, 0, torch.qint8), "got int8"),
-        (lambda f: torch.quantize_per_channel(f, torch.tensor([0.1]), torch.tensor([0]), 0, torch.qint8), "each of the 2 channels along axis 0.*got 1 and 1"),
+        (
+            lambda f: torch.quantize_per_channel(f, torch.tensor([0.1]), torch.tensor([0]), 0, torch.qint8),
+            "each of the 2 channels along axis 0.*got 1 and 1",
+        ),
         (lambda f: torch.quantize_per_channel(f, torch.tensor([0.1, -1.0]), torch.tensor([0, 0]), 0, torch.qint8), "channel 1 has -1"),
         (lambda f: torch.quantize_per_channel(f, torch.tensor([0.1, 1.0]), torch.tensor([0.5, 0]), 0, torch.qint8), "zero_points must be integers"),
         (lambda f: f.q_scale(), "q_scale: expected a quantized tensor, but got one of dtype float32"),
