@@ -2664,12 +2664,12 @@ TENSOR_API tensor_status tensor_orgqr_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_ormqr(const tensor_t *self, const tensor_t *tau, const tensor_t *other, bool left, bool transpose, tensor_t **out);
 TENSOR_API tensor_status tensor_ormqr_out(const tensor_t *self, const tensor_t *tau, const tensor_t *other, bool left, bool transpose, tensor_t *out);
 
-// The root of each Hermitian matrix (..., n, n) without negative eigenvalues: the one of that kind whose square the matrix is. The lower triangle is read. Negative eigenvalues
-// give NaN.
+// The root of each Hermitian matrix (..., n, n) without negative eigenvalues: the one of that kind whose square the matrix is. The lower triangle is read. Negative eigenvalues,
+// which rounding gives to matrices of deficient rank, count as 0.
 TENSOR_API tensor_status tensor_linalg_matrix_sqrth(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_linalg_matrix_sqrth_out(const tensor_t *self, tensor_t *out);
 
-// Factors each matrix A = U H in a batch (..., m, n): U (..., m, n) with orthonormal columns, or rows where there are fewer, and H (..., n, n) Hermitian without negative eigenvalues.
+// Factors each matrix A = U H in a batch (..., m, n): m >= n, U (..., m, n) with orthonormal columns, and H (..., n, n) Hermitian without negative eigenvalues.
 TENSOR_API tensor_status tensor_linalg_polar(const tensor_t *A, tensor_t **U, tensor_t **H);
 TENSOR_API tensor_status tensor_linalg_polar_out(const tensor_t *A, tensor_t *U, tensor_t *H);
 

@@ -7644,19 +7644,19 @@ export namespace fft {
   /**
    * The frequencies of the elements of `fft` of `n` samples that are `d` apart: 0, 1, ..., (`n` - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
    */
-  export function fftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-  export function fftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+  export function fftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+  export function fftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
   /** fft.fftfreq, off the event loop. */
-  export function fftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The frequencies of the elements of `rfft` of `n` samples that are `d` apart: 0, 1, ..., `n` // 2, divided by `n` * `d`.
    */
-  export function rfftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
-  export function rfftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null }): Tensor;
+  export function rfftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+  export function rfftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
   /** fft.rfftfreq, off the event loop. */
-  export function rfftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function rfftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 }
 export namespace linalg {
   /**
@@ -7802,14 +7802,14 @@ export namespace linalg {
   export function householderProductAsync(input: Tensor, options: { tau: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function householderProductAsync(input: Tensor, tau: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The root of each Hermitian matrix (..., n, n) without negative eigenvalues: the one of that kind whose square the matrix is. The lower triangle is read. Negative eigenvalues
-   * give NaN.
+   * The root of each Hermitian matrix (..., n, n) without negative eigenvalues: the one of that kind whose square the matrix is. The lower triangle is read. Negative eigenvalues,
+   * which rounding gives to matrices of deficient rank, count as 0.
    */
   export function matrixSqrth(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** linalg.matrixSqrth, off the event loop. */
   export function matrixSqrthAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Factors each matrix A = U H in a batch (..., m, n): U (..., m, n) with orthonormal columns, or rows where there are fewer, and H (..., n, n) Hermitian without negative eigenvalues.
+   * Factors each matrix A = U H in a batch (..., m, n): m >= n, U (..., m, n) with orthonormal columns, and H (..., n, n) Hermitian without negative eigenvalues.
    */
   export function polar(A: Tensor, options?: { out?: readonly Tensor[] | { U: Tensor; H: Tensor } | null }): { U: Tensor; H: Tensor };
   /** linalg.polar, off the event loop. */

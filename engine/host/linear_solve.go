@@ -195,7 +195,7 @@ func (w *matrixWork) leastSquares() {
 			if w.Rank != nil {
 				*(*int64)(w.address(w.Rank, i)) = solve.Result(9)
 			}
-		}, w.A, w.B)
+		}, func(i int64) bool { return w.finite(w.A, i) && w.finite(w.B, i) })
 	})
 }
 

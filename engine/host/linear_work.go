@@ -117,23 +117,42 @@ func (w *matrixWork) room(name string, arguments []blas.Argument, place int) int
 // finite tells whether all of n elements from an address on are finite; matrices that are not make iterations go on for ever, or end
 // without a meaning.
 func (w *matrixWork) finite(t *tensor.Tensor, i int64) bool {
-	n := t.Numel() / w.batch * t.DType().Size() / w.d.ToReal().Size()
-	if w.d.ToReal() == dtype.Float32 {
-		return allFinite(unsafe.Slice((*float32)(w.address(t, i)), n))
-	}
-	return allFinite(unsafe.Slice((*float64)(w.address(t, i)), n))
+	return w.finiteFrom(w.address(t, i), t.Numel()/w.batch)
 }
 
-// ofFinite is a worker for what iterates, which it does for matrices alone that are finite.
-func (w *matrixWork) ofFinite(do worker, read ...*tensor.Tensor) worker {
-	return func(i int64) {
-		for _, t := range read {
-			if !w.finite(t, i) {
-				w.say(i, launch.NotFinite)
-				return
-			}
+func (w *matrixWork) finiteMatrix(i int64) bool { return w.finite(w.A, i) }
+
+// finiteTriangle is finite for the triangle of A that is read.
+func (w *matrixWork) finiteTriangle(i int64) bool {
+	for column := range w.n {
+		from, to := column, w.n
+		if w.Upper {
+			from, to = 0, column+1
 		}
-		do(i)
+		if !w.finiteFrom(unsafe.Add(w.address(w.A, i), (column*w.n+from)*w.d.Size()), to-from) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *matrixWork) finiteFrom(first unsafe.Pointer, n int64) bool {
+	real := w.d.ToReal()
+	n *= w.d.Size() / real.Size()
+	if real == dtype.Float32 {
+		return allFinite(unsafe.Slice((*float32)(first), n))
+	}
+	return allFinite(unsafe.Slice((*float64)(first), n))
+}
+
+// ofFinite is a worker for what iterates, which it does for matrices alone of which what is read is finite.
+func (w *matrixWork) ofFinite(do worker, finite func(i int64) bool) worker {
+	return func(i int64) {
+		if finite(i) {
+			do(i)
+		} else {
+			w.say(i, launch.NotFinite)
+		}
 	}
 }
 

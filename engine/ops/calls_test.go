@@ -140,6 +140,7 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"vander":                        func(p profile, t *testing.T) map[string]any { return map[string]any{"N": ops.Int(3)} },
 	"cholesky":                      system,
 	"linalg_cholesky":               system,
+	"cholesky_inverse":              system,
 	"inverse":                       system,
 	"linalg_inv":                    system,
 	"linalg_ldl_factor":             system,

@@ -35,10 +35,7 @@ func (s *scope) beside(p *tensor.Tensor, sizes, strides []int64) *tensor.Tensor 
 	if s.Err != nil {
 		return nil
 	}
-	if !shape.IsDense(sizes, strides) {
-		strides = shape.ContiguousStrides(sizes)
-	}
-	t := s.Keep(tensor.EmptyStrided(s.Op, sizes, strides, p.DType(), p.Device()))
+	t := s.Keep(tensor.EmptyStrided(s.Op, sizes, shape.PreserveStrides(sizes, strides), p.DType(), p.Device()))
 	if wide := s.Keep(view.Expand(s.Op, p, sizes)); s.Err == nil {
 		s.copy(t, wide)
 	}

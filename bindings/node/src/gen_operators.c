@@ -2382,7 +2382,7 @@ static const lt_argument results_fft_fftfreq[] = {
     {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_fftfreq[] = {
-    {"fft.fftfreq", arguments_fft_fftfreq, results_fft_fftfreq, 5, 2, 1, -1, 0, {{call_fft_fftfreq, NULL}, {NULL, NULL}, {call_fft_fftfreq_out, NULL}}},
+    {"fft.fftfreq", arguments_fft_fftfreq, results_fft_fftfreq, 5, 2, 1, -1, LT_MAKES, {{call_fft_fftfreq, NULL}, {NULL, NULL}, {call_fft_fftfreq_out, NULL}}},
 };
 
 static tensor_status call_fft_rfftfreq(const lt_value *a, lt_value *r) { return tensor_fft_rfftfreq(a[0].i, a[1].f, (tensor_dtype)a[2].i, (tensor_layout)a[3].i, a[4].device, &r[0].tensor); }
@@ -2398,7 +2398,7 @@ static const lt_argument results_fft_rfftfreq[] = {
     {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_fft_rfftfreq[] = {
-    {"fft.rfftfreq", arguments_fft_rfftfreq, results_fft_rfftfreq, 5, 2, 1, -1, 0, {{call_fft_rfftfreq, NULL}, {NULL, NULL}, {call_fft_rfftfreq_out, NULL}}},
+    {"fft.rfftfreq", arguments_fft_rfftfreq, results_fft_rfftfreq, 5, 2, 1, -1, LT_MAKES, {{call_fft_rfftfreq, NULL}, {NULL, NULL}, {call_fft_rfftfreq_out, NULL}}},
 };
 
 static tensor_status call_signal_pad(const lt_value *a, lt_value *r) { return tensor_signal_pad(a[0].tensor, a[1].i, a[2].i, a[3].text, &r[0].tensor); }

@@ -43,6 +43,16 @@ def test_numbers_that_are_counted_do_not_depend_on_strides(draw, dtype):
         torch.set_num_threads(threads)
 
 
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+def test_numbers_in_order_come_in_the_order_of_memory_whatever_the_gaps(draw):
+    room = torch.zeros(8, 12, 14)
+    for gaps, order in [(room[:, ::3, ::2].permute(2, 0, 1), (1, 2, 0)), (room[::2, 1:, 3:].mT, (0, 2, 1)), (room[1].t()[::2], (1, 0))]:
+        back = [order.index(i) for i in range(len(order))]
+        dense = torch.empty(gaps.permute(order).shape).permute(back)
+        want = draw(dense, torch.Generator().manual_seed(3))
+        assert not want.is_contiguous() and torch.equal(draw(gaps, torch.Generator().manual_seed(3)), want)
+
+
 def test_parameters_of_elements_go_with_their_indices():
     rates = torch.arange(600.0).view(20, 30) / 20
     want = torch.poisson(rates, generator=philox())
