@@ -1715,10 +1715,485 @@ TENSOR_API tensor_status tensor_align_tensors(const tensor_t *const *tensors, in
   return status;
 }
 
+TENSOR_API tensor_status tensor_quantize_per_tensor(const tensor_t *self, double scale, int64_t zero_point, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "quantize_per_tensor", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 421, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "quantize_per_tensor", "self");
+  a[1].f = scale;
+  a[2].i = zero_point;
+  LT_ENUM(dtype, -1, 18, "quantize_per_tensor", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "quantize_per_tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantize_per_tensor_tensor_qparams(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "quantize_per_tensor.tensor_qparams", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 422, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "quantize_per_tensor.tensor_qparams", "self");
+  LT_REQUIRED(a[1], scale, LT_TENSOR, "quantize_per_tensor.tensor_qparams", "scale");
+  LT_REQUIRED(a[2], zero_point, LT_TENSOR, "quantize_per_tensor.tensor_qparams", "zero_point");
+  LT_ENUM(dtype, -1, 18, "quantize_per_tensor.tensor_qparams", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "quantize_per_tensor.tensor_qparams");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantize_per_tensor_tensors(const tensor_t *const *tensors, int64_t tensors_len, const tensor_t *scales, const tensor_t *zero_points, tensor_dtype dtype, tensor_t ***out, int64_t *out_len) {
+  LT_RESULT(out, "quantize_per_tensor.tensors", "out"); LT_RESULT(out_len, "quantize_per_tensor.tensors", "out_len");
+  lt_value a[4];
+  lt_frame frame = {.op = 423, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "quantize_per_tensor.tensors", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  LT_REQUIRED(a[1], scales, LT_TENSOR, "quantize_per_tensor.tensors", "scales");
+  LT_REQUIRED(a[2], zero_points, LT_TENSOR, "quantize_per_tensor.tensors", "zero_points");
+  LT_ENUM(dtype, -1, 18, "quantize_per_tensor.tensors", "dtype"); a[3].i = dtype;
+  tensor_status status = lt_invoke(&frame, "quantize_per_tensor.tensors");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantize_per_tensor_dynamic(const tensor_t *self, tensor_dtype dtype, bool reduce_range, tensor_t **out) {
+  LT_RESULT(out, "quantize_per_tensor_dynamic", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 424, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "quantize_per_tensor_dynamic", "self");
+  LT_ENUM(dtype, -1, 18, "quantize_per_tensor_dynamic", "dtype"); a[1].i = dtype;
+  a[2].i = reduce_range;
+  tensor_status status = lt_invoke(&frame, "quantize_per_tensor_dynamic");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantize_per_channel(const tensor_t *self, const tensor_t *scales, const tensor_t *zero_points, int64_t axis, tensor_dtype dtype, tensor_t **out) {
+  LT_RESULT(out, "quantize_per_channel", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 425, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "quantize_per_channel", "self");
+  LT_REQUIRED(a[1], scales, LT_TENSOR, "quantize_per_channel", "scales");
+  LT_REQUIRED(a[2], zero_points, LT_TENSOR, "quantize_per_channel", "zero_points");
+  a[3].i = axis;
+  LT_ENUM(dtype, -1, 18, "quantize_per_channel", "dtype"); a[4].i = dtype;
+  tensor_status status = lt_invoke(&frame, "quantize_per_channel");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_dequantize(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "dequantize", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 426, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "dequantize", "self");
+  tensor_status status = lt_invoke(&frame, "dequantize");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_dequantize_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
+  LT_RESULT(out, "dequantize.tensors", "out"); LT_RESULT(out_len, "dequantize.tensors", "out_len");
+  lt_value a[1];
+  lt_frame frame = {.op = 427, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "dequantize.tensors", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  tensor_status status = lt_invoke(&frame, "dequantize.tensors");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_int_repr(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "int_repr", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 428, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "int_repr", "self");
+  tensor_status status = lt_invoke(&frame, "int_repr");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_q_scale(const tensor_t *self, double *out) {
+  LT_RESULT(out, "q_scale", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 429, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "q_scale", "self");
+  tensor_status status = lt_invoke(&frame, "q_scale");
+  if (status == TENSOR_OK) {
+    *out = frame.results[0].f;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_q_zero_point(const tensor_t *self, int64_t *out) {
+  LT_RESULT(out, "q_zero_point", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 430, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "q_zero_point", "self");
+  tensor_status status = lt_invoke(&frame, "q_zero_point");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_q_per_channel_scales(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "q_per_channel_scales", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 431, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "q_per_channel_scales", "self");
+  tensor_status status = lt_invoke(&frame, "q_per_channel_scales");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_q_per_channel_zero_points(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "q_per_channel_zero_points", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 432, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "q_per_channel_zero_points", "self");
+  tensor_status status = lt_invoke(&frame, "q_per_channel_zero_points");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_q_per_channel_axis(const tensor_t *self, int64_t *out) {
+  LT_RESULT(out, "q_per_channel_axis", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 433, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "q_per_channel_axis", "self");
+  tensor_status status = lt_invoke(&frame, "q_per_channel_axis");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_qscheme(const tensor_t *self, char **out) {
+  LT_RESULT(out, "qscheme", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 434, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "qscheme", "self");
+  tensor_status status = lt_invoke(&frame, "qscheme");
+  if (status == TENSOR_OK) {
+    *out = (char *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_quantized(const tensor_t *self, bool *out) {
+  LT_RESULT(out, "is_quantized", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 435, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "is_quantized", "self");
+  tensor_status status = lt_invoke(&frame, "is_quantized");
+  if (status == TENSOR_OK) {
+    *out = (bool)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_make_per_tensor_quantized_tensor(const tensor_t *self, double scale, int64_t zero_point, tensor_t **out) {
+  LT_RESULT(out, "make_per_tensor_quantized_tensor", "out");
+  lt_value a[3];
+  lt_frame frame = {.op = 436, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "make_per_tensor_quantized_tensor", "self");
+  a[1].f = scale;
+  a[2].i = zero_point;
+  tensor_status status = lt_invoke(&frame, "make_per_tensor_quantized_tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_make_per_channel_quantized_tensor(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t axis, tensor_t **out) {
+  LT_RESULT(out, "make_per_channel_quantized_tensor", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 437, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "make_per_channel_quantized_tensor", "self");
+  LT_REQUIRED(a[1], scale, LT_TENSOR, "make_per_channel_quantized_tensor", "scale");
+  LT_REQUIRED(a[2], zero_point, LT_TENSOR, "make_per_channel_quantized_tensor", "zero_point");
+  a[3].i = axis;
+  tensor_status status = lt_invoke(&frame, "make_per_channel_quantized_tensor");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_empty_affine_quantized(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, double scale, int64_t zero_point, tensor_t **out) {
+  LT_RESULT(out, "empty_affine_quantized", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 438, .mode = LT_FUNCTION, .args = a};
+  LT_SPAN(size, size_len, "empty_affine_quantized", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_ENUM(dtype, -1, 18, "empty_affine_quantized", "dtype"); a[1].i = dtype;
+  LT_ENUM(layout, -1, 5, "empty_affine_quantized", "layout"); a[2].i = layout;
+  LT_ENUM(device.type, -1, 5, "empty_affine_quantized", "device"); a[3].device = device;
+  a[4].f = scale;
+  a[5].i = zero_point;
+  tensor_status status = lt_invoke(&frame, "empty_affine_quantized");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_empty_per_channel_affine_quantized(const int64_t *size, int64_t size_len, const tensor_t *scales, const tensor_t *zero_points, int64_t axis, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
+  LT_RESULT(out, "empty_per_channel_affine_quantized", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 439, .mode = LT_FUNCTION, .args = a};
+  LT_SPAN(size, size_len, "empty_per_channel_affine_quantized", "size"); a[0].list.data = size, a[0].list.length = size_len;
+  LT_REQUIRED(a[1], scales, LT_TENSOR, "empty_per_channel_affine_quantized", "scales");
+  LT_REQUIRED(a[2], zero_points, LT_TENSOR, "empty_per_channel_affine_quantized", "zero_points");
+  a[3].i = axis;
+  LT_ENUM(dtype, -1, 18, "empty_per_channel_affine_quantized", "dtype"); a[4].i = dtype;
+  LT_ENUM(layout, -1, 5, "empty_per_channel_affine_quantized", "layout"); a[5].i = layout;
+  LT_ENUM(device.type, -1, 5, "empty_per_channel_affine_quantized", "device"); a[6].device = device;
+  tensor_status status = lt_invoke(&frame, "empty_per_channel_affine_quantized");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_choose_qparams_per_tensor(const tensor_t *self, bool reduce_range, double *scale, int64_t *zero_point) {
+  LT_RESULT(scale, "choose_qparams_per_tensor", "scale");
+  LT_RESULT(zero_point, "choose_qparams_per_tensor", "zero_point");
+  lt_value a[2];
+  lt_frame frame = {.op = 440, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "choose_qparams_per_tensor", "self");
+  a[1].i = reduce_range;
+  tensor_status status = lt_invoke(&frame, "choose_qparams_per_tensor");
+  if (status == TENSOR_OK) {
+    *scale = frame.results[0].f;
+    *zero_point = (int64_t)frame.results[1].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantized_add(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out) {
+  LT_RESULT(out, "quantized.add", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 441, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.add", "qa");
+  LT_REQUIRED(a[1], qb, LT_TENSOR, "quantized.add", "qb");
+  a[2].f = scale;
+  a[3].i = zero_point;
+  tensor_status status = lt_invoke(&frame, "quantized.add");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantized_add_relu(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out) {
+  LT_RESULT(out, "quantized.add_relu", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 442, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.add_relu", "qa");
+  LT_REQUIRED(a[1], qb, LT_TENSOR, "quantized.add_relu", "qb");
+  a[2].f = scale;
+  a[3].i = zero_point;
+  tensor_status status = lt_invoke(&frame, "quantized.add_relu");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantized_mul(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out) {
+  LT_RESULT(out, "quantized.mul", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 443, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.mul", "qa");
+  LT_REQUIRED(a[1], qb, LT_TENSOR, "quantized.mul", "qb");
+  a[2].f = scale;
+  a[3].i = zero_point;
+  tensor_status status = lt_invoke(&frame, "quantized.mul");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantized_mul_relu(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out) {
+  LT_RESULT(out, "quantized.mul_relu", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 444, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.mul_relu", "qa");
+  LT_REQUIRED(a[1], qb, LT_TENSOR, "quantized.mul_relu", "qb");
+  a[2].f = scale;
+  a[3].i = zero_point;
+  tensor_status status = lt_invoke(&frame, "quantized.mul_relu");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantized_add_scalar(const tensor_t *qa, tensor_scalar b, tensor_t **out) {
+  LT_RESULT(out, "quantized.add_scalar", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 445, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.add_scalar", "qa");
+  LT_SCALAR(b, LT_MUST, "quantized.add_scalar", "b"); a[1].scalar = b;
+  tensor_status status = lt_invoke(&frame, "quantized.add_scalar");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantized_add_scalar_relu(const tensor_t *qa, tensor_scalar b, tensor_t **out) {
+  LT_RESULT(out, "quantized.add_scalar_relu", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 446, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.add_scalar_relu", "qa");
+  LT_SCALAR(b, LT_MUST, "quantized.add_scalar_relu", "b"); a[1].scalar = b;
+  tensor_status status = lt_invoke(&frame, "quantized.add_scalar_relu");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantized_mul_scalar(const tensor_t *qa, tensor_scalar b, tensor_t **out) {
+  LT_RESULT(out, "quantized.mul_scalar", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 447, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.mul_scalar", "qa");
+  LT_SCALAR(b, LT_MUST, "quantized.mul_scalar", "b"); a[1].scalar = b;
+  tensor_status status = lt_invoke(&frame, "quantized.mul_scalar");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantized_mul_scalar_relu(const tensor_t *qa, tensor_scalar b, tensor_t **out) {
+  LT_RESULT(out, "quantized.mul_scalar_relu", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 448, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.mul_scalar_relu", "qa");
+  LT_SCALAR(b, LT_MUST, "quantized.mul_scalar_relu", "b"); a[1].scalar = b;
+  tensor_status status = lt_invoke(&frame, "quantized.mul_scalar_relu");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantized_relu6(const tensor_t *self, tensor_t **out) {
+  LT_RESULT(out, "quantized.relu6", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 449, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "quantized.relu6", "self");
+  tensor_status status = lt_invoke(&frame, "quantized.relu6");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantized_cat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, const double *scale, int64_t zero_point, tensor_t **out) {
+  LT_RESULT(out, "quantized.cat", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
+  LT_LIST(tensors, tensors_len, false, "quantized.cat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
+  a[1].i = dim;
+  a[2].pointer = (void *)scale;
+  a[3].i = zero_point;
+  tensor_status status = lt_invoke(&frame, "quantized.cat");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantized_matmul(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out) {
+  LT_RESULT(out, "quantized.matmul", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.matmul", "qa");
+  LT_REQUIRED(a[1], qb, LT_TENSOR, "quantized.matmul", "qb");
+  a[2].f = scale;
+  a[3].i = zero_point;
+  tensor_status status = lt_invoke(&frame, "quantized.matmul");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantized_linear(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, tensor_t **out) {
+  LT_RESULT(out, "quantized.linear", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "quantized.linear", "self");
+  LT_REQUIRED(a[1], weight, LT_TENSOR, "quantized.linear", "weight");
+  LT_OPTIONAL(a[2], bias, LT_TENSOR, "quantized.linear", "bias");
+  a[3].f = scale;
+  a[4].i = zero_point;
+  tensor_status status = lt_invoke(&frame, "quantized.linear");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantized_linear_relu(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, tensor_t **out) {
+  LT_RESULT(out, "quantized.linear_relu", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 453, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "quantized.linear_relu", "self");
+  LT_REQUIRED(a[1], weight, LT_TENSOR, "quantized.linear_relu", "weight");
+  LT_OPTIONAL(a[2], bias, LT_TENSOR, "quantized.linear_relu", "bias");
+  a[3].f = scale;
+  a[4].i = zero_point;
+  tensor_status status = lt_invoke(&frame, "quantized.linear_relu");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantized_linear_dynamic(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, bool reduce_range, tensor_t **out) {
+  LT_RESULT(out, "quantized.linear_dynamic", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 454, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "quantized.linear_dynamic", "self");
+  LT_REQUIRED(a[1], weight, LT_TENSOR, "quantized.linear_dynamic", "weight");
+  LT_OPTIONAL(a[2], bias, LT_TENSOR, "quantized.linear_dynamic", "bias");
+  a[3].i = reduce_range;
+  tensor_status status = lt_invoke(&frame, "quantized.linear_dynamic");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
   LT_RESULT(out, "to_string", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 421, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to_string", "self");
   a[1].i = precision;
   a[2].i = threshold;
@@ -1735,7 +2210,7 @@ TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precisio
 TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "scalar_operand", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 422, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(value, LT_MUST, "scalar_operand", "value"); a[0].scalar = value;
   tensor_status status = lt_invoke(&frame, "scalar_operand");
   if (status == TENSOR_OK) {
@@ -1747,7 +2222,7 @@ TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **o
 TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 423, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_REQUIRED(a[1], tensor2, LT_TENSOR, "result_type", "tensor2");
   tensor_status status = lt_invoke(&frame, "result_type");
@@ -1760,7 +2235,7 @@ TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tenso
 TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tensor_scalar tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 423, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_SCALAR(tensor2, LT_MUST, "result_type", "tensor2"); a[1].scalar = tensor2;
   frame.number = 2;
@@ -1774,7 +2249,7 @@ TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tens
 TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype type2, tensor_dtype *out) {
   LT_RESULT(out, "promote_types", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 424, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(type1, -1, 13, "promote_types", "type1"); a[0].i = type1;
   LT_ENUM(type2, -1, 13, "promote_types", "type2"); a[1].i = type2;
   tensor_status status = lt_invoke(&frame, "promote_types");
@@ -1787,7 +2262,7 @@ TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype t
 TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bool *out) {
   LT_RESULT(out, "can_cast", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 425, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(from_, -1, 13, "can_cast", "from_"); a[0].i = from_;
   LT_ENUM(to, -1, 13, "can_cast", "to"); a[1].i = to;
   tensor_status status = lt_invoke(&frame, "can_cast");
@@ -1799,7 +2274,7 @@ TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bo
 
 TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
   lt_value a[1];
-  lt_frame frame = {.op = 426, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(d, -1, 13, "set_default_dtype", "d"); a[0].i = d;
   tensor_status status = lt_invoke(&frame, "set_default_dtype");
   return status;
@@ -1808,7 +2283,7 @@ TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
 TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
   LT_RESULT(out, "get_default_dtype", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 427, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_dtype");
   if (status == TENSOR_OK) {
     *out = (tensor_dtype)frame.results[0].i;
@@ -1818,7 +2293,7 @@ TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
 
 TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
   lt_value a[1];
-  lt_frame frame = {.op = 428, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 5, "set_default_device", "device"); a[0].device = device;
   tensor_status status = lt_invoke(&frame, "set_default_device");
   return status;
@@ -1827,7 +2302,7 @@ TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
 TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
   LT_RESULT(out, "get_default_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 429, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_device");
   if (status == TENSOR_OK) {
     *out = frame.results[0].device;
@@ -1837,7 +2312,7 @@ TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
 
 TENSOR_API tensor_status tensor_set_grad_enabled(bool enabled) {
   lt_value a[1];
-  lt_frame frame = {.op = 430, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
   a[0].i = enabled;
   tensor_status status = lt_invoke(&frame, "set_grad_enabled");
   return status;
@@ -1846,7 +2321,7 @@ TENSOR_API tensor_status tensor_set_grad_enabled(bool enabled) {
 TENSOR_API tensor_status tensor_is_grad_enabled(bool *out) {
   LT_RESULT(out, "is_grad_enabled", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 431, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "is_grad_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1856,7 +2331,7 @@ TENSOR_API tensor_status tensor_is_grad_enabled(bool *out) {
 
 TENSOR_API tensor_status tensor_set_inference_mode(bool enabled) {
   lt_value a[1];
-  lt_frame frame = {.op = 432, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
   a[0].i = enabled;
   tensor_status status = lt_invoke(&frame, "set_inference_mode");
   return status;
@@ -1865,7 +2340,7 @@ TENSOR_API tensor_status tensor_set_inference_mode(bool enabled) {
 TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out) {
   LT_RESULT(out, "is_inference_mode_enabled", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 433, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "is_inference_mode_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1876,7 +2351,7 @@ TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out) {
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out) {
   LT_RESULT(out, "parse_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 434, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(text, "parse_device", "text"); a[0].text = text;
   tensor_status status = lt_invoke(&frame, "parse_device");
   if (status == TENSOR_OK) {
@@ -1887,7 +2362,7 @@ TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *ou
 
 TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
   lt_value a[1];
-  lt_frame frame = {.op = 435, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   tensor_status status = lt_invoke(&frame, "set_num_threads");
   return status;
@@ -1896,7 +2371,7 @@ TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
 TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
   LT_RESULT(out, "get_num_threads", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 436, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_num_threads");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1907,7 +2382,7 @@ TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
 TENSOR_API tensor_status tensor_cpu_tier(char **out) {
   LT_RESULT(out, "cpu_tier", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 437, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "cpu_tier");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -1918,7 +2393,7 @@ TENSOR_API tensor_status tensor_cpu_tier(char **out) {
 TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_nonzero", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 438, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_nonzero", "self");
   tensor_status status = lt_invoke(&frame, "is_nonzero");
   if (status == TENSOR_OK) {
@@ -1930,7 +2405,7 @@ TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_conj", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 439, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_conj", "self");
   tensor_status status = lt_invoke(&frame, "is_conj");
   if (status == TENSOR_OK) {
@@ -1942,7 +2417,7 @@ TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_neg", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 440, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_neg", "self");
   tensor_status status = lt_invoke(&frame, "is_neg");
   if (status == TENSOR_OK) {
@@ -1954,7 +2429,7 @@ TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "is_same_size", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 441, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_same_size", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "is_same_size", "other");
   tensor_status status = lt_invoke(&frame, "is_same_size");
@@ -1967,7 +2442,7 @@ TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_
 TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "rand", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 442, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
@@ -1982,7 +2457,7 @@ TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 442, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 476, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
@@ -1996,7 +2471,7 @@ TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, 
 TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randn", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 443, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
@@ -2011,7 +2486,7 @@ TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 443, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 477, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
@@ -2025,7 +2500,7 @@ TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len,
 TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 444, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
   a[0].i = low;
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -2042,7 +2517,7 @@ TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t
 
 TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 444, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 478, .mode = LT_OUT, .args = a};
   a[0].i = low;
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -2058,7 +2533,7 @@ TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int
 TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint.high", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 445, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
   a[0].i = high;
   LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
@@ -2074,7 +2549,7 @@ TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, 
 
 TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 445, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 479, .mode = LT_OUT, .args = a};
   a[0].i = high;
   LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
@@ -2083,518 +2558,6 @@ TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *si
   LT_ENUM(device.type, -1, 5, "randint.high", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "randint.high", "out");
   tensor_status status = lt_invoke(&frame, "randint.high");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "randperm", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 446, .mode = LT_FUNCTION, .args = a};
-  a[0].i = n;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
-  LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randperm", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "randperm", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "randperm");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 446, .mode = LT_OUT, .args = a};
-  a[0].i = n;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
-  LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randperm", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "randperm", "device"); a[4].device = device;
-  LT_OUTPUT(frame.out[0], out, "randperm", "out");
-  tensor_status status = lt_invoke(&frame, "randperm");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "rand_like", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 447, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "rand_like", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand_like", "generator");
-  LT_ENUM(dtype, -1, 13, "rand_like", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "rand_like", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "rand_like", "device"); a[4].device = device;
-  LT_ENUM(memory_format, -1, 3, "rand_like", "memory_format"); a[5].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "rand_like");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "randn_like", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 448, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "randn_like", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn_like", "generator");
-  LT_ENUM(dtype, -1, 13, "randn_like", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randn_like", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "randn_like", "device"); a[4].device = device;
-  LT_ENUM(memory_format, -1, 3, "randn_like", "memory_format"); a[5].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "randn_like");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "randint_like", "out");
-  lt_value a[8];
-  lt_frame frame = {.op = 449, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like", "self");
-  a[1].i = low;
-  a[2].i = high;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint_like", "generator");
-  LT_ENUM(dtype, -1, 13, "randint_like", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "randint_like", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 5, "randint_like", "device"); a[6].device = device;
-  LT_ENUM(memory_format, -1, 3, "randint_like", "memory_format"); a[7].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "randint_like");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
-  LT_RESULT(out, "randint_like.high", "out");
-  lt_value a[7];
-  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like.high", "self");
-  a[1].i = high;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint_like.high", "generator");
-  LT_ENUM(dtype, -1, 13, "randint_like.high", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "randint_like.high", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "randint_like.high", "device"); a[5].device = device;
-  LT_ENUM(memory_format, -1, 3, "randint_like.high", "memory_format"); a[6].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "randint_like.high");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "normal.tensors", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
-  LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "normal.tensors", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
-  LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
-  frame.number = 2;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 451, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
-  LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  LT_OUTPUT(frame.out[0], out, "normal.tensors", "out");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 451, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
-  LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
-  frame.number = 2;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  LT_OUTPUT(frame.out[0], out, "normal.tensors", "out");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "normal.size", "out");
-  lt_value a[7];
-  lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
-  a[0].f = mean;
-  a[1].f = std;
-  LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal.size", "generator");
-  LT_ENUM(dtype, -1, 13, "normal.size", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 5, "normal.size", "device"); a[6].device = device;
-  tensor_status status = lt_invoke(&frame, "normal.size");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[7];
-  lt_frame frame = {.op = 452, .mode = LT_OUT, .args = a};
-  a[0].f = mean;
-  a[1].f = std;
-  LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal.size", "generator");
-  LT_ENUM(dtype, -1, 13, "normal.size", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 5, "normal.size", "device"); a[6].device = device;
-  LT_OUTPUT(frame.out[0], out, "normal.size", "out");
-  tensor_status status = lt_invoke(&frame, "normal.size");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "bernoulli", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 453, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_generator_t *generator, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 453, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
-  LT_OUTPUT(frame.out[0], out, "bernoulli", "out");
-  tensor_status status = lt_invoke(&frame, "bernoulli");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "bernoulli.p", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 454, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli.p", "self");
-  a[1].f = p;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli.p", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli.p");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "multinomial", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
-  a[1].i = num_samples;
-  a[2].i = replacement;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "multinomial", "generator");
-  tensor_status status = lt_invoke(&frame, "multinomial");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t *out) {
-  lt_value a[4];
-  lt_frame frame = {.op = 455, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
-  a[1].i = num_samples;
-  a[2].i = replacement;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "multinomial", "generator");
-  LT_OUTPUT(frame.out[0], out, "multinomial", "out");
-  tensor_status status = lt_invoke(&frame, "multinomial");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "poisson", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "poisson", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "poisson", "generator");
-  tensor_status status = lt_invoke(&frame, "poisson");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_binomial(const tensor_t *count, const tensor_t *prob, tensor_generator_t *generator, tensor_t **out) {
-  LT_RESULT(out, "binomial", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], count, LT_TENSOR, "binomial", "count");
-  LT_REQUIRED(a[1], prob, LT_TENSOR, "binomial", "prob");
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "binomial", "generator");
-  tensor_status status = lt_invoke(&frame, "binomial");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
-  lt_value a[4];
-  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "uniform_", "self");
-  a[1].f = from_;
-  a[2].f = to;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "uniform_", "generator");
-  tensor_status status = lt_invoke(&frame, "uniform_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
-  lt_value a[4];
-  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "normal_", "self");
-  a[1].f = mean;
-  a[2].f = std;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal_", "generator");
-  tensor_status status = lt_invoke(&frame, "normal_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator) {
-  lt_value a[2];
-  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "random_", "self");
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "random_", "generator");
-  tensor_status status = lt_invoke(&frame, "random_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "random_.to", "self");
-  a[1].i = to;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "random_.to", "generator");
-  tensor_status status = lt_invoke(&frame, "random_.to");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
-  lt_value a[4];
-  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "random_.from", "self");
-  a[1].i = from_;
-  a[2].i = to;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "random_.from", "generator");
-  tensor_status status = lt_invoke(&frame, "random_.from");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_", "self");
-  a[1].f = p;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_.tensor", "self");
-  LT_REQUIRED(a[1], p, LT_TENSOR, "bernoulli_.tensor", "p");
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_.tensor", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli_.tensor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "exponential_", "self");
-  a[1].f = lambd;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "exponential_", "generator");
-  tensor_status status = lt_invoke(&frame, "exponential_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator) {
-  lt_value a[4];
-  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "cauchy_", "self");
-  a[1].f = median;
-  a[2].f = sigma;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "cauchy_", "generator");
-  tensor_status status = lt_invoke(&frame, "cauchy_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
-  lt_value a[4];
-  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "log_normal_", "self");
-  a[1].f = mean;
-  a[2].f = std;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "log_normal_", "generator");
-  tensor_status status = lt_invoke(&frame, "log_normal_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator) {
-  lt_value a[3];
-  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "geometric_", "self");
-  a[1].f = p;
-  LT_OPTIONAL(a[2], generator, LT_GENERATOR, "geometric_", "generator");
-  tensor_status status = lt_invoke(&frame, "geometric_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
-  lt_value a[1];
-  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
-  a[0].i = seed;
-  tensor_status status = lt_invoke(&frame, "manual_seed");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
-  LT_RESULT(out, "default_generator", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "default_generator");
-  if (status == TENSOR_OK) {
-    *out = (tensor_generator_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_new(tensor_device device, const char *engine, tensor_generator_t **out) {
-  LT_RESULT(out, "generator_new", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(device.type, -1, 5, "generator_new", "device"); a[0].device = device;
-  LT_TEXT(engine, "generator_new", "engine"); a[1].text = engine;
-  tensor_status status = lt_invoke(&frame, "generator_new");
-  if (status == TENSOR_OK) {
-    *out = (tensor_generator_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed) {
-  lt_value a[2];
-  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_manual_seed", "self");
-  a[1].i = seed;
-  tensor_status status = lt_invoke(&frame, "generator_manual_seed");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t *out) {
-  LT_RESULT(out, "generator_seed", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_seed", "self");
-  tensor_status status = lt_invoke(&frame, "generator_seed");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out) {
-  LT_RESULT(out, "generator_initial_seed", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_initial_seed", "self");
-  tensor_status status = lt_invoke(&frame, "generator_initial_seed");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_engine(tensor_generator_t *self, char **out) {
-  LT_RESULT(out, "generator_engine", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_engine", "self");
-  tensor_status status = lt_invoke(&frame, "generator_engine");
-  if (status == TENSOR_OK) {
-    *out = (char *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor_generator_t **out) {
-  LT_RESULT(out, "generator_clone", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_clone", "self");
-  tensor_status status = lt_invoke(&frame, "generator_clone");
-  if (status == TENSOR_OK) {
-    *out = (tensor_generator_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_get_offset(tensor_generator_t *self, int64_t *out) {
-  LT_RESULT(out, "generator_get_offset", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_offset", "self");
-  tensor_status status = lt_invoke(&frame, "generator_get_offset");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_set_offset(tensor_generator_t *self, int64_t offset) {
-  lt_value a[2];
-  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_offset", "self");
-  a[1].i = offset;
-  tensor_status status = lt_invoke(&frame, "generator_set_offset");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out) {
-  LT_RESULT(out, "generator_get_state", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_state", "self");
-  tensor_status status = lt_invoke(&frame, "generator_get_state");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
   return status;
 }
 

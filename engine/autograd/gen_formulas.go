@@ -274,6 +274,11 @@ var formulas = aten.Backend{
 	TensordotDims:                      recordTensordotDims,
 	Kron:                               recordKron,
 	Cdist:                              recordCdist,
+	Dequantize:                         recordDequantize,
+	DequantizeTensors:                  recordDequantizeTensors,
+	IntRepr:                            recordIntRepr,
+	QPerChannelScales:                  recordQPerChannelScales,
+	QPerChannelZeroPoints:              recordQPerChannelZeroPoints,
 	Rand:                               recordRand,
 	Randn:                              recordRandn,
 	Randint:                            recordRandint,
@@ -4325,6 +4330,58 @@ func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (res
 			return s.after(2, s.cdistGradient(s.hand(s.after(1, s.keep(s.c.Transpose(nil, s.hand(s.take(0)), -1, -2)))), s.saved(x2_), s.saved(x1_), p, mode, s.hand(s.keep(s.c.Transpose(nil, s.saved(result_), -1, -2)))))
 		}
 	}
+	return
+}
+
+func recordDequantize(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "dequantize", "DequantizeBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Dequantize(self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+	}
+	return
+}
+
+func recordDequantizeTensors(c aten.Ctx, tensors []*tensor.Tensor) (result []*tensor.Tensor, err error) {
+	r, err := begin(c, "dequantize", "NotImplemented", nil, append([]*tensor.Tensor{}, tensors...)...)
+	if err != nil {
+		return
+	}
+	result, err = r.c.DequantizeTensors(tensors)
+	r.undifferentiable("dequantize", err, result...)
+	return
+}
+
+func recordIntRepr(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "int_repr", "NotImplemented", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.IntRepr(self)
+	r.undifferentiable("int_repr", err, result)
+	return
+}
+
+func recordQPerChannelScales(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "q_per_channel_scales", "NotImplemented", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.QPerChannelScales(self)
+	r.undifferentiable("q_per_channel_scales", err, result)
+	return
+}
+
+func recordQPerChannelZeroPoints(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "q_per_channel_zero_points", "NotImplemented", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.QPerChannelZeroPoints(self)
+	r.undifferentiable("q_per_channel_zero_points", err, result)
 	return
 }
 
