@@ -111,7 +111,7 @@ func ColumnStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*ten
 		if t.Dim() > 1 {
 			return t
 		}
-		return s.reshape(t, t.Numel(), 1)
+		return s.wide(s.atLeast(t, 1), 1)
 	}, along(1))
 }
 

@@ -208,8 +208,8 @@ type Sequence struct {
 }
 
 // Drawing fills To with numbers From a distribution: by the elements' row-major indices with a generator that counts, otherwise in the
-// order of memory, or row-major where To has gaps. Each, where not nil, are parameters of the elements; it lies as To does, or row-major
-// where To has gaps. What they refuse is refused where there are no elements too.
+// order of memory. Each, where not nil, are parameters of the elements; it lies as To does, without the gaps that To may have. What they
+// refuse is refused where there are no elements too.
 type Drawing struct {
 	To, Each  *tensor.Tensor
 	Generator *random.Generator

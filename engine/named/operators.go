@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -37,39 +38,107 @@ func namedViewAsComplex(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error)
 	return r, err
 }
 
-// namedIndexGet is IndexGet: integers take a dimension away, slices and ellipses keep theirs. What tensors and bools select has no names.
+// namedIndexGet is IndexGet: integers take a dimension away, slices and ellipses keep theirs. The dimensions that tensors and bools select
+// have no names.
 func namedIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
 	r, err := c.Past(tensor.Named).IndexGet(self, items)
-	give(indexed(Of(self), items), err, r)
+	if err == nil {
+		give(indexed(Of(self), items), err, r)
+	}
 	return r, err
 }
 
-func indexed(names []string, items []ops.IndexItem) (left []string) {
-	takes := 0 // how many dimensions the items have
-	for _, item := range items {
-		if item.Kind == ops.IndexInt || item.Kind == ops.IndexSlice {
-			takes++
-		}
+// taken is how many dimensions an item of an index has.
+func taken(item ops.IndexItem) int {
+	switch {
+	case item.Kind == ops.IndexTensor && ops.IsMask(item.Tensor):
+		return item.Tensor.Dim()
+	case item.Kind == ops.IndexInt, item.Kind == ops.IndexSlice, item.Kind == ops.IndexTensor:
+		return 1
 	}
-	rest := max(len(names)-takes, 0)
+	return 0
+}
+
+// indexed are the names of a tensor with those given at an index that the operator has taken.
+func indexed(names []string, items []ops.IndexItem) (left []string) {
+	rest := len(names)
 	for _, item := range items {
+		rest -= taken(item)
+	}
+	selected, at, parted := 0, 0, false // dimensions that tensors select, where they are, and whether others stand between those tensors
+	for _, item := range items {
+		n := taken(item)
 		switch item.Kind {
 		case ops.IndexTensor, ops.IndexBool:
-			return nil
+			dims := 1 // those of a mask
+			if item.Kind == ops.IndexTensor && !ops.IsMask(item.Tensor) {
+				dims = item.Tensor.Dim()
+			}
+			if dims == 0 {
+				break // an integer
+			}
+			if selected == 0 {
+				at = len(left)
+			}
+			selected, parted = max(selected, dims), parted || at != len(left)
 		case ops.IndexNewAxis:
 			left = append(left, "")
-			continue
 		case ops.IndexEllipsis:
-			left, names, rest = append(left, names[:rest]...), names[rest:], 0
-			continue
-		}
-		if len(names) == 0 {
-			return nil // more than there are, which the operator has refused
-		}
-		if item.Kind == ops.IndexSlice {
+			n = rest
+			left, rest = append(left, names[:n]...), 0
+		case ops.IndexSlice:
 			left = append(left, names[0])
 		}
-		names = names[1:]
+		names = names[n:]
 	}
-	return append(left, names...)
+	left = append(left, names...)
+	if parted {
+		at = 0
+	}
+	return slices.Insert(left, at, make([]string, selected)...)
+}
+
+// namedTensordotDims is TensordotDims: what is left of the dimensions of both operands.
+func namedTensordotDims(c aten.Ctx, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (*tensor.Tensor, error) {
+	const op = "tensordot"
+	a, b := Of(self), Of(other)
+	names, err := distinct(op, slices.Concat(without(a, dimsSelf), without(b, dimsOther)), a, b)
+	if err = fits(op, names, err, out); err != nil {
+		return nil, err
+	}
+	r, err := c.Past(tensor.Named).TensordotDims(out, self, other, dimsSelf, dimsOther)
+	give(names, err, r)
+	return r, err
+}
+
+// namedCdist is Cdist: the rows of x1, then those of x2.
+func namedCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error) {
+	turned := Of(x2)
+	if n := len(turned); n > 1 {
+		turned = slices.Concat(turned[:n-2], []string{turned[n-1], turned[n-2]})
+	}
+	names, err := multiplied("cdist", Of(x1), turned)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.Past(tensor.Named).Cdist(x1, x2, p, mode)
+	give(names, err, r)
+	return r, err
+}
+
+// namedMeshgrid is Meshgrid: each dimension has the name of the vector whose coordinates it is.
+func namedMeshgrid(c aten.Ctx, tensors []*tensor.Tensor, indexing string) ([]*tensor.Tensor, error) {
+	var names []string
+	for _, t := range tensors {
+		names = append(names, append(Of(t), "")[0])
+	}
+	if name := tensor.RepeatedName(names); name != "" {
+		return nil, status.Runtimef("meshgrid: two of the tensors have the name '%s'; rename() one of them", name)
+	}
+	if indexing == "xy" && len(names) > 1 {
+		names[0], names[1] = names[1], names[0]
+	}
+	grids, err := c.Past(tensor.Named).Meshgrid(tensors, indexing)
+	give(names, err, grids...)
+	return grids, err
 }

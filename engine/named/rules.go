@@ -120,43 +120,51 @@ func insert(op string, dim int64, operands ...*tensor.Tensor) ([]string, error) 
 // product are the names of the matrix product of the last two operands, unified with those of the first of three.
 func product(op string, operands ...*tensor.Tensor) ([]string, error) {
 	a, b := operands[len(operands)-2], operands[len(operands)-1]
-	x, y := Of(a), Of(b)
-	batch, err := join(op, x[:max(len(x)-2, 0)], y[:max(len(y)-2, 0)])
+	names, err := multiplied(op, Of(a), Of(b))
+	if err != nil || len(operands) == 2 {
+		return names, err
+	}
+	return join(op, names, operands[0].Names())
+}
+
+// multiplied are the names of the product of matrices with the names a and b.
+func multiplied(op string, a, b []string) ([]string, error) {
+	batch, err := join(op, a[:max(len(a)-2, 0)], b[:max(len(b)-2, 0)])
 	if err != nil {
 		return nil, err
 	}
-	names := slices.Concat(make([]string, max(len(x)-2, len(y)-2, 0)-len(batch)), batch)
-	if len(x) > 1 {
-		names = append(names, x[len(x)-2])
+	names := slices.Concat(make([]string, max(len(a)-2, len(b)-2, 0)-len(batch)), batch)
+	if len(a) > 1 {
+		names = append(names, a[len(a)-2])
 	}
-	if len(y) > 1 {
-		names = append(names, y[len(y)-1])
+	if len(b) > 1 {
+		names = append(names, b[len(b)-1])
 	}
-	return contracted(op, names, operands)
+	return distinct(op, names, a, b)
 }
 
-// outer are those of the outer product of the last two operands, which are vectors.
+// outer are those of the outer product of the last two operands, which are vectors, unified with those of the first of three.
 func outer(op string, operands ...*tensor.Tensor) ([]string, error) {
-	a, b := operands[len(operands)-2], operands[len(operands)-1]
-	return contracted(op, slices.Concat(Of(a), Of(b)), operands)
+	a, b := Of(operands[len(operands)-2]), Of(operands[len(operands)-1])
+	names, err := distinct(op, slices.Concat(a, b), a, b)
+	if err != nil || len(operands) == 2 {
+		return names, err
+	}
+	return join(op, names, operands[0].Names())
 }
 
 // inner are those of a product over the last dimension of both operands.
 func inner(op string, a, b *tensor.Tensor) ([]string, error) {
 	x, y := Of(a), Of(b)
-	return contracted(op, slices.Concat(x[:max(len(x)-1, 0)], y[:max(len(y)-1, 0)]), []*tensor.Tensor{a, b})
+	return distinct(op, slices.Concat(x[:max(len(x)-1, 0)], y[:max(len(y)-1, 0)]), x, y)
 }
 
-// contracted refuses names of a product that are there twice, and unifies them with those of what it is added to.
-func contracted(op string, names []string, operands []*tensor.Tensor) ([]string, error) {
-	n := len(operands)
+// distinct refuses names of a product of dims a and b that are there twice.
+func distinct(op string, names, a, b []string) ([]string, error) {
 	if name := tensor.RepeatedName(names); name != "" {
-		return nil, status.Runtimef("%s: the product of dims %s and dims %s would have the name '%s' twice; rename() one of them", op, tensor.NamesText(Of(operands[n-2])), tensor.NamesText(Of(operands[n-1])), name)
+		return nil, status.Runtimef("%s: the product of dims %s and dims %s would have the name '%s' twice; rename() one of them", op, tensor.NamesText(a), tensor.NamesText(b), name)
 	}
-	if n == 2 {
-		return names, nil
-	}
-	return join(op, names, operands[0].Names())
+	return names, nil
 }
 
 // Of are the names of t as a list of the length of its dimensions.

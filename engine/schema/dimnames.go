@@ -53,8 +53,8 @@ var dimParameters = []string{"dim", "dims", "dim0", "dim1", "dim2", "axis0", "ax
 // DimOf is the position of the tensor whose dimension argument i is, or dimensions, which may be given by name; -1 where it is none.
 func (o *Operator) DimOf(i int) int {
 	a := o.Args[i]
-	// tile's dims are repeats, and diag_embed's those of the result.
-	if a.Type.Base != "int" || o.Name == "tile" || o.Name == "diag_embed" || slices.Contains([]string{"insert", "refuse"}, o.NameRule()) {
+	// tile's dims are repeats, diag_embed's those of the result, and tensordot's may be how many.
+	if a.Type.Base != "int" || o.Name == "tile" || o.Name == "diag_embed" || o.Name == "tensordot" && a.Name == "dims" || slices.Contains([]string{"insert", "refuse"}, o.NameRule()) {
 		return -1
 	}
 	self := slices.IndexFunc(o.Args, func(a Arg) bool { return a.Type.Base == "Tensor" })

@@ -145,6 +145,9 @@ CALLS = {name: (f"x.{name}('C')", f"x.{name}(1)") for name in PLAIN.split()} | {
     "trapezoid": ("torch.trapezoid(x, dim='C')", "torch.trapezoid(x, dim=1)"),
     "repeat_interleave": ("x.repeat_interleave(2, 'C')", "x.repeat_interleave(2, 1)"),
     "std_mean": ("torch.std_mean(x, 'C')", "torch.std_mean(x, 1)"),
+    "linalg.diagonal": ("torch.linalg.diagonal(x, dim1='N', dim2='C')", "torch.linalg.diagonal(x, dim1=0, dim2=1)"),
+    "vecdot": ("torch.linalg.vecdot(x, x, dim='C')", "torch.linalg.vecdot(x, x, dim=1)"),
+    "tensordot": ("torch.tensordot(x, torch.ones(3, 5), (['C'], [0]))", "torch.tensordot(x, torch.ones(3, 5), ([1], [0]))"),
 }
 
 
@@ -195,6 +198,21 @@ RESULTS = {
     "x.transpose_(0, 1)": [("C", "N", "H")],
     "x.unsqueeze_(0)": [(None, "N", "C", "H")],
     "torch.outer(x[0, 0], x[:, 0, 0])": [("H", "N")],
+    "x[:, torch.tensor([0, 2])]": [("N", None, "H")],
+    "x[..., torch.ones(2, 2, dtype=torch.int64)]": [("N", "C", None, None)],
+    "x[torch.tensor([0, 1]), :, torch.tensor([3, 0])]": [(None, "C")],
+    "x[torch.tensor([0, 1]), 0, torch.tensor([3, 0])]": [(None,)],
+    "x[:, torch.tensor(1), None]": [("N", None, "H")],
+    "x[torch.ones(2, 3) > 0]": [(None, "H")],
+    "x[True]": [(None, "N", "C", "H")],
+    "torch.tensordot(x, torch.ones(4, 5, names=('H', 'K')), 1)": [("N", "C", "K")],
+    "torch.cdist(x, torch.ones(5, 4, names=('M', 'H')))": [("N", "C", "M")],
+    "torch.meshgrid(x[0, 0], x[:, 0, 0], indexing='xy')": [("N", "H")] * 2,
+    "torch.atleast_3d(x[0], x[0, 0], x)": [("C", "H", None), (None, "H", None), ("N", "C", "H")],
+    "torch.vstack([x[0, 0], x[0, 0]])": [(None, "H")],
+    "torch.column_stack([x[0, 0], x[0, 0]])": [("H", None)],
+    "torch.broadcast_tensors(x, torch.ones(4))": [("N", "C", "H")] * 2,
+    "torch.linalg.multi_dot([x[0], torch.ones(4, 5), torch.ones(5, 2, names=(None, 'K'))])": [("C", "K")],
     "x.detach()": [("N", "C", "H")],
     "x.data": [("N", "C", "H")],
 }
@@ -237,6 +255,10 @@ def test_products():
     assert torch.addmm(torch.zeros(2, 4, names=("A", None)), a, b).names == ("A", "C")
     with pytest.raises(RuntimeError, match="would have the name 'A' twice"):
         a @ torch.ones(3, 2, names=("B", "A"))
+    with pytest.raises(RuntimeError, match="tensordot: .* would have the name 'A' twice"):
+        torch.tensordot(a, a, (["B"], ["B"]))
+    with pytest.raises(RuntimeError, match="meshgrid: two of the tensors have the name 'A'"):
+        torch.meshgrid(a[:, 0], a[:, 1], indexing="ij")
     with pytest.raises(RuntimeError, match="do not match"):
         torch.ones(5, 2, 3, names=("N", "A", "B")) @ torch.ones(5, 3, 4, names=("M", "B", "C"))
 
