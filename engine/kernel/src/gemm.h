@@ -11,7 +11,8 @@
 namespace lt {
 namespace {
 
-constexpr int64_t kRowBlock = 256;  // rows that share a packed panel
+// Rows that share a packed panel, and the bytes of a that more rows may take where k is one part.
+constexpr int64_t kRowBlock = 256, kLeftBytes = 1 << 18;
 
 // Rows whose sums fill the registers.
 template <class Unit>
@@ -62,12 +63,12 @@ struct Target {
   using Sum = typename P::Sum;
   static constexpr int W = kPanel<typename P::Unit>;
   const Out &out;
-  Sum *sums;           // W for each row
+  Sum *sums;           // W for each row, or for all where one part is the first and the last
   int64_t s, i, j, w;  // of the matrix in the batch, its row, its column, and w columns
   bool first, last;
 
   void pass(int64_t rows) {
-    sums += rows * W;
+    if (!first || !last) sums += rows * W;
     i += rows;
   }
 };
@@ -175,11 +176,15 @@ void multiply(const lt_gemm *g, const Out &out) {
   constexpr int64_t step = kUnits * P::kSteps;
   alignas(64) Unit panel[kUnits * W];
   alignas(64) Sum sums[kRowBlock * W];
-  const int64_t most = g->m < kRowBlock ? g->m : kRowBlock;
-  const int64_t strip = most > 0 ? kRowBlock / most * W : W;  // columns with room for their sums
   // k is cut into parts of one size.
   const int64_t parts = g->k > 0 ? (g->k + step - 1) / step : 1;
   const int64_t part = (g->k + parts * P::kSteps - 1) / (parts * P::kSteps) * P::kSteps;
+  int64_t most = kRowBlock;
+  if (parts == 1 && part * kRowBlock < kLeftBytes / int64_t(sizeof(typename P::Left)))
+    most = kLeftBytes / int64_t(sizeof(typename P::Left)) / (part > 0 ? part : 1);
+  if (most > g->m) most = g->m;
+  // Columns with room for their sums.
+  const int64_t strip = most > 0 && most < kRowBlock ? kRowBlock / most * W : W;
   for (int64_t s = 0; s < g->batch; s++) {
     for (int64_t i = 0; i < g->m; i += most) {
       const int64_t rows = g->m - i < most ? g->m - i : most;

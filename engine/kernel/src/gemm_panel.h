@@ -74,18 +74,24 @@ void pack_rows(const T *b, int64_t row, int64_t depth, typename P::Unit *panel) 
   }
 }
 
-// Packs depth rows of w columns, filled up with zeros.
+// Packs depth rows of w columns. What lies in a panel beside them does not count: whole vectors
+// read on into the rows that follow, but not past the last element.
 template <class P, class T>
 void pack(const T *b, int64_t row, int64_t col, int64_t depth, int64_t w, typename P::Unit *panel) {
   using Left = typename P::Left;
   using Unit = typename P::Unit;
   constexpr int W = kPanel<Unit>;
+  const int64_t whole = depth / P::kSteps, units = (depth + P::kSteps - 1) / P::kSteps;
+  int64_t done = 0;  // units
   if constexpr (kind_of<Unit> != kComplex) {
     if (col == 1 && w == W) return pack_rows<P>(b, row, depth, panel);
+    if (col == 1 && row > 0) {
+      done = (depth - (W - w + row - 1) / row) / P::kSteps;
+      if (done < 0) done = 0;
+      pack_rows<P>(b, row, done * P::kSteps, panel);
+    }
   }
-  const int64_t whole = depth / P::kSteps, units = (depth + P::kSteps - 1) / P::kSteps;
-  if (w < W) memset((void *)panel, 0, size_t(units * W) * sizeof(Unit));
-  int64_t done = 0;
+  if (w < W) memset((void *)(panel + done * W), 0, size_t((units - done) * W) * sizeof(Unit));
   if constexpr (sizeof(T) == sizeof(Left) && sizeof(Unit) <= 8) {
     if (row == 1) {
       find_turn(sizeof(Unit))((char *)panel, W * sizeof(Unit), (const char *)b,

@@ -38,40 +38,46 @@ struct Requantized {
     return {panel, starts};
   }
 
-  void row(int32_t *sums, int64_t, int64_t i, int64_t j, int64_t w) const {
-    const int32_t *offsets = (const int32_t *)q->offsets + j;
-    for (int k = 0; k < W; k++) sums[k] += offsets[k];
-    if (q->row_sums) {
-      const int32_t *zeros = (const int32_t *)q->zeros + j, sum = ((const int32_t *)q->row_sums)[i];
-      for (int k = 0; k < W; k++) sums[k] -= zeros[k] * sum;
-    }
-    const int64_t at = i * q->g.c_row + j * q->g.c_col;
-    if (q->dtype == Traits<int32_t>::number) return write(sums, (int32_t *)q->g.c + at, w);
-    alignas(64) float scaled[W];
-    const float *bias = (const float *)q->bias + j, *scales = (const float *)q->scales + j;
-    for (int k = 0; k < W; k++) scaled[k] = (float(sums[k]) + bias[k]) * scales[k];
-    if (q->dtype == Traits<float>::number) return write(scaled, (float *)q->g.c + at, w);
-    // Adding 1.5 * 2^23 leaves no bits for fractions, and the integer in the low ones.
-    const float turn = 12582912;
-    int32_t turned, bits;
-    memcpy(&turned, &turn, sizeof turned);
-    uint8_t bytes[W];
-    for (int k = 0; k < W; k++) {
-      const float above = scaled[k] > q->low ? scaled[k] : q->low;
-      const float x = (above < q->high ? above : q->high) + turn;
-      memcpy(&bits, &x, sizeof bits);
-      bytes[k] = uint8_t(bits - turned + q->zero);
-    }
-    write(bytes, (uint8_t *)q->g.c + at, w);
+  void row(const int32_t *sums, int64_t, int64_t i, int64_t j, int64_t w) const {
+    const int64_t size =
+        q->dtype == Traits<int32_t>::number || q->dtype == Traits<float>::number ? 4 : 1;
+    char *c = (char *)q->g.c + (i * q->g.c_row + j * q->g.c_col) * size;
+    if (w == W && q->g.c_col == 1) return write(sums, i, j, c);
+    alignas(64) char elements[W * sizeof(int32_t)];
+    write(sums, i, j, elements);
+    for (int64_t k = 0; k < w; k++)
+      memcpy(c + k * q->g.c_col * size, elements + k * size, size_t(size));
   }
 
  private:
-  template <class E>
-  void write(const E *from, E *c, int64_t w) const {
-    if (w == W && q->g.c_col == 1)
-      memcpy(c, from, W * sizeof(E));
-    else
-      for (int64_t k = 0; k < w; k++) c[k * q->g.c_col] = from[k];
+  // Writes the elements of row i from column j on, one after the other.
+  void write(const int32_t *sums, int64_t i, int64_t j, char *to) const {
+    constexpr int N = Vec<int32_t>::N;
+    const int32_t sum_of_a = q->row_sums ? ((const int32_t *)q->row_sums)[i] : 0;
+    for (int v = 0; v < W; v += N) {
+      Vec<int32_t> sum = load(sums + v) + load((const int32_t *)q->offsets + j + v);
+      if (sum_of_a != 0) sum = sum - load((const int32_t *)q->zeros + j + v) * Vec(sum_of_a);
+      const Vec<float> x = (convert<float>(sum) + load((const float *)q->bias + j + v)) *
+                           load((const float *)q->scales + j + v);
+      switch (q->dtype) {
+        case Traits<int32_t>::number:
+          store((int32_t *)to + v, sum);
+          break;
+        case Traits<float>::number:
+          store((float *)to + v, x);
+          break;
+        default:
+          const Narrow bytes = __builtin_convertvector(rounded(x).v, Narrow);
+          memcpy(to + v, &bytes, N);
+      }
+    }
+  }
+  typedef uint8_t Narrow __attribute__((vector_size(W / 2)));
+  // Adding 1.5 * 2^23 leaves no bits for fractions, and the integer in the low ones.
+  Vec<int32_t> rounded(Vec<float> x) const {
+    const Vec<float> turn(12582912);
+    return bit_cast<int32_t>(min(max(x, Vec(q->low)), Vec(q->high)) + turn) -
+           bit_cast<int32_t>(turn) + Vec(q->zero);
   }
 };
 
