@@ -9043,9 +9043,6 @@ func (c Ctx) ShareMemory(self *tensor.Tensor) (err error) {
 		return
 	}
 	err = ops.ShareMemory(self)
-	if err == nil {
-		wrote(self)
-	}
 	return
 }
 
@@ -9174,9 +9171,6 @@ func (c Ctx) StorageResizable(self *storage.Storage) (bool, error) {
 // StorageShareMemory is the operator storage_share_memory_.
 func (c Ctx) StorageShareMemory(self *storage.Storage) (err error) {
 	err = ops.StorageShareMemory(self)
-	if err == nil {
-		wroteBytes(self)
-	}
 	return
 }
 

@@ -319,6 +319,11 @@ func (v *Variable) accumulate(c aten.Ctx, t, grad *tensor.Tensor, create bool) e
 		v.grad = made
 		return err
 	}
+	s := &steps{c: c}
+	defer s.Close()
+	if err := s.use(v.grad, "backward"); err != nil {
+		return err
+	}
 	if !create {
 		_, err := c.Add(v.grad, v.grad, grad, one)
 		return err

@@ -1,6 +1,8 @@
 """How much memory runs take, in buffers of the size of the leaf: what a step makes takes the place of what it used up."""
 
+import contextlib
 import math
+import threading
 
 import pytest
 
@@ -163,3 +165,43 @@ def test_large_formulas_take_no_more_than_their_gradients():
     before = torch.memory_stats().in_use
     torch.autograd.grad(made, (column, row), g)
     assert torch.memory_stats().peak - before < 0.3 * n
+
+
+def test_what_was_saved_may_be_moved_by_another_thread():
+    for _ in range(30):
+        x = torch.rand(1 << 18, requires_grad=True)
+        w = torch.rand(1 << 18)
+        right, y, began = w.clone(), (x * w).sum(), threading.Event()
+
+        def share(w=w, began=began):
+            began.set()
+            while not w.is_shared():
+                with contextlib.suppress(RuntimeError):  # in use by a call on another thread
+                    w.share_memory_()
+
+        thread = threading.Thread(target=share)
+        thread.start()
+        began.wait()
+        while thread.is_alive():
+            try:
+                (grad,) = torch.autograd.grad(y, x, retain_graph=True)
+            except RuntimeError as error:
+                assert "being resized by another thread" in str(error)
+            else:
+                assert torch.equal(grad, right)
+        thread.join()
+        assert torch.equal(torch.autograd.grad(y, x)[0], right)
+
+
+def test_what_was_saved_is_not_read_beyond_its_storage():
+    x, w = torch.ones(100, requires_grad=True), torch.ones(100)
+    y = (x * w).sum()
+    w.untyped_storage().resize_(8)
+    with pytest.raises(
+        RuntimeError, match=r"MulBackward0: a tensor of sizes \[100\] .* needs a storage of 400 bytes, but its storage was resized to 8"
+    ):
+        y.backward()
+    x.sum().backward()
+    x.grad.untyped_storage().resize_(8)
+    with pytest.raises(RuntimeError, match="needs a storage of 400 bytes, but its storage was resized to 8"):
+        x.sum().backward()
