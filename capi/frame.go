@@ -312,6 +312,8 @@ func (f frame) setMixed(err error, results ...any) error {
 			*(*unsafe.Pointer)(f.result(i)) = nil
 		case int64:
 			*(*int64)(f.result(i)) = v
+		case float64:
+			*(*float64)(f.result(i)) = v
 		case bool:
 			*(*bool)(f.result(i)) = v
 		case string:

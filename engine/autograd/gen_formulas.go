@@ -206,6 +206,7 @@ var formulas = aten.Backend{
 	LinalgHouseholderProduct:           recordLinalgHouseholderProduct,
 	Ormqr:                              recordOrmqr,
 	LinalgMatrixSqrth:                  recordLinalgMatrixSqrth,
+	Lyapunov:                           recordLyapunov,
 	LinalgPolar:                        recordLinalgPolar,
 	LinalgDet:                          recordLinalgDet,
 	LinalgSlogdet:                      recordLinalgSlogdet,
@@ -273,6 +274,11 @@ var formulas = aten.Backend{
 	TensordotDims:                      recordTensordotDims,
 	Kron:                               recordKron,
 	Cdist:                              recordCdist,
+	Dequantize:                         recordDequantize,
+	DequantizeTensors:                  recordDequantizeTensors,
+	IntRepr:                            recordIntRepr,
+	QPerChannelScales:                  recordQPerChannelScales,
+	QPerChannelZeroPoints:              recordQPerChannelZeroPoints,
 	Rand:                               recordRand,
 	Randn:                              recordRandn,
 	Randint:                            recordRandint,
@@ -284,6 +290,7 @@ var formulas = aten.Backend{
 	BernoulliP:                         recordBernoulliP,
 	Multinomial:                        recordMultinomial,
 	Poisson:                            recordPoisson,
+	Binomial:                           recordBinomial,
 	FillUniform:                        recordFillUniform,
 	FillNormal:                         recordFillNormal,
 	FillRandom:                         recordFillRandom,
@@ -357,6 +364,8 @@ var formulas = aten.Backend{
 	Unique:                             recordUnique,
 	UniqueConsecutive:                  recordUniqueConsecutive,
 	Isin:                               recordIsin,
+	CsrSpmm:                            recordCsrSpmm,
+	CsrSpgemm:                          recordCsrSpgemm,
 	Erf:                                recordErf,
 	Erfc:                               recordErfc,
 	Erfinv:                             recordErfinv,
@@ -3193,18 +3202,73 @@ func recordOrmqr(c aten.Ctx, out, self, tau, other *tensor.Tensor, left, transpo
 }
 
 func recordLinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	since := numbers.Load()
-	result, err = into(c, "linalg.matrix_sqrth", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LinalgMatrixSqrth(c, made, self)
-	})
-	named(since, "LinalgMatrixSqrthBackward0", result)
+	r, err := begin(c, "linalg.matrix_sqrth", "LinalgMatrixSqrthBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixSqrth(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.matrixSqrthGradient(s.hand(s.take(0)), s.saved(result_)))
+		}
+		r.publish()
+	}
+	return
+}
+
+func recordLyapunov(c aten.Ctx, h, g *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "lyapunov", "LyapunovBackward0", nil, h, g)
+	if err != nil {
+		return
+	}
+	h_ := r.save(h, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Lyapunov(h, g)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.lyapunovGradient(s.hand(s.take(0)), s.saved(h_), s.saved(result_)))
+			}
+			return s.after(1, s.lyapunovOf(s.saved(h_), s.hand(s.take(0))))
+		}
+	}
 	return
 }
 
 func recordLinalgPolar(c aten.Ctx, outU, outH, a *tensor.Tensor) (UResult *tensor.Tensor, HResult *tensor.Tensor, err error) {
-	since := numbers.Load()
-	UResult, HResult, err = aten.Composed().LinalgPolar(c, outU, outH, a)
-	named(since, "LinalgPolarBackward0", UResult, HResult)
+	r, err := begin(c, "linalg.polar", "LinalgPolarBackward0", outU, a)
+	if err != nil {
+		return
+	}
+	a_ := r.save(a, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	UResult, HResult, err = r.c.LinalgPolar(outU, outH, a)
+	if r.finish(err, UResult, HResult) {
+		UResult_ := r.saveResult(UResult, 0, r.wants(0))
+		HResult_ := r.saveResult(HResult, 1, r.wants(0))
+		if err = r.undo(UResult, HResult); err != nil {
+			return nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.polarGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(a_), s.saved(UResult_), s.saved(HResult_))
+		}
+		r.publish()
+	}
 	return
 }
 
@@ -4275,6 +4339,58 @@ func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (res
 	return
 }
 
+func recordDequantize(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "dequantize", "DequantizeBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Dequantize(self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+	}
+	return
+}
+
+func recordDequantizeTensors(c aten.Ctx, tensors []*tensor.Tensor) (result []*tensor.Tensor, err error) {
+	r, err := begin(c, "dequantize", "NotImplemented", nil, append([]*tensor.Tensor{}, tensors...)...)
+	if err != nil {
+		return
+	}
+	result, err = r.c.DequantizeTensors(tensors)
+	r.undifferentiable("dequantize", err, result...)
+	return
+}
+
+func recordIntRepr(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "int_repr", "NotImplemented", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.IntRepr(self)
+	r.undifferentiable("int_repr", err, result)
+	return
+}
+
+func recordQPerChannelScales(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "q_per_channel_scales", "NotImplemented", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.QPerChannelScales(self)
+	r.undifferentiable("q_per_channel_scales", err, result)
+	return
+}
+
+func recordQPerChannelZeroPoints(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "q_per_channel_zero_points", "NotImplemented", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.QPerChannelZeroPoints(self)
+	r.undifferentiable("q_per_channel_zero_points", err, result)
+	return
+}
+
 func recordRand(c aten.Ctx, out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "rand", "RandBackward0", out, nil)
 	if err != nil {
@@ -4397,6 +4513,24 @@ func recordPoisson(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (result
 	result, err = r.c.Poisson(self, g)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+	}
+	return
+}
+
+func recordBinomial(c aten.Ctx, count, prob *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "binomial", "BinomialBackward0", nil, count, prob)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Binomial(count, prob, g)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.zerosLike(s.hand(s.take(0))))
+			}
+			return s.after(1, s.zerosLike(s.hand(s.take(0))))
+		}
 	}
 	return
 }
@@ -5698,6 +5832,66 @@ func recordIsin(c aten.Ctx, out, elements, testElements *tensor.Tensor, x3, inve
 	}
 	result, err = r.c.Isin(out, elements, testElements, x3, invert)
 	r.cleared(err)
+	return
+}
+
+func recordCsrSpmm(c aten.Ctx, crow, col, values, mat *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "csr_spmm", "CsrSpmmBackward0", nil, values, mat)
+	if err != nil {
+		return
+	}
+	col_ := r.save(col, r.wants(0) || r.wants(1))
+	crow_ := r.save(crow, r.wants(0) || r.wants(1))
+	mat_ := r.save(mat, r.wants(0))
+	values_ := r.save(values, r.wants(1))
+	matSizes := copied(mat.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.CsrSpmm(crow, col, values, mat)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.csrValuesGradient(s.hand(s.take(0)), s.saved(crow_), s.saved(col_), s.saved(mat_)))
+			}
+			return s.after(1, s.csrDenseGradient(s.hand(s.take(0)), s.saved(crow_), s.saved(col_), s.saved(values_), matSizes))
+		}
+	}
+	return
+}
+
+func recordCsrSpgemm(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (crowResult *tensor.Tensor, colResult *tensor.Tensor, productResult *tensor.Tensor, err error) {
+	r, err := begin(c, "csr_spgemm", "CsrSpgemmBackward0", nil, values, otherValues)
+	if err != nil {
+		return
+	}
+	col_ := r.save(col, r.wants(0) || r.wants(1))
+	crow_ := r.save(crow, r.wants(0) || r.wants(1))
+	otherCol_ := r.save(otherCol, r.wants(0) || r.wants(1))
+	otherCrow_ := r.save(otherCrow, r.wants(0) || r.wants(1))
+	otherValues_ := r.save(otherValues, r.wants(0) || r.wants(1))
+	values_ := r.save(values, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	crowResult, colResult, productResult, err = r.c.CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues, columns)
+	if r.finish(err, nil, nil, productResult) {
+		crowResult_ := r.saveResult(crowResult, 0, r.wants(0) || r.wants(1))
+		colResult_ := r.saveResult(colResult, 1, r.wants(0) || r.wants(1))
+		if err = r.undo(crowResult, colResult, productResult); err != nil {
+			return nil, nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.csrProductGradient(s.hand(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(crow_), s.saved(col_), s.saved(values_), s.saved(otherCrow_), s.saved(otherCol_), s.saved(otherValues_), columns, false))
+			}
+			return s.after(1, s.csrProductGradient(s.hand(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(crow_), s.saved(col_), s.saved(values_), s.saved(otherCrow_), s.saved(otherCol_), s.saved(otherValues_), columns, true))
+		}
+	}
 	return
 }
 

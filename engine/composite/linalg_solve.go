@@ -89,9 +89,20 @@ func CholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.
 	s := within(c, op)
 	defer s.Close()
 	n, _ := shape.Matrix(self.Sizes())
+	if n > 0 {
+		s.checkInfo(s.firstZero(s.diagonalOf(self)), ops.SingularInverse)
+	}
 	ones := s.identity(self.DType(), self.Device(), n)
 	r, err := s.finished(nil, []*tensor.Tensor{out}, s.Step(func() (*tensor.Tensor, error) { return c.CholeskySolve(nil, ones, self, upper) }))
 	return r[0], err
+}
+
+// firstZero counts the elements of each row up to the first that is 0, in int32; 0 where none is.
+func (s *scope) firstZero(t *tensor.Tensor) *tensor.Tensor {
+	zero := s.cast(s.Unary(s.c.LogicalNot, t), dtype.Int32)
+	first := s.Step(func() (*tensor.Tensor, error) { return s.c.Argmax(nil, zero, ops.Int(-1), false) })
+	found := s.Step(func() (*tensor.Tensor, error) { return s.c.Amax(nil, zero, []int64{-1}, false) })
+	return s.cast(s.mul(s.add(first, found), found), dtype.Int32)
 }
 
 // LinalgLuSolve is the X of A X = B, or of X A = B, for the A that was factored, or its adjoint.

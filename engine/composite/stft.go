@@ -154,6 +154,9 @@ func Istft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops
 	if err := checkIstft(self, nFft, hop, width, window, onesided, returnComplex); err != nil {
 		return nil, err
 	}
+	if length != ops.NoInt && length < 0 {
+		return nil, status.Runtimef("%s: expected length >= 0, but got length=%d", op, length)
+	}
 	s := within(c, op)
 	defer s.Close()
 	spectra := s.turned(self)

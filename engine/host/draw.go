@@ -24,7 +24,7 @@ func draw(op string, w launch.Drawing) error {
 	}
 	s := owner.Scope{Op: op}
 	defer s.Close()
-	filled := s.Keep(tensor.Empty(op, t.Sizes(), t.DType(), device.Host))
+	filled := s.Keep(tensor.EmptyStrided(op, t.Sizes(), shape.PreserveStrides(t.Sizes(), t.Strides()), t.DType(), device.Host))
 	s.Do(func() error { return w.Generator.Fill(span(filled), each, w.From, false) })
 	s.Do(func() error { return copyTo(op, launch.Copying{To: t, From: filled}) })
 	return s.Err

@@ -140,6 +140,7 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"vander":                        func(p profile, t *testing.T) map[string]any { return map[string]any{"N": ops.Int(3)} },
 	"cholesky":                      system,
 	"linalg_cholesky":               system,
+	"cholesky_inverse":              system,
 	"inverse":                       system,
 	"linalg_inv":                    system,
 	"linalg_ldl_factor":             system,
@@ -437,13 +438,13 @@ func (c call) run() (results []reflect.Value, err error) {
 	return results[:last], nil
 }
 
-// everyOperator loads the entries of the operators that work on tensors in memory; those of sparse tensors have tests of their own.
+// everyOperator loads the entries of the operators that work on tensors in memory; those of sparse and quantized tensors have tests of their own.
 func everyOperator(t *testing.T) []*schema.Operator {
 	all, err := schema.Load("..")
 	require.NoError(t, err)
 	var list []*schema.Operator
 	for _, o := range all {
-		if o.Category != "gradient" && o.Category != "file" && o.Category != "query" && o.Category != "sparse" && operators[o.CName()] != nil {
+		if o.Category != "gradient" && o.Category != "file" && o.Category != "query" && o.Category != "sparse" && o.Category != "quantized" && operators[o.CName()] != nil {
 			list = append(list, o)
 		}
 	}

@@ -14,7 +14,8 @@ def _operator(names, inplace=False, results=None):
     """The decorator of a stub: `names` are the operators that calls choose from, `results` the names of several results."""
 
     def decorate(stub):
-        several = results and result_type(stub.__name__, tuple(results.split()))
+        module = stub.__module__.rpartition(".gen_")[2].removeprefix("functions")
+        several = results and result_type(f"{module}_{stub.__name__}".strip("_"), tuple(results.split()))
         return _direct.operators(names, inplace, several)(stub)
 
     return decorate

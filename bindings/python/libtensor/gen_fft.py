@@ -234,7 +234,7 @@ def ifftshift(input, dim=None):
 
 
 @_operator("fft.fftfreq")
-def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, out=None):
+def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """The frequencies of the elements of `fft` of `n` samples that are `d` apart: 0, 1, ..., (`n` - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
 
     >>> torch.fft.fftfreq(5)
@@ -243,7 +243,7 @@ def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, out=None):
 
 
 @_operator("fft.rfftfreq")
-def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, out=None):
+def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """The frequencies of the elements of `rfft` of `n` samples that are `d` apart: 0, 1, ..., `n` // 2, divided by `n` * `d`.
 
     >>> torch.fft.rfftfreq(5)

@@ -194,8 +194,8 @@ def householder_product(input, tau, *, out=None):
 
 @_operator("linalg.matrix_sqrth")
 def matrix_sqrth(input, *, out=None):
-    """The root of each Hermitian matrix (..., n, n) without negative eigenvalues: the one of that kind whose square the matrix is. The lower triangle is read. Negative eigenvalues
-    give NaN.
+    """The root of each Hermitian matrix (..., n, n) without negative eigenvalues: the one of that kind whose square the matrix is. The lower triangle is read. Negative eigenvalues,
+    which rounding gives to matrices of deficient rank, count as 0.
 
     >>> torch.linalg.matrix_sqrth(torch.tensor([[4., 0.], [0., 9.]]))
     tensor([[2., 0.],
@@ -205,7 +205,7 @@ def matrix_sqrth(input, *, out=None):
 
 @_operator("linalg.polar", results="U H")
 def polar(A, *, out=None):
-    """Factors each matrix A = U H in a batch (..., m, n): U (..., m, n) with orthonormal columns, or rows where there are fewer, and H (..., n, n) Hermitian without negative eigenvalues.
+    """Factors each matrix A = U H in a batch (..., m, n): m >= n, U (..., m, n) with orthonormal columns, and H (..., n, n) Hermitian without negative eigenvalues.
 
     >>> torch.linalg.polar(torch.tensor([[-2.]])).H
     tensor([[2.]])

@@ -279,6 +279,16 @@ def test_bad_signals_are_refused(call, kind, says):
         call(torch.arange(20.0))
 
 
+def test_lengths_of_signals_are_not_negative():
+    spectra = torch.stft(torch.rand(64), 8, return_complex=True)
+    with pytest.raises(RuntimeError, match="istft: expected length >= 0, but got length=-5"):
+        torch.istft(spectra, 8, length=-5)
+
+
+def test_frequencies_are_leaves():
+    assert torch.fft.fftfreq(5, requires_grad=True).requires_grad and torch.fft.rfftfreq(5, requires_grad=True).is_leaf
+
+
 def test_windows():
     w = torch.signal.windows
     assert w.hann(4).tolist() == pytest.approx([0, 0.75, 0.75, 0])

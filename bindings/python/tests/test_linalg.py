@@ -99,6 +99,8 @@ def test_singular_matrices_are_named():
         torch.linalg.solve(batch, torch.ones(2, 2, 1))
     with pytest.raises(torch.linalg.LinAlgError, match=r"linalg.cholesky: the factorization .* leading minor of order 2"):
         torch.linalg.cholesky(torch.tensor([[1.0, 0.0], [0.0, -1.0]]))
+    with pytest.raises(torch.linalg.LinAlgError, match=r"cholesky_inverse: \(batch element 1\): the diagonal element 2 is zero"):
+        torch.cholesky_inverse(torch.stack([torch.eye(2), torch.diag(torch.tensor([1.0, 0.0]))]))
     assert torch.linalg.inv_ex(batch).info.tolist() == [0, 2]
     out = torch.full((2, 2, 2), 7.0)
     with pytest.raises(torch.linalg.LinAlgError):
@@ -115,6 +117,27 @@ def test_matrices_that_are_not_finite_are_refused(name, bad):
         getattr(torch.linalg, name)(a)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex128])
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_the_triangle_that_is_not_read_may_be_anything(dtype, bad):
+    a = torch.diag(torch.arange(1.0, 6.0)).to(dtype).expand(3, 5, 5).clone()
+    a[1, 2, 4] = bad
+    for lower, upper in ((a, a.mT), (a.mT.contiguous().mT, a.mT.contiguous())):
+        assert torch.linalg.eigvalsh(lower).tolist() == torch.linalg.eigvalsh(upper, UPLO="U").tolist() == [[1, 2, 3, 4, 5]] * 3
+        for name, wrong in (("L", upper), ("U", lower)):
+            with pytest.raises(torch.linalg.LinAlgError, match=r"linalg.eigh: \(batch element 1\): .*non-finite"):
+                torch.linalg.eigh(wrong, UPLO=name)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64])
+def test_norms_of_one_element_are_its_size(dtype):
+    huge = torch.finfo(dtype).max / 2
+    x = torch.tensor([[huge], [-huge], [1 / huge], [0.0]], dtype=dtype)
+    for p in (0.5, 1, 2, 3, -1, math.inf, -math.inf):
+        assert torch.equal(torch.linalg.vector_norm(x, p, dim=1), x.abs()[:, 0]) and torch.equal(torch.norm(x, p, 1, keepdim=True), x.abs())
+    assert torch.linalg.vector_norm(x, 0, dim=1).tolist() == [1, 1, 1, 0]
+
+
 def test_shapes_and_dtypes_are_refused_with_their_facts():
     for call, text in [
         (lambda: torch.linalg.inv(torch.ones(2, 3)), "linalg.inv: A must be batches of square matrices, but they are 2 by 3"),
@@ -124,6 +147,7 @@ def test_shapes_and_dtypes_are_refused_with_their_facts():
         (lambda: torch.linalg.solve(torch.eye(2), torch.ones(2, 1).double()), "same dtype"),
         (lambda: torch.lu_unpack(torch.eye(2), torch.tensor([1, 3], dtype=torch.int32)), "LU_pivots has 3"),
         (lambda: torch.linalg.lu_factor(torch.eye(2), pivot=False), "without pivoting"),
+        (lambda: torch.linalg.polar(torch.ones(3, 5)), "at least as many rows as columns, but got 3 by 5"),
     ]:
         with pytest.raises(RuntimeError, match=text):
             call()
@@ -171,6 +195,15 @@ def test_functions_of_matrices():
         x = torch.linalg.lstsq(a, torch.ones(4, 1, dtype=torch.float64), driver=driver)
         close(x.solution, p @ torch.ones(4, 1, dtype=torch.float64), torch.float64, 10)
         assert x.residuals.numel() == (0 if driver == "gelsy" else 1)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64, torch.complex128])
+def test_roots_of_matrices_of_deficient_rank(dtype):
+    """Rounding makes eigenvalues of 0 negative."""
+    factors = torch.randn(200, 5, 2, dtype=dtype)
+    a = factors @ factors.mH
+    roots = torch.linalg.matrix_sqrth(a)
+    assert (roots @ roots - a).abs().max() <= 100 * torch.finfo(dtype).eps * a.abs().max()
 
 
 def test_gradient_of_a_singular_determinant():

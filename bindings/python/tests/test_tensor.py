@@ -269,6 +269,7 @@ def test_overloads():
     assert values.tolist() == [7, 5] and indices.tolist() == [1, 0]
     assert x.max(dim=1).values.tolist() == [5, 7] and x.max(axis=1, keepdims=True).values.shape == (2, 1)
     assert repr(type(x.max(0))) == "<class 'libtensor.return_types.max'>"
+    assert type(torch.linalg.svd(x.float())) is torch.return_types.linalg_svd and type(torch.svd(x.float())) is torch.return_types.svd
     assert repr(x.max(0)) == "torch.return_types.max(\nvalues=tensor([7, 5]),\nindices=tensor([1, 0]))"
 
 

@@ -33,7 +33,7 @@ func (f *pyFunction) has(variant string) bool {
 }
 
 // pyModules are the files of public names; a name without dots is in functions.
-var pyModules = []string{"functions", "fft", "linalg", "nn_functional", "signal_windows", "sparse", "special"}
+var pyModules = []string{"functions", "fft", "linalg", "nn_functional", "quantized", "signal_windows", "sparse", "special"}
 
 // pyAliases are the keywords that NumPy's users know, which PyTorch takes too.
 var pyAliases = map[string]string{"dim": "axis", "keepdim": "keepdims"}
@@ -132,7 +132,7 @@ func (v *pyOverload) takesOut() bool { return v.op.Has("out") && !v.inplace }
 
 // factory tells whether the function also takes requires_grad, pin_memory and names.
 func (v *pyOverload) factory() bool {
-	if v.op.Category != "creation" && v.op.Category != "random" || v.op.Python.Internal {
+	if v.op.Python.Internal || !slices.Contains([]string{"creation", "random", "fft"}, v.op.Category) {
 		return false
 	}
 	return slices.ContainsFunc(v.op.Args, func(a schema.Arg) bool { return a.Name == "device" })
