@@ -42,16 +42,7 @@ func (f frame) usable(s *slot) *tensor.Tensor {
 }
 
 // refuse ends the call: another thread is changing the tensor at this moment, or its storage is too small.
-func (f frame) refuse(t *tensor.Tensor) { panic(f.unusable(t)) }
-
-func (f frame) unusable(t *tensor.Tensor) error {
-	op := C.GoString(f.c.name)
-	if have := t.Storage().Nbytes(); t.Reach() <= have {
-		return status.Runtimef("%s: the tensor, or another one over its storage, is being resized by another thread", op)
-	}
-	return status.Runtimef("%s: a tensor of sizes %v and dtype %v needs a storage of %d bytes, but its storage was resized to %d; resize that, or the tensor",
-		op, t.Sizes(), t.DType(), t.Reach(), t.Storage().Nbytes())
-}
+func (f frame) refuse(t *tensor.Tensor) { panic(t.Unready(C.GoString(f.c.name))) }
 
 func (f frame) tensor(i int) *tensor.Tensor { return f.usable(of(at[*C.lt_slot](f.value(i)))) }
 

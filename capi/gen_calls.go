@@ -142,6 +142,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setInt(err, r0)
 	}, // register_hook
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.RegisterMultiGradHook(f.tensors(0), f.pointer(1), f.pointer(2), f.pointer(3), f.bool(4))
+		return f.setInt(err, r0)
+	}, // register_multi_grad_hook
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.RegisterPostAccumulateGradHook(f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3))
 		return f.setInt(err, r0)
 	}, // register_post_accumulate_grad_hook

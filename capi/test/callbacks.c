@@ -106,6 +106,40 @@ static void hooks(void) {
   CHECK(ten.dropped == 3 && three.dropped == 1 && last.dropped == 1);
 }
 
+static tensor_status together(void *context, tensor_t **given, int64_t given_len, tensor_t **made,
+                              int64_t made_len) {
+  note *n = context;
+  (void)made;
+  CHECK(given_len == 2 && made_len == 0 && given[0] && data_of(given[0])[0] == 2);
+  n->calls++;
+  n->times = given[1] ? data_of(given[1])[0] : -1;
+  return TENSOR_OK;
+}
+
+// A hook on several tensors is called once in a run, with those that it comes to.
+static void several(void) {
+  note n = {0};
+  int64_t number;
+  tensor_t *x = leaf(), *y = twice(x), *z = twice(y);
+  const tensor_t *both[] = {y, z};
+  FAILS(tensor_register_multi_grad_hook(both, 2, NULL, &n, drop, false, &number),
+        TENSOR_ERROR_VALUE, "register_multi_grad_hook: argument 'hook' is NULL");
+  OK(tensor_register_multi_grad_hook(both, 2, together, &n, drop, false, &number));
+  OK(run(z));
+  CHECK(n.calls == 1 && n.times == 1);
+  tensor_free(z);
+  tensor_t *w = twice(y);
+  OK(run(w));
+  CHECK(n.calls == 2 && n.times == -1 && !n.dropped);
+  OK(tensor_remove_hook(number));
+  CHECK(n.dropped == 1);
+  OK(tensor_remove_hook(number));
+  OK(tensor_register_multi_grad_hook(both, 1, fail, &n, drop, true, &number));
+  FAILS(run(w), TENSOR_ERROR_VALUE, "no gradients today");
+  tensor_free(w), tensor_free(y), tensor_free(x);
+  CHECK(n.dropped == 2);
+}
+
 static void nodes(void) {
   tensor_t *x = leaf(), *y = twice(x), *same;
   tensor_node_t *node, *weak, *next;
@@ -474,10 +508,10 @@ static void stacks(void) {
 
 int main(void) {
   any_number(), stacks();
-  hooks(), nodes(), functions(), endings(), constants(), saving(), anomalies();
+  hooks(), several(), nodes(), functions(), endings(), constants(), saving(), anomalies();
   const int64_t before = tensor_live_handles();
   for (int i = 0; i < 20; i++)
-    hooks(), nodes(), functions(), endings(), constants(), saving(), anomalies();
+    hooks(), several(), nodes(), functions(), endings(), constants(), saving(), anomalies();
   CHECK(tensor_live_handles() == before);
   return 0;
 }

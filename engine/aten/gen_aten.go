@@ -541,6 +541,11 @@ func (c Ctx) RegisterHook(self *tensor.Tensor, function, data, deleter uintptr) 
 	return recorded.RegisterHook(c, self, function, data, deleter)
 }
 
+// RegisterMultiGradHook is the operator register_multi_grad_hook.
+func (c Ctx) RegisterMultiGradHook(tensors []*tensor.Tensor, function, data, deleter uintptr, first bool) (int64, error) {
+	return recorded.RegisterMultiGradHook(c, tensors, function, data, deleter, first)
+}
+
 // RegisterPostAccumulateGradHook is the operator register_post_accumulate_grad_hook.
 func (c Ctx) RegisterPostAccumulateGradHook(self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
 	return recorded.RegisterPostAccumulateGradHook(c, self, function, data, deleter)
@@ -9419,9 +9424,6 @@ func (c Ctx) ShareMemory(self *tensor.Tensor) (err error) {
 		return
 	}
 	err = ops.ShareMemory(self)
-	if err == nil {
-		wrote(self)
-	}
 	return
 }
 
@@ -9550,9 +9552,6 @@ func (c Ctx) StorageResizable(self *storage.Storage) (bool, error) {
 // StorageShareMemory is the operator storage_share_memory_.
 func (c Ctx) StorageShareMemory(self *storage.Storage) (err error) {
 	err = ops.StorageShareMemory(self)
-	if err == nil {
-		wroteBytes(self)
-	}
 	return
 }
 

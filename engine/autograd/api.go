@@ -300,8 +300,6 @@ func (r *run) begin(tensors, grads, inputs []*tensor.Tensor, capture bool) (goal
 	if len(grads) != 0 && len(grads) != len(tensors) {
 		return nil, status.Runtimef("got %d tensors and %d gradients", len(tensors), len(grads))
 	}
-	var roots []Edge
-	defer func() { release(roots) }()
 	for i, t := range tensors {
 		e, err := settled(valuesOf(t))
 		if err != nil {
@@ -310,7 +308,7 @@ func (r *run) begin(tensors, grads, inputs []*tensor.Tensor, capture bool) (goal
 		if e.Node == nil {
 			return nil, status.Runtimef("element %d of tensors does not require grad and does not have a grad_fn", i)
 		}
-		roots = append(roots, e)
+		r.roots = append(r.roots, e)
 	}
 	for i, t := range inputs {
 		e, err := settled(valuesOf(t))
@@ -323,14 +321,14 @@ func (r *run) begin(tensors, grads, inputs []*tensor.Tensor, capture bool) (goal
 		goals = append(goals, e)
 	}
 	if len(inputs) > 0 {
-		r.toward(roots, goals, capture)
+		r.toward(r.roots, goals, capture)
 	}
 	for i, t := range tensors {
 		grad, err := r.seed(t, at(grads, i), i)
 		if err != nil {
 			return goals, err
 		}
-		if err := r.add(roots[i], grad); err != nil {
+		if err := r.add(r.roots[i], grad); err != nil {
 			return goals, err
 		}
 	}

@@ -14,13 +14,16 @@ import (
 // run is one backward run. Nodes are taken by falling number: when one's turn comes, all that used its results have had theirs,
 // so that its gradients are complete.
 type run struct {
-	c       aten.Ctx // with gradients on where the run is recorded itself
-	retain  bool     // what nodes saved is kept
-	create  bool     // the run is recorded
-	waiting queue
-	pending map[*Node]*pending
-	wanted  map[Edge]*tensor.Tensor // gradients to hand out; where there are none, leaves get theirs
-	needed  map[*Node]bool          // the nodes on the way to these
+	c        aten.Ctx // with gradients on where the run is recorded itself
+	retain   bool     // what nodes saved is kept
+	create   bool     // the run is recorded
+	waiting  queue
+	pending  map[*Node]*pending
+	wanted   map[Edge]*tensor.Tensor // gradients to hand out; where there are none, leaves get theirs
+	needed   map[*Node]bool          // the nodes on the way to these
+	roots    []Edge
+	reached  map[any]bool // by reaches, where somebody asked
+	gathered map[*group]*gathered
 }
 
 // pending are the gradients of a node's results that have come so far.
@@ -56,6 +59,10 @@ func (r *run) close() {
 	for _, t := range r.wanted {
 		t.Release()
 	}
+	for _, have := range r.gathered {
+		have.release()
+	}
+	release(r.roots)
 }
 
 func (p *pending) release() {
@@ -153,7 +160,7 @@ func (r *run) finish() error {
 			return err
 		}
 	}
-	return nil
+	return r.rest()
 }
 
 // visit hands the gradients of a node's results out and passes those of its operands on.
@@ -310,6 +317,11 @@ func (v *Variable) accumulate(c aten.Ctx, t, grad *tensor.Tensor, create bool) e
 	if v.grad == nil {
 		made, err := first(c, t, grad, create)
 		v.grad = made
+		return err
+	}
+	s := &steps{c: c}
+	defer s.Close()
+	if err := s.use(v.grad, "backward"); err != nil {
 		return err
 	}
 	if !create {

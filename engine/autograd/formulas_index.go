@@ -279,6 +279,26 @@ func (s *steps) over(index *tensor.Tensor, dim int64, sizes []int64) *tensor.Ten
 }
 
 func (s *steps) scatterReduceSelf(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool, result *tensor.Tensor) *tensor.Tensor {
+	return s.scatterPieces(self, self, dim, index, src, func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+		return s.scatterReduceKept(part(grad), part(self), dim, part(index), part(src), reduce, includeSelf, part(result))
+	})
+}
+
+func (s *steps) scatterReduceSource(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool, result *tensor.Tensor) *tensor.Tensor {
+	return s.scatterPieces(src, self, dim, index, src, func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+		return s.scatterReduceTaken(part(grad), part(self), dim, part(index), part(src), reduce, includeSelf, part(result))
+	})
+}
+
+// scatterPieces is inPieces of the gradient of one of what a reduction by an index combines, of which each row is for itself.
+func (s *steps) scatterPieces(of, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, f func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	if of.Dim() == 0 {
+		return f(s, func(t *tensor.Tensor) *tensor.Tensor { return t })
+	}
+	return s.inPieces(of, of.DType(), s.uncutAlong(of, dim, self, index, src), f)
+}
+
+func (s *steps) scatterReduceKept(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool, result *tensor.Tensor) *tensor.Tensor {
 	var made *tensor.Tensor
 	switch reduce {
 	case "sum":
@@ -298,7 +318,7 @@ func (s *steps) scatterReduceSelf(grad, self *tensor.Tensor, dim int64, index, s
 	return s.keep(s.c.ScatterValue(nil, made, dim, index, dtype.IntScalar(0)))
 }
 
-func (s *steps) scatterReduceSource(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool, result *tensor.Tensor) *tensor.Tensor {
+func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool, result *tensor.Tensor) *tensor.Tensor {
 	gather := func(t *tensor.Tensor) *tensor.Tensor { return s.scattered(t, dim, index, src.Sizes()) }
 	switch reduce {
 	case "sum":

@@ -44,10 +44,13 @@ func (s *steps) sumOver(t *tensor.Tensor, dim int64) *tensor.Tensor {
 func (s *steps) shared(grad, self, result *tensor.Tensor, dims []int64, keepdim bool) *tensor.Tensor {
 	sizes := self.Sizes()
 	grad, result = s.restore(grad, sizes, dims, keepdim), s.restore(result, sizes, dims, keepdim)
-	equal := s.eq(self, result)
-	if !self.DType().IsComplex() {
-		equal = s.either(equal, s.both(s.keep(s.c.Isnan(self)), s.keep(s.c.Isnan(result))))
-	}
+	equal := s.inPieces(self, dtype.Bool, nil, func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+		self, result := part(self), part(result)
+		if self.DType().IsComplex() {
+			return s.eq(self, result)
+		}
+		return s.either(s.eq(self, result), s.both(s.keep(s.c.Isnan(self)), s.keep(s.c.Isnan(result))))
+	})
 	return s.distributed(grad, equal, dims)
 }
 
@@ -197,6 +200,12 @@ func (s *steps) logcumsumexpGradient(grad, self, result *tensor.Tensor, dim int6
 	if self.Dim() == 0 {
 		return grad
 	}
+	return s.inPieces(self, grad.DType(), s.uncutAlong(self, dim), func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+		return s.logcumsumexpSlope(part(grad), part(self), part(result), dim)
+	})
+}
+
+func (s *steps) logcumsumexpSlope(grad, self, result *tensor.Tensor, dim int64) *tensor.Tensor {
 	back := func(logs *tensor.Tensor) *tensor.Tensor {
 		sums := s.keep(s.c.Logcumsumexp(nil, s.flipped(s.sub(logs, s.conj(result)), dim), dim))
 		return s.exp(s.add(s.flipped(sums, dim), s.conj(self)))
@@ -251,8 +260,17 @@ func (s *steps) normGradient(grad, self *tensor.Tensor, order dtype.Scalar, resu
 	case p == 2:
 		return s.binary('*', grad, s.after(1, s.clearedOver(s.div(self, result), s.hand(s.isZero(result)))), right)
 	case math.IsInf(p, 0):
-		return s.mul(s.sgn(self), s.shared(grad, s.abs(self), result, dims, true))
-	case p < 1:
+		share := s.shared(grad, s.abs(self), result, dims, true)
+		return s.binary('*', share, s.sgn(self), left|right)
+	}
+	return s.inPieces(self, self.DType(), nil, func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+		return s.normSlope(part(grad), part(self), part(result), p)
+	})
+}
+
+// normSlope is normGradient for orders that have no simpler one.
+func (s *steps) normSlope(grad, self, result *tensor.Tensor, p float64) *tensor.Tensor {
+	if p < 1 {
 		slope := s.cleared(s.mul(s.sgn(self), s.pow(s.abs(self), s.float(p-1))), s.isZero(self))
 		return s.mul(slope, s.mul(grad, s.pow(result, s.float(1-p))))
 	}

@@ -2454,7 +2454,9 @@ func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate b
 			switch i {
 			case 0:
 				return s.cond(accumulate, func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor {
-					return s.after(1, s.keep(s.c.Put(nil, s.hand(s.take(0)), s.saved(index_), s.zerosOf(sourceLike), false)))
+					return s.onto(s.take(0), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+						return s.c.Put(out, t, s.saved(index_), s.zerosOf(sourceLike), false)
+					})
 				})
 			}
 			return s.after(1, s.keep(s.c.Reshape(s.hand(s.after(1, s.keep(s.c.Take(nil, s.hand(s.take(0)), s.saved(index_))))), sourceSizes)))
@@ -2623,7 +2625,9 @@ func recordIndexCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sou
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.IndexFill(nil, s.hand(s.take(0)), dim, s.saved(index_), s.int(0))))
+				return s.onto(s.take(0), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+					return s.c.IndexFill(out, t, dim, s.saved(index_), s.int(0))
+				})
 			}
 			return s.after(1, s.keep(s.c.IndexSelect(nil, s.hand(s.take(0)), dim, s.saved(index_))))
 		}
@@ -2647,7 +2651,9 @@ func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, val
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.IndexFill(nil, s.hand(s.take(0)), dim, s.saved(index_), s.int(0))))
+				return s.onto(s.take(0), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+					return s.c.IndexFill(out, t, dim, s.saved(index_), s.int(0))
+				})
 			}
 			return s.after(1, s.keep(s.c.Sum(nil, s.hand((s.binary('*', s.grad(0), s.keep(s.c.IndexFill(nil, s.zerosLike(s.grad(0)), dim, s.saved(index_), s.int(1))), right))), nil, false, dtype.None)))
 		}

@@ -31,6 +31,7 @@ func init() {
 		NodeSetContext:                 NodeSetContext,
 		NodeContext:                    NodeContext,
 		RegisterHook:                   RegisterHook,
+		RegisterMultiGradHook:          RegisterMultiGradHook,
 		RegisterPostAccumulateGradHook: RegisterPostAccumulateGradHook,
 		NodeRegisterHook:               NodeRegisterHook,
 		NodeRegisterPrehook:            NodeRegisterPrehook,

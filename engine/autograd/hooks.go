@@ -16,6 +16,9 @@ type hook struct {
 	number   int64
 	output   int // the result whose gradient it is given alone; -1 for those of all
 	list     *hooks
+	group    *group // that it is a member of
+	place    int    // among the members
+	on       any    // of a member: the *Node or *Variable whose gradient it is given
 }
 
 // hooks are called in their order. A run takes the list as it is; the list is replaced, not changed.
@@ -24,26 +27,34 @@ type hooks struct{ list []*hook }
 // registered are all hooks by their numbers, and the lock over their lists.
 var registered = struct {
 	sync.Mutex
-	last int64
-	all  map[int64]*hook
-}{all: map[int64]*hook{}}
+	last   int64
+	all    map[int64]*hook
+	groups map[int64]*group
+}{all: map[int64]*hook{}, groups: map[int64]*group{}}
 
 // add registers a hook and gives its number.
 func (l *hooks) add(function, data, deleter uintptr, output int) int64 {
+	return l.join(&hook{context: newContext(data, deleter), function: function, output: output})
+}
+
+func (l *hooks) join(h *hook) int64 {
 	registered.Lock()
 	defer registered.Unlock()
 	registered.last++
-	h := &hook{newContext(data, deleter), function, registered.last, output, l}
+	h.number, h.list = registered.last, l
 	registered.all[h.number] = h
 	l.list = append(slices.Clip(l.list), h)
 	return h.number
 }
 
 // RemoveHook removes a hook by its number.
-func RemoveHook(_ aten.Ctx, number int64) error {
+func RemoveHook(c aten.Ctx, number int64) error {
 	registered.Lock()
 	h := registered.all[number]
+	g := registered.groups[number]
+	delete(registered.groups, number)
 	if h != nil {
+		h.group.lost()
 		delete(registered.all, number)
 		i := slices.Index(h.list.list, h)
 		h.list.list = slices.Delete(slices.Clone(h.list.list), i, i+1)
@@ -51,6 +62,11 @@ func RemoveHook(_ aten.Ctx, number int64) error {
 	registered.Unlock()
 	if h != nil {
 		h.release()
+	}
+	if g != nil {
+		for _, h := range g.members {
+			_ = RemoveHook(c, h.number)
+		}
 	}
 	return nil
 }
@@ -218,8 +234,11 @@ func (r *run) arrive(p *pending) error {
 		list = &a.before
 	}
 	return list.run(func(h *hook) error {
-		if h.output < 0 {
+		switch {
+		case h.output < 0:
 			return nil
+		case h.group != nil:
+			return r.gather(h, p.grads[h.output])
 		}
 		one := p.grads[h.output : h.output+1]
 		return h.call(r.c, n, one, one)

@@ -9,11 +9,11 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// A formula of an elementwise operator may be evaluated piece by piece, so that its temporaries are as small as a piece: they stay in
-// the processor's caches, and a gradient takes little memory beside its own. Nor is what an operand was spread over made: each
-// piece is added up at once.
+// A formula of an elementwise operator, or the part of one that depends on elements at one place, is evaluated piece by piece, so that
+// its temporaries are as small as a piece: they stay in the processor's caches, and a gradient takes little memory beside its own. Nor
+// is what an operand was spread over made: each piece is added up at once.
 
-// cutting says when formulas are evaluated piece by piece.
+// cutting says when formulas of operators are evaluated piece by piece.
 type cutting int
 
 const (
@@ -29,7 +29,14 @@ const (
 )
 
 // box is a part of the result of a call.
-type box struct{ sizes, starts, lengths []int64 }
+type box struct {
+	sizes, starts, lengths []int64
+	uncut                  []bool // dimensions that stay whole; nil for none
+}
+
+func boxOf(sizes []int64, uncut []bool) *box {
+	return &box{sizes, make([]int64, len(sizes)), slices.Clone(sizes), uncut}
+}
 
 // of is the part of a tensor that is spread over the result.
 func (b *box) of(s *steps, t *tensor.Tensor) *tensor.Tensor {
@@ -44,6 +51,92 @@ func (b *box) of(s *steps, t *tensor.Tensor) *tensor.Tensor {
 	return s.keep(t.View("backward", sizes, t.Strides(), offset))
 }
 
+// halves are the halves of a box along the dimension that lies furthest apart in memory; none where the box stays whole.
+func (b *box) halves(tensors []*tensor.Tensor) []*box {
+	if shape.Product(b.lengths) <= slab {
+		return nil
+	}
+	best, furthest := -1, int64(-1)
+	for d, length := range b.lengths {
+		if length < 2 || b.uncut != nil && b.uncut[d] {
+			continue
+		}
+		var apart int64
+		for _, t := range tensors {
+			if t != nil && t.Dim() == len(b.sizes) && t.Sizes()[d] == b.sizes[d] {
+				apart += t.Strides()[d]
+			}
+		}
+		if apart > furthest {
+			best, furthest = d, apart
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	half := b.lengths[best] / 2
+	first := &box{b.sizes, b.starts, slices.Clone(b.lengths), b.uncut}
+	second := &box{b.sizes, slices.Clone(b.starts), slices.Clone(b.lengths), b.uncut}
+	first.lengths[best], second.lengths[best] = half, b.lengths[best]-half
+	second.starts[best] += half
+	return []*box{first, second}
+}
+
+// filling is how the pieces of a tensor are computed.
+type filling struct {
+	made   *tensor.Tensor
+	beside []*tensor.Tensor // what is read for them
+	add    bool             // the pieces are added to what is there
+	piece  func(s *steps, b *box, to *tensor.Tensor) *tensor.Tensor
+}
+
+func (s *steps) fill(f *filling, b *box) {
+	if halves := b.halves(append([]*tensor.Tensor{f.made}, f.beside...)); halves != nil {
+		for _, half := range halves {
+			s.fill(f, half)
+		}
+		return
+	}
+	inner := &steps{c: s.c, node: s.node, outer: s, box: b}
+	defer inner.Close()
+	to := b.of(inner, f.made)
+	part, err := inner.try(func() *tensor.Tensor { return f.piece(inner, b, to) })
+	s.check(err)
+	defer part.Release()
+	if f.add {
+		_, err = s.c.Add(to, to, part, one)
+	} else {
+		err = s.c.Copy(to, part, false)
+	}
+	s.check(err)
+}
+
+// inPieces is what f computes of elements of self, and of what is spread over it, at one place, or at one place of the dimensions that
+// may be cut: by parts of these tensors.
+func (s *steps) inPieces(self *tensor.Tensor, d dtype.DType, uncut []bool, f func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	if s.record || self.Numel() <= large || !launch.Known(self) {
+		return f(s, func(t *tensor.Tensor) *tensor.Tensor { return t })
+	}
+	made := s.keep(s.c.EmptyLike(self, d, tensor.NoLayout, self.Device(), shape.Preserve))
+	made.SetHistory(nil)
+	s.fill(&filling{made: made, beside: []*tensor.Tensor{self}, piece: func(s *steps, b *box, _ *tensor.Tensor) *tensor.Tensor {
+		s.box = nil
+		return f(s, func(t *tensor.Tensor) *tensor.Tensor { return b.of(s, t) })
+	}}, boxOf(self.Sizes(), uncut))
+	return made
+}
+
+// uncutAlong are the dimensions of t that stay whole where elements depend on others along dim, and where others have not its sizes.
+func (s *steps) uncutAlong(t *tensor.Tensor, dim int64, others ...*tensor.Tensor) []bool {
+	d, err := shape.WrapDim("backward", dim, t.Dim())
+	s.check(err)
+	uncut := make([]bool, t.Dim())
+	for k, size := range t.Sizes() {
+		uncut[k] = k == d || slices.ContainsFunc(others, func(o *tensor.Tensor) bool { return o.Dim() != t.Dim() || o.Sizes()[k] != size })
+	}
+	return uncut
+}
+
 // savedPart is the part of a saved tensor that the steps are for.
 func (s *steps) savedPart(at int) *tensor.Tensor {
 	t := s.outer.saved(at)
@@ -51,14 +144,6 @@ func (s *steps) savedPart(at int) *tensor.Tensor {
 		return t
 	}
 	return s.box.of(s, t)
-}
-
-// halves are the halves of a box along a dimension.
-func (b *box) halves(d int) [2]*box {
-	half := b.lengths[d] / 2
-	first, second := &box{b.sizes, b.starts, slices.Clone(b.lengths)}, &box{b.sizes, slices.Clone(b.starts), slices.Clone(b.lengths)}
-	first.lengths[d], second.lengths[d], second.starts[d] = half, b.lengths[d]-half, b.starts[d]+half
-	return [2]*box{first, second}
 }
 
 // cuts tells whether the gradient of operand i is to be evaluated piece by piece.
@@ -86,7 +171,6 @@ func (s *steps) cuts(i int) bool {
 func (s *steps) cut(i int) *tensor.Tensor {
 	n := s.node
 	want, sizes := &n.edges[i].Node.outputs[n.edges[i].Output], n.outputs[0].sizes()
-	all := &box{sizes, make([]int64, len(sizes)), slices.Clone(sizes)}
 	grad := s.given[0]
 	same := slices.Equal(want.sizes(), sizes)
 	var made *tensor.Tensor
@@ -106,7 +190,17 @@ func (s *steps) cut(i int) *tensor.Tensor {
 	made.SetHistory(nil)
 	given := slices.Clone(s.given)
 	given[0] = grad
-	s.fill(i, given, made, all, !same)
+	s.fill(&filling{made, given, !same, func(s *steps, b *box, to *tensor.Tensor) *tensor.Tensor {
+		for _, t := range given {
+			if t != nil {
+				t = b.of(s, t)
+			}
+			s.given = append(s.given, t)
+		}
+		part, err := s.Give(n.formula(s, i))
+		s.check(err)
+		return s.keep(n.fitTo(s.c, i, part, to.DType(), to.Sizes()))
+	}}, boxOf(sizes, nil))
 	return s.cast(made, want.dtype)
 }
 
@@ -123,54 +217,4 @@ func (s *steps) pattern(sizes []int64) *tensor.Tensor {
 		}
 	}
 	return s.keep(tensor.EmptyStrided("backward", sizes, shape.ContiguousStrides(sizes), s.node.outputs[0].dtype, s.node.outputs[0].device))
-}
-
-// fill writes the pieces of a box to the gradient of operand i, or adds them to it.
-func (s *steps) fill(i int, given []*tensor.Tensor, made *tensor.Tensor, b *box, add bool) {
-	if shape.Product(b.lengths) > slab {
-		for _, half := range b.halves(b.outermost(made, given)) {
-			s.fill(i, given, made, half, add)
-		}
-		return
-	}
-	inner := &steps{c: s.c, node: s.node, outer: s, box: b}
-	defer inner.Close()
-	for _, t := range given {
-		if t != nil {
-			t = b.of(inner, t)
-		}
-		inner.given = append(inner.given, t)
-	}
-	to := b.of(inner, made)
-	part, err := inner.try(func() *tensor.Tensor { return s.node.formula(inner, i) })
-	s.check(err)
-	part, err = s.node.fitTo(s.c, i, part, to.DType(), to.Sizes())
-	s.check(err)
-	defer part.Release()
-	if add {
-		_, err = s.c.Add(to, to, part, one)
-	} else {
-		err = s.c.Copy(to, part, false)
-	}
-	s.check(err)
-}
-
-// outermost is the dimension of a box that lies furthest apart in memory, of those that have a length.
-func (b *box) outermost(made *tensor.Tensor, given []*tensor.Tensor) int {
-	best, furthest := 0, int64(-1)
-	for d, length := range b.lengths {
-		if length < 2 {
-			continue
-		}
-		var apart int64
-		for _, t := range append([]*tensor.Tensor{made}, given...) {
-			if t != nil && t.Dim() == len(b.sizes) && t.Sizes()[d] == b.sizes[d] {
-				apart += t.Strides()[d]
-			}
-		}
-		if apart > furthest {
-			best, furthest = d, apart
-		}
-	}
-	return best
 }

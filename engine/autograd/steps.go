@@ -9,6 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -30,6 +31,7 @@ type steps struct {
 	final  bool                   // nobody needs the given gradients after the formula
 	outer  *steps                 // of those for a piece, which is the box: those for all
 	box    *box
+	using  []*storage.Storage // whose bytes stay in their place until the steps are done
 }
 
 // Close releases the temporaries.
@@ -39,6 +41,9 @@ func (s *steps) Close() {
 	}
 	for _, t := range s.opened {
 		t.Release()
+	}
+	for _, used := range s.using {
+		used.Done()
 	}
 	s.Scope.Close()
 }
@@ -181,10 +186,12 @@ func (s *steps) saved(at int) *tensor.Tensor {
 	case v.t == nil:
 		return nil
 	default:
-		s.check(s.node.unchanged(v))
 		kept = v.t
+		s.check(s.use(kept, s.node.name))
+		s.check(s.node.unchanged(v))
 		if n := v.from.Node; n != nil && n.leaf != nil && n.leaf.Storage() != kept.Storage() { // it has other data since
 			kept = n.leaf
+			s.check(s.use(kept, s.node.name))
 		}
 	}
 	from := v.from
@@ -205,6 +212,20 @@ func (s *steps) saved(at int) *tensor.Tensor {
 	h := track(t)
 	h.node, h.output = from.Node, from.Output
 	return t
+}
+
+// use keeps the bytes of a tensor in their place, for which no handle of the call does.
+func (s *steps) use(t *tensor.Tensor, op string) error {
+	if used := t.Storage(); !slices.Contains(s.using, used) {
+		if !used.Use() {
+			return t.Unready(op)
+		}
+		s.using = append(s.using, used)
+	}
+	if !t.Ready() {
+		return t.Unready(op)
+	}
+	return nil
 }
 
 func (s *steps) savedAll(at []int) []*tensor.Tensor {

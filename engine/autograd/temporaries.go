@@ -89,6 +89,11 @@ func (s *steps) rewritten(t *tensor.Tensor, step func(out *tensor.Tensor) (*tens
 	return s.used(t, s.written(s.vacant(t), step))
 }
 
+// onto is rewritten for a step that is told what it uses up.
+func (s *steps) onto(t *tensor.Tensor, step func(t, out *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
+	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return step(t, out) })
+}
+
 // Steps that use their first operand up, a temporary.
 
 func (s *steps) negOver(t *tensor.Tensor) *tensor.Tensor {

@@ -2,6 +2,7 @@ package composite
 
 import (
 	"cmp"
+	"math"
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -208,7 +209,11 @@ func Logdet(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "logdet")
 	defer s.Close()
 	sign, log := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgSlogdet(nil, nil, self) })
-	return s.result(nil, s.add(log, s.Unary(c.Log, sign)))
+	if self.DType().IsComplex() {
+		return s.result(nil, s.add(log, s.Unary(c.Log, sign)))
+	}
+	negative := s.Step(func() (*tensor.Tensor, error) { return c.Lt(nil, sign, s.float(0)) })
+	return s.result(nil, s.where(negative, s.float(math.NaN()), log))
 }
 
 // LinalgTensorinv is the inverse of a tensor that counts as a matrix of its first ind dimensions by the others.

@@ -56,6 +56,7 @@ var operators = map[string]any{
 	"node_set_context":                       ctx.NodeSetContext,
 	"node_context":                           ctx.NodeContext,
 	"register_hook":                          ctx.RegisterHook,
+	"register_multi_grad_hook":               ctx.RegisterMultiGradHook,
 	"register_post_accumulate_grad_hook":     ctx.RegisterPostAccumulateGradHook,
 	"node_register_hook":                     ctx.NodeRegisterHook,
 	"node_register_prehook":                  ctx.NodeRegisterPrehook,

@@ -24,6 +24,7 @@ type Storage struct {
 	readOnly bool
 	fixed    atomic.Bool  // somebody else knows the address of the bytes: they must not move
 	moving   atomic.Int32 // moves of the bytes that have begun, of which one goes through at most: no call must begin to use them
+	uses     atomic.Int32 // of the bytes, beside those of calls by their arguments
 	backing  backing
 }
 
@@ -225,12 +226,26 @@ var UsedElsewhere = func(*Storage) bool { return false }
 // Moving tells whether the bytes are being moved.
 func (s *Storage) Moving() bool { return s.moving.Load() != 0 }
 
+// Use keeps the bytes in their place until Done: false, and nothing, while they are being moved. Calls need it for what they use and
+// were not given as an argument.
+func (s *Storage) Use() bool {
+	s.uses.Add(1)
+	if s.Moving() {
+		s.Done()
+		return false
+	}
+	return true
+}
+
+// Done ends a use.
+func (s *Storage) Done() { s.uses.Add(-1) }
+
 // move runs change, which gives the bytes another place, unless a call of another thread uses them, or one that has ended since
 // the caller looked has lent them.
 func (s *Storage) move(op string, change func() error) error {
 	s.moving.Add(1)
 	defer s.moving.Add(-1)
-	if UsedElsewhere(s) {
+	if s.uses.Load() != 0 || UsedElsewhere(s) {
 		return status.Runtimef("%s: the storage of %d bytes is in use by a call on another thread and cannot move; wait for that call to end", op, s.nbytes)
 	}
 	if s.fixed.Load() {

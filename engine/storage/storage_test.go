@@ -50,6 +50,25 @@ func TestBytesThatAreLentMeanwhileStay(t *testing.T) {
 	}
 }
 
+// What a derivative reads is no argument of a call, and stays where it is all the same.
+func TestBytesInUseStay(t *testing.T) {
+	s, err := New("test", 64, device.Host, true)
+	require.NoError(t, err)
+	data := s.Data()
+	require.True(t, s.Use())
+	for _, move := range []func() error{func() error { return s.Resize("resize_", 0) }, func() error { return s.Resize("resize_", 1<<16) }, func() error { return s.Share("share_memory_") }} {
+		require.ErrorContains(t, move(), "is in use by a call on another thread and cannot move")
+		require.Equal(t, data, s.Data())
+	}
+	s.Done()
+	require.NoError(t, s.move("resize_", func() error {
+		require.False(t, s.Use())
+		return nil
+	}))
+	require.NoError(t, s.Resize("resize_", 0))
+	s.Release()
+}
+
 // Programs write and read the same few blocks again and again, which the processor's caches then hold.
 func TestTheBlockFreedLastIsTakenFirst(t *testing.T) {
 	defer EmptyCache()

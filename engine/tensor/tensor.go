@@ -280,6 +280,15 @@ func (t *Tensor) Busy() bool { return t.changing.Load() != 0 || t.storage.Moving
 // tensors, still has all bytes that it reaches.
 func (t *Tensor) Ready() bool { return !t.Busy() && t.reach <= t.storage.Nbytes() }
 
+// Unready is the error of op, which needs the tensor and finds it not ready.
+func (t *Tensor) Unready(op string) error {
+	if have := t.storage.Nbytes(); t.reach <= have {
+		return status.Runtimef("%s: the tensor, or another one over its storage, is being resized by another thread", op)
+	}
+	return status.Runtimef("%s: a tensor of sizes %v and dtype %v needs a storage of %d bytes, but its storage was resized to %d; resize that, or the tensor",
+		op, t.Sizes(), t.DType(), t.reach, t.storage.Nbytes())
+}
+
 // Reach is the number of bytes that the storage must have.
 func (t *Tensor) Reach() int64 { return t.reach }
 

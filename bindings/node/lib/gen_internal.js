@@ -32,6 +32,7 @@ module.exports = {
     'nodeSaved',
     'nodeSavedAsync',
     'registerHook',
+    'registerMultiGradHook',
     'registerPostAccumulateGradHook',
     'nodeRegisterHook',
     'nodeRegisterPrehook',

@@ -677,6 +677,18 @@ static const lt_operator overloads_register_hook[] = {
     {"registerHook", arguments_register_hook, results_register_hook, 2, 2, 1, -1, 0, {{call_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_register_multi_grad_hook(const lt_value *a, lt_value *r) { return tensor_register_multi_grad_hook(a[0].list.data, a[0].list.length, lt_call_back, a[1].kept, lt_let_go, &r[0].i); }
+static const lt_argument arguments_register_multi_grad_hook[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"hook", LT_CALLBACK, 0, -1, {0}},
+};
+static const lt_argument results_register_multi_grad_hook[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_register_multi_grad_hook[] = {
+    {"registerMultiGradHook", arguments_register_multi_grad_hook, results_register_multi_grad_hook, 2, 2, 1, -1, 0, {{call_register_multi_grad_hook, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_register_post_accumulate_grad_hook(const lt_value *a, lt_value *r) { return tensor_register_post_accumulate_grad_hook(a[0].tensor, lt_call_back, a[1].kept, lt_let_go, &r[0].i); }
 static const lt_argument arguments_register_post_accumulate_grad_hook[] = {
     {"input", LT_TENSOR, 0, -1, {0}},
@@ -10855,6 +10867,7 @@ const lt_entry lt_entries[] = {
     {"nodeVariable", overloads_node_variable, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"nodeSaved", overloads_node_saved, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"registerHook", overloads_register_hook, 1, LT_AS_FUNCTION},
+    {"registerMultiGradHook", overloads_register_multi_grad_hook, 1, LT_AS_FUNCTION},
     {"registerPostAccumulateGradHook", overloads_register_post_accumulate_grad_hook, 1, LT_AS_FUNCTION},
     {"nodeRegisterHook", overloads_node_register_hook, 1, LT_AS_FUNCTION},
     {"nodeRegisterPrehook", overloads_node_register_prehook, 1, LT_AS_FUNCTION},

@@ -14,18 +14,18 @@ from ._tensor import Tensor
 class RemovableHandle:
     """Removes a hook, by remove() or as a context manager at its end."""
 
-    __slots__ = ("id", "leaf", "__weakref__")
+    __slots__ = ("id", "leaves", "__weakref__")
 
-    def __init__(self, number, leaf=None):
+    def __init__(self, number):
         self.id = number
-        self.leaf = leaf
+        self.leaves = ()
 
     def remove(self):
         """Removes the hook; nothing where it is gone."""
         _f.remove_hook(self.id)
-        leaf = self.leaf and self.leaf()
-        if leaf is not None:
-            leaf._hooks.pop(self.id, None)
+        for leaf in (one() for one in self.leaves):
+            if leaf is not None:
+                leaf._hooks.pop(self.id, None)
 
     def __enter__(self):
         return self
@@ -39,21 +39,22 @@ def registered(register, on, function):
     return RemovableHandle(kept_by(lambda number: register(on, CALL, number, DELETER), function))
 
 
-def registered_on(leaf, register, function):
-    """registered() for a leaf, which holds the function itself: a function that refers to the leaf is a cycle, which Python finds."""
+def registered_on(leaves, register, function, on=None):
+    """registered() for leaves, which hold the function themselves: a function that refers to one is a cycle, which Python finds."""
     held = ref(function)
 
     def call(given, count):
         function = held()
         return function and function(given, count)
 
-    handle = registered(register, leaf, call)
-    try:
-        hooks = leaf._hooks
-    except AttributeError:
-        hooks = leaf._hooks = {}
-    hooks[handle.id] = function
-    handle.leaf = ref(leaf)
+    handle = registered(register, leaves[0] if on is None else on, call)
+    for leaf in leaves:
+        try:
+            hooks = leaf._hooks
+        except AttributeError:
+            hooks = leaf._hooks = {}
+        hooks[handle.id] = function
+    handle.leaves = tuple(map(ref, leaves))
     return handle
 
 
@@ -106,7 +107,7 @@ class Tensor:
             return [replacement(hook, given[0], hook(given[0]))]
 
         if self.is_leaf:
-            return registered_on(self, _f.register_hook, came)
+            return registered_on([self], _f.register_hook, came)
         return registered(_f.register_hook, self, came)
 
     def register_post_accumulate_grad_hook(self, hook):
@@ -117,7 +118,7 @@ class Tensor:
             tensor = this()
             replacement(hook, None, hook(given[0] if tensor is None else tensor))
 
-        return registered_on(self, _f.register_post_accumulate_grad_hook, accumulated)
+        return registered_on([self], _f.register_post_accumulate_grad_hook, accumulated)
 
 
 @extends(Node)
@@ -195,42 +196,28 @@ def disable_saved_tensors_hooks(error_message):
         refusals.text = before
 
 
-class register_multi_grad_hook:
-    """Has fn called when the gradients of several tensors have been computed: with all of them once all have come (mode="all"), or in
-    each run with the first (mode="any"). remove() removes the hook."""
+def register_multi_grad_hook(tensors, fn, *, mode="all"):
+    """Has fn called in each run with the gradients of several tensors once the last of them that the run comes to is computed, with None
+    for those that it does not come to (mode="all"), or with the first of them alone (mode="any"). The result removes the hook.
 
-    def __new__(cls, tensors, fn, *, mode="all"):
-        if mode not in ("all", "any"):
-            raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-        return object.__new__(cls)
+    >>> a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    >>> handle = torch.autograd.graph.register_multi_grad_hook((a, b), lambda grads: print([grad is not None for grad in grads]))
+    >>> (a * 2).sum().backward()
+    [True, False]
+    >>> handle.remove()
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    if mode == "any":
+        tensors = [tensor for tensor in tensors if tensor.requires_grad]
 
-    def __init__(self, tensors, fn, *, mode="all"):
-        self.fn, self.mode = fn, mode
-        self.came = {}
-        self.count = len(tensors)
-        self.handles = tuple(tensor.register_hook(self.hook(i)) for i, tensor in enumerate(tensors))
+    def came(given, _):
+        fn(given[0] if mode == "any" else given)
 
-    def hook(self, i):
-        def came(grad):
-            if i in self.came:  # of an earlier run
-                self.came = {}
-            self.came[i] = grad
-            if self.mode == "any":
-                if len(self.came) == 1:
-                    self.fn(grad)
-            elif len(self.came) == self.count:
-                grads = [self.came[k] for k in range(self.count)]
-                self.came = {}
-                self.fn(grads)
+    def register(on, *hook):
+        return _f.register_multi_grad_hook(on, *hook, mode == "any")
 
-        return came
-
-    def remove(self):
-        for handle in self.handles:
-            handle.remove()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.remove()
+    tensors = list(tensors)
+    if tensors and all(tensor.is_leaf for tensor in tensors):
+        return registered_on(tensors, register, came, tensors)
+    return registered(register, tensors, came)

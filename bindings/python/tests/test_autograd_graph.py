@@ -245,6 +245,62 @@ def test_hooks_of_several_tensors():
         register_multi_grad_hook([a], print, mode="some")
 
 
+def test_hooks_of_several_tensors_wait_for_those_that_a_run_comes_to():
+    a, b, log = leaf(1, 2), leaf(3, 4), []
+    c, d = a * b, a * b
+    handle = register_multi_grad_hook((a, b, c, d), lambda grads: log.append([grad is not None for grad in grads]))
+    c.sum().backward(retain_graph=True)
+    c.sum().backward(inputs=(a,), retain_graph=True)
+    torch.autograd.grad(c.sum(), c, retain_graph=True)
+    d.exp().sum().backward(retain_graph=True)
+    (c + d).sum().backward(retain_graph=True)
+    assert log == [[True, True, True, False], [True, False, True, False], [False, False, True, False], [True, True, False, True], [True] * 4]
+    handle.remove()
+    (c + d).sum().backward()
+    assert len(log) == 5
+
+    # In the middle of a run, as soon as the last has come; values are those of the run; an error ends it.
+    order = []
+    y = b * 2
+    y.register_hook(lambda grad: order.append("y"))
+    z = y * 3
+    handle = register_multi_grad_hook((z, a), lambda grads: order.append([None if grad is None else grad.tolist() for grad in grads]))
+    z.sum().backward(retain_graph=True)
+    assert order == [[[1, 1], None], "y"]
+    handle.remove()
+    with register_multi_grad_hook((z, y), lambda grads: 1 / 0), pytest.raises(ZeroDivisionError):
+        z.sum().backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
+        register_multi_grad_hook((z, torch.ones(1)), print)
+
+    # What is a call's operand and gets no gradient from it does not hold the others up.
+    class First(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2, None
+
+    seen = []
+    with register_multi_grad_hook((a, b), lambda grads: seen.append([grad is not None for grad in grads])):
+        First.apply(a, b).sum().backward()
+    assert seen == [[True, False]]
+
+
+def test_a_hook_of_several_leaves_is_freed_with_them():
+    def program():
+        a, b = leaf(1, 2), leaf(3, 4)
+        register_multi_grad_hook((a, b), lambda grads: a.add(b))
+        (a * b).sum().backward()
+        return weakref.ref(a)
+
+    gone = program()
+    gc.collect()
+    assert gone() is None
+
+
 def test_saving_by_hooks():
     x, log = leaf(1, 2), []
 

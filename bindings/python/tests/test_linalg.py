@@ -325,3 +325,12 @@ def test_condition_of_empty_matrices():
             torch.linalg.cond(torch.zeros(2, 0, 3), p)
     with pytest.raises(RuntimeError, match="they are 2 by 3 matrices"):
         torch.linalg.cond(torch.zeros(2, 3), 1)
+
+
+def test_gradient_of_logdet():
+    x = torch.tensor([[[1.0, 2.0], [3.0, 4.0]], [[2.0, 1.0], [1.0, 3.0]]], dtype=torch.float64, requires_grad=True)
+    log = torch.logdet(x)
+    assert log[0].isnan() and torch.allclose(log[1].exp(), torch.tensor(5.0, dtype=torch.float64)) and "WhereBackward0" in repr(log)
+    (grad,) = torch.autograd.grad(log, x, torch.ones_like(log))
+    assert torch.equal(grad[0], torch.zeros_like(grad[0]))  # NaN does not depend on the elements
+    assert torch.allclose(grad[1] * 5, torch.tensor([[3.0, -1.0], [-1.0, 2.0]], dtype=torch.float64))

@@ -10,6 +10,7 @@ from library import FORMS, HERE, ROOT
 CALLS_BACK = (
     "node_set_context",
     "register_hook",
+    "register_multi_grad_hook",
     "register_post_accumulate_grad_hook",
     "node_register_hook",
     "node_register_prehook",

@@ -35,6 +35,7 @@ type function struct {
 	results  []string // types
 	any      bool     // takes tensors of every kind
 	constant bool     // no gradient flows through it
+	keeps    bool     // the elements: nothing is written
 	table    string   // where the façade finds it: of tables
 	written  []param  // those that the operator writes to: tensors and storages
 }
@@ -73,6 +74,7 @@ func facade(out *output, ops []*schema.Operator) error {
 			return o.Wrong(fmt.Errorf("there is no func %s in %s or %s", o.GoName(), opsDir, compositeDir))
 		}
 		f.op, f.any, f.constant = o.Name, o.Tagged("metadata") || f.table == "recorded", o.Constant()
+		f.keeps = o.Tagged("keeps")
 		outs := len(f.params) - len(o.Args)
 		for i, p := range f.params {
 			if i < outs || o.Args[i-outs].Mutated {
@@ -386,6 +388,10 @@ func (f *function) call(b *strings.Builder) {
 	}
 	results[len(results)-1] = "err"
 	fmt.Fprintf(b, "%s = ops.%s(%s)\n", strings.Join(results, ", "), f.name, f.arguments())
+	if f.keeps {
+		b.WriteString("return\n}\n")
+		return
+	}
 	b.WriteString("if err == nil {\n")
 	for _, p := range f.written {
 		fmt.Fprintf(b, "%s(%s)\n", map[string]string{"*tensor.Tensor": "wrote", "*storage.Storage": "wroteBytes"}[p.typ], p.name)

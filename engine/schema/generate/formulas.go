@@ -300,6 +300,11 @@ func (k *compiler) call(x *ast.CallExpr) expression {
 	if len(args) > len(defaults) {
 		k.wrong("%s takes %d arguments, not %d", name, len(defaults), len(args))
 	}
+	if slices.Contains(writers, name) {
+		if first := k.expression(args[0]); first.temporary {
+			return k.written(f, first, args[1:], f.params[outs+1:], defaults[1:])
+		}
+	}
 	code, over, _ := k.arguments(args, f.params[outs:], defaults)
 	code = strings.Repeat("nil, ", outs) + code
 	keep := map[string]string{tensorType: "keep", tensorsType: "keepAll"}[f.results[0]]
@@ -314,6 +319,16 @@ func (k *compiler) call(x *ast.CallExpr) expression {
 		return plain(code, f.results[0])
 	}
 	return expression{handOver(over, code), f.results[0], true}
+}
+
+// writers are operators that write into a copy of their first operand: a temporary need not be copied.
+var writers = []string{"index_add", "index_copy", "index_fill", "put", "scatter", "scatter_add"}
+
+// written is a call of one of them, which writes over a temporary where it may.
+func (k *compiler) written(f *function, first expression, args []ast.Expr, params []param, defaults []string) expression {
+	code, over, _ := k.arguments(args, params, defaults)
+	step := fmt.Sprintf("s.onto(%s, func(t, out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.%s(out, t, %s) })", first.code, f.name, code)
+	return expression{handOver(over, step), tensorType, true}
 }
 
 // shorthands are methods of steps that only call the operator of that name, which formulas call themselves: what it gives is new.

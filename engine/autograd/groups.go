@@ -1,0 +1,175 @@
+package autograd
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// group is a hook on the gradients of several tensors: one hook on each, which belong together.
+type group struct {
+	number  int64
+	members []*hook
+	left    int  // members that are not removed
+	first   bool // it is called with the first gradient of a run, otherwise with all
+}
+
+// lost notes, under the lock over hooks, that a member was removed: with the last one the group is gone.
+func (g *group) lost() {
+	if g == nil {
+		return
+	}
+	if g.left--; g.left == 0 {
+		delete(registered.groups, g.number)
+	}
+}
+
+// RegisterMultiGradHook has a hook called with the gradients of several tensors.
+func RegisterMultiGradHook(c aten.Ctx, tensors []*tensor.Tensor, function, data, deleter uintptr, first bool) (int64, error) {
+	const op = "register_multi_grad_hook"
+	if err := given(op, "hook", function); err != nil {
+		return 0, err
+	}
+	for _, t := range tensors {
+		if err := hookable(op, t, function); err != nil {
+			return 0, err
+		}
+	}
+	shared := newContext(data, deleter)
+	g := &group{first: first, left: len(tensors)}
+	for i := range tensors {
+		shared.retain()
+		g.members = append(g.members, &hook{context: shared, function: function, group: g, place: i})
+	}
+	registered.Lock()
+	registered.last++
+	g.number = registered.last
+	if len(tensors) > 0 {
+		registered.groups[g.number] = g
+	}
+	registered.Unlock()
+	for i, t := range tensors {
+		h := g.members[i]
+		if n, output := current(t); n != nil {
+			h.on, h.output = n, output
+			n.attach().before.join(h)
+			n.Release()
+			continue
+		}
+		v := variableOf(t)
+		h.on = v
+		v.listen().before.join(h)
+	}
+	shared.release()
+	return g.number, nil
+}
+
+// gathered are the gradients of a group that a run has come to.
+type gathered struct {
+	hook  *hook // one of the group
+	grads []*tensor.Tensor
+	left  int // members that the run will come to
+}
+
+// gather calls the hook of a group, where its time has come.
+func (r *run) gather(h *hook, grad *tensor.Tensor) error {
+	g := h.group
+	have := r.gathered[g]
+	if have == nil {
+		h.retain()
+		have = &gathered{hook: h, grads: make([]*tensor.Tensor, len(g.members))}
+		if r.gathered == nil {
+			r.gathered = map[*group]*gathered{}
+		}
+		r.gathered[g] = have
+		if g.first {
+			_, err := program.Call(r.c, h.function, h.data, []*tensor.Tensor{grad}, 0)
+			return err
+		}
+		reached := r.reaches()
+		for _, h := range g.members {
+			if reached[h.on] {
+				have.left++
+			}
+		}
+	}
+	if g.first {
+		return nil
+	}
+	if grad != nil {
+		have.grads[h.place] = grad.Alias()
+	}
+	if have.left--; have.left > 0 {
+		return nil
+	}
+	return r.gives(have)
+}
+
+// gives calls the hook of a group with the gradients that have come.
+func (r *run) gives(have *gathered) error {
+	_, err := program.Call(r.c, have.hook.function, have.hook.data, have.grads, 0)
+	return err
+}
+
+func (g *gathered) release() {
+	for _, t := range g.grads {
+		t.Release()
+	}
+	g.hook.release()
+}
+
+// rest calls the hooks that wait for gradients that did not come: a call had none for an operand.
+func (r *run) rest() error {
+	for _, g := range slices.SortedFunc(maps.Keys(r.gathered), func(a, b *group) int { return cmp.Compare(a.number, b.number) }) {
+		if have := r.gathered[g]; have.left > 0 {
+			have.left = 0
+			if err := r.gives(have); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reaches are the nodes that the run goes through, and the histories of the leaves that it comes to.
+func (r *run) reaches() map[any]bool {
+	if r.reached != nil {
+		return r.reached
+	}
+	r.reached = map[any]bool{}
+	add := func(n *Node) {
+		r.reached[n] = true
+		if n.leaf != nil {
+			r.reached[variableOf(n.leaf)] = true
+		}
+	}
+	if r.needed != nil {
+		for n, needed := range r.needed {
+			if needed {
+				add(n)
+			}
+		}
+		return r.reached
+	}
+	next := []*Node{}
+	visit := func(e Edge) {
+		if e.Node != nil && !r.reached[e.Node] {
+			add(e.Node)
+			next = append(next, e.Node)
+		}
+	}
+	for _, e := range r.roots {
+		visit(e)
+	}
+	for len(next) > 0 {
+		n := next[len(next)-1]
+		next = next[:len(next)-1]
+		for _, e := range n.edges {
+			visit(e)
+		}
+	}
+	return r.reached
+}
