@@ -50,12 +50,12 @@ inline Pair legendre_near(Pair t, int64_t n) {
   return sum;
 }
 
-// P_n(x) of 0 <= x, n >= kLargeDegree.
-inline double legendre_large(double x, int64_t n) {
+// P_n(x) of 0 <= x, n >= kLargeDegree - 1, but near the zero of odd degrees at 0.
+inline Pair legendre_away(double x, int64_t n) {
   const Pair one = 1.0, t = Pair::sum(1, -x) * Pair(0.5), size = t.hi < 0 ? -t : t;
   const Pair sine = sqrt(size * (one - t)) * Pair(2.0);  // of the whole angle
   const double turns = (double(n) + 0.5) * double(sine);
-  if (turns < kNearEnd) return double(legendre_near(t, n));
+  if (turns < kNearEnd) return legendre_near(t, n);
   const double sign = t.hi < 0 ? -1 : 1;
   if (sign < 0 && (double(n) + 0.5) * __builtin_asinh(double(sine)) > 1500) return __builtin_inf();
   // A quarter of the angle, so that its multiple is half of what the result is made of.
@@ -88,11 +88,20 @@ inline double legendre_large(double x, int64_t n) {
   const Pair cosine = one - half.versed;
   if (sign < 0) {
     const Pair root = cosine + half.sine, scaled = size_of * real * kRootHalf;
-    const double y = double(root * scaled * root);
-    return y == y ? y : __builtin_inf();
+    const Pair y = root * scaled * root;
+    return y.hi == y.hi ? y : Pair(__builtin_inf());
   }
   const Pair c = one - Pair(2.0) * half.sine * half.sine, s = Pair(2.0) * half.sine * cosine;
-  return double(size_of * ((c + s) * real + (c - s) * imaginary));
+  return size_of * ((c + s) * real + (c - s) * imaginary);
+}
+
+// P_n(x) of 0 <= x, n >= kLargeDegree.
+inline double legendre_large(double x, int64_t n) {
+  if (n % 2 == 0 || double(n) * x > 0x1p-20) return double(legendre_away(x, n));
+  // From P_n'(0) = n P_(n-1)(0), and the next term.
+  const auto times_x = [=](int64_t k) { return Pair::product(double(k), x); };
+  const Pair next = times_x(n - 1) * times_x(n + 2) * Pair(1.0 / 6);
+  return double(times_x(n) * legendre_away(0, n - 1) * (Pair(1.0) - next));
 }
 
 }  // namespace

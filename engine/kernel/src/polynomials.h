@@ -105,7 +105,6 @@ template <class R>
 inline double legendre(double a, double degree) {
   const int64_t n = degree_of(degree);
   if (n >= kLargeDegree && n <= kMostDegree && __builtin_fabs(a) < __builtin_inf()) {
-    if (a == 0 && n % 2) return 0;
     const double y = legendre_large(__builtin_fabs(a), n);
     return a < 0 && n % 2 ? -y : y;
   }
