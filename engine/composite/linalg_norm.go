@@ -3,7 +3,6 @@ package composite
 import (
 	"cmp"
 	"math"
-	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -509,8 +508,8 @@ func LinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (*tensor.Tens
 	if err != nil {
 		return nil, err
 	}
-	if x.Dim() == 0 && y.Dim() == 0 || slices.Contains([]int{x.Dim(), y.Dim()}, 0) {
-		return nil, status.Runtimef("%s: both arguments need to be at least 1D, but they are %dD and %dD", op, x.Dim(), y.Dim())
+	if len(sizes) == 0 {
+		return nil, status.Runtimef("%s: one of the arguments needs to be at least 1D, but both are 0D", op)
 	}
 	left, right := s.expand(x, sizes...), s.expand(y, sizes...)
 	if x.DType().IsComplex() {

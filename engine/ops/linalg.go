@@ -18,7 +18,7 @@ import (
 // CheckInexact refuses integers and bool.
 func CheckInexact(op, name string, t *tensor.Tensor) error {
 	if t.DType().Category() < dtype.Floating {
-		return status.Runtimef("%s: expected a floating point or complex tensor as %s, got %v", op, name, t.DType())
+		return status.NotImplementedf("%s: expected a floating point or complex tensor as %s, got %v", op, name, t.DType())
 	}
 	return nil
 }
@@ -237,5 +237,5 @@ func IsVector(a, b *tensor.Tensor) bool {
 
 // checkPair refuses two tensors that are not both of matrices, alike, the first square.
 func checkPair(op, nameA, nameB string, a, b *tensor.Tensor) error {
-	return cmp.Or(CheckSquare(op, nameA, a), CheckInexact(op, nameB, b), checkAlike(op, []string{nameA, nameB}, a, b))
+	return cmp.Or(CheckSquare(op, nameA, a), checkAlike(op, []string{nameA, nameB}, a, b))
 }

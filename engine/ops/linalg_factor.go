@@ -242,7 +242,7 @@ func LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (*tensor.Tensor, e
 // Ormqr multiplies other by the product of reflections, or its adjoint, from the left or from the right.
 func Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (*tensor.Tensor, error) {
 	const op = "ormqr"
-	if err := cmp.Or(CheckMatrices(op, "input", self), CheckMatrices(op, "other", other), checkAlike(op, []string{"input", "tau", "other"}, self, tau, other)); err != nil {
+	if err := cmp.Or(CheckMatrices(op, "input", self), checkAlike(op, []string{"input", "tau", "other"}, self, tau, other), CheckMatrices(op, "other", other)); err != nil {
 		return nil, err
 	}
 	rows, columns := shape.Matrix(self.Sizes())

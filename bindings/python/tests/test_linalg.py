@@ -325,3 +325,46 @@ def test_condition_of_empty_matrices():
             torch.linalg.cond(torch.zeros(2, 0, 3), p)
     with pytest.raises(RuntimeError, match="they are 2 by 3 matrices"):
         torch.linalg.cond(torch.zeros(2, 3), 1)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int8, torch.bool])
+def test_matrices_of_integers_are_not_implemented(dtype):
+    a = torch.ones(2, 2, dtype=dtype)
+    linalg = torch.linalg
+    for refused in (
+        linalg.inv,
+        linalg.det,
+        linalg.slogdet,
+        linalg.cholesky,
+        linalg.qr,
+        linalg.svd,
+        linalg.svdvals,
+        linalg.eigh,
+        linalg.eig,
+        linalg.lu,
+        linalg.ldl_factor,
+        linalg.matrix_exp,
+        linalg.pinv,
+    ):
+        with pytest.raises(NotImplementedError, match="expected a floating point or complex tensor as .*, got"):
+            refused(a)
+    with pytest.raises(NotImplementedError, match="linalg.solve: expected a floating point or complex tensor as A"):
+        linalg.solve(a, a)
+    with pytest.raises(RuntimeError, match="expected A and B to have the same dtype, but found float32 and") as caught:
+        linalg.solve(a.float(), a)
+    assert caught.type is RuntimeError
+
+
+def test_right_sides_of_no_dimension():
+    a = torch.eye(3)
+    for left in (True, False):
+        with pytest.raises(RuntimeError, match="B must have at least 2 dimensions, or be vectors, got shape"):
+            torch.linalg.solve(a, torch.tensor(1.0), left=left)
+
+
+def test_vecdot_of_a_number():
+    a = torch.arange(6.0).reshape(2, 3)
+    assert torch.linalg.vecdot(a, torch.tensor(2.0)).tolist() == [6, 24]
+    assert torch.linalg.vecdot(torch.tensor(2.0), a, dim=0).tolist() == [6, 10, 14]
+    with pytest.raises(RuntimeError, match="both are 0D"):
+        torch.linalg.vecdot(torch.tensor(1.0), torch.tensor(2.0))
