@@ -25,10 +25,14 @@ func CheckInexact(op, name string, t *tensor.Tensor) error {
 
 // CheckMatrices refuses what is no matrix, or batch of matrices, of floats or complex numbers.
 func CheckMatrices(op, name string, t *tensor.Tensor) error {
+	return cmp.Or(checkMatrixShape(op, name, t), CheckInexact(op, name, t))
+}
+
+func checkMatrixShape(op, name string, t *tensor.Tensor) error {
 	if t.Dim() < 2 {
 		return status.Runtimef("%s: the input tensor %s must have at least 2 dimensions, got shape %v", op, name, t.Sizes())
 	}
-	return CheckInexact(op, name, t)
+	return nil
 }
 
 // CheckSquare is CheckMatrices for square ones.
