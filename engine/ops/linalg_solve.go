@@ -38,13 +38,16 @@ func LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bo
 		return nil, nil, s.Err
 	}
 	x, info := s.solved(from, right)
-	result := s.rounded(x, a.DType())
-	switch {
-	case vector:
-		result = s.Step(func() (*tensor.Tensor, error) {
-			return view.Squeeze(op, nil, result, func(d int) bool { return d == result.Dim()-1 })
+	if vector {
+		x = s.Step(func() (*tensor.Tensor, error) {
+			return view.Squeeze(op, nil, x, func(d int) bool { return d == x.Dim()-1 })
 		})
-	case !left:
+		if s.Err == nil && x.Dim() > 1 {
+			x = s.inColumns(x) // as PyTorch lays out batches of vectors too
+		}
+	}
+	result := s.rounded(x, a.DType())
+	if !left {
 		result = s.turned(result)
 	}
 	s.checkInfo(checkErrors, info, SingularSolve)

@@ -362,6 +362,18 @@ def test_right_sides_of_no_dimension():
             torch.linalg.solve(a, torch.tensor(1.0), left=left)
 
 
+def test_layout_of_solutions():
+    a = torch.eye(3).expand(2, 4, 3, 3) * 2
+    b = torch.arange(24.0).reshape(2, 4, 3)
+    x = torch.linalg.solve(a, b)
+    assert x.stride() == (12, 1, 4) and torch.equal(x, b / 2)
+    x = torch.linalg.solve(a[0], b[0])
+    assert x.stride() == (1, 4) and torch.equal(x, b[0] / 2)
+    assert torch.linalg.solve(a[0, 0], b[0, 0]).stride() == (1,)
+    assert torch.linalg.solve(a[0, 0], b[0].mT).stride() == (1, 3)
+    assert torch.linalg.solve(a[0, 0], b[0], left=False).stride() == (3, 1)
+
+
 def test_vecdot_of_a_number():
     a = torch.arange(6.0).reshape(2, 3)
     assert torch.linalg.vecdot(a, torch.tensor(2.0)).tolist() == [6, 24]
