@@ -164,6 +164,19 @@ func Finish(s *owner.Scope, names []string, outs []*tensor.Tensor, made ...*tens
 	return r, err
 }
 
+// FinishCast hands a result over, or writes it to an out of any dtype that it can be cast to.
+func FinishCast(s *owner.Scope, out, t *tensor.Tensor) (*tensor.Tensor, error) {
+	if s.Err != nil || out == nil {
+		return s.Give(t)
+	}
+	to := resultIn(s.Op, out, t)
+	to.Exact = false
+	if out.Numel() == 0 && out.DType() == t.DType() && shape.IsDense(t.Sizes(), t.Strides()) {
+		to.Strides = t.Strides()
+	}
+	return deliver(to, t, nil)
+}
+
 // Failure says what a positive info of a matrix means.
 type Failure func(info int64) string
 

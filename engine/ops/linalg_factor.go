@@ -235,8 +235,7 @@ func LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (*tensor.Tensor, e
 	defer s.Close()
 	q := s.inColumns(input)
 	s.formed(q, s.cast(tau, tau.DType().Compute()))
-	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(q, input.DType()))
-	return r[0], err
+	return FinishCast(&s.Scope, out, s.rounded(q, input.DType()))
 }
 
 // Ormqr multiplies other by the product of reflections, or its adjoint, from the left or from the right.

@@ -380,3 +380,34 @@ def test_vecdot_of_a_number():
     assert torch.linalg.vecdot(torch.tensor(2.0), a, dim=0).tolist() == [6, 10, 14]
     with pytest.raises(RuntimeError, match="both are 0D"):
         torch.linalg.vecdot(torch.tensor(1.0), torch.tensor(2.0))
+
+
+CASTING = {
+    "eigvals": (torch.linalg.eigvals, [torch.complex128]),
+    "pinv": (torch.linalg.pinv, [torch.float64, torch.float16, torch.complex64]),
+    "cond": (torch.linalg.cond, [torch.float64, torch.complex128]),
+    "cond of 1": (lambda a, out: torch.linalg.cond(a, 1, out=out), [torch.float64]),
+    "matrix_rank": (torch.linalg.matrix_rank, [torch.int32, torch.float32, torch.complex64]),
+    "householder_product": (lambda a, out: torch.linalg.householder_product(a, a[:, 0], out=out), [torch.float64, torch.complex64]),
+    "tensorinv": (lambda a, out: torch.linalg.tensorinv(a[0], ind=1, out=out), [torch.float64]),
+    "cholesky_inverse": (torch.cholesky_inverse, [torch.float64, torch.bfloat16]),
+    "cholesky_solve": (lambda a, out: torch.cholesky_solve(a, a, out=out), [torch.float64]),
+}
+
+
+@pytest.mark.parametrize("name", CASTING)
+def test_results_are_cast_to_outs_that_can_hold_them(name):
+    call, dtypes = CASTING[name]
+    a = torch.tensor([[[2.0, 1.0], [1.0, 3.0]], [[1.0, 0.0], [0.5, 4.0]]])
+    want = call(a, out=None)
+    for dtype in dtypes:
+        out = torch.empty(0, dtype=dtype)
+        assert call(a, out=out) is out
+        assert out.dtype == dtype and torch.equal(out, want.to(dtype))
+    if not want.is_complex() and want.is_floating_point():
+        refused = torch.full((7,), 5, dtype=torch.int64)
+        with pytest.raises(RuntimeError, match="int64"):
+            call(a, out=refused)
+        assert refused.tolist() == [5] * 7
+    with pytest.raises(RuntimeError, match="linalg.inv: expected out to have dtype float32"):
+        torch.linalg.inv(a, out=torch.empty(0, dtype=torch.float64))
