@@ -32,10 +32,17 @@ func init() {
 		Place:   place,
 		Unravel: unravel,
 
-		Product:  product,
-		Dot:      dot,
-		Distance: distance,
-		Linear:   linear,
+		Product:          product,
+		QuantizedProduct: quantizedProduct,
+		Dot:              dot,
+		Distance:         distance,
+		Linear:           linear,
+
+		Group:        group,
+		Lines:        lines,
+		Expand:       expand,
+		SparseDense:  sparseDense,
+		SparseSparse: sparseSparse,
 
 		Fourier: fourier,
 

@@ -29,10 +29,17 @@ type Device struct {
 	Place   func(op string, w Placement) error
 	Unravel func(op string, w Coordinates) error
 
-	Product  func(op string, w Product) error
-	Dot      func(op string, w Dot) error
-	Distance func(op string, w Distance) error
-	Linear   func(op string, w Linear) error
+	Product          func(op string, w Product) error
+	QuantizedProduct func(op string, w QuantizedProduct) error
+	Dot              func(op string, w Dot) error
+	Distance         func(op string, w Distance) error
+	Linear           func(op string, w Linear) error
+
+	Group        func(op string, w Grouping) (Grouped, error)
+	Lines        func(op string, w Lines) error
+	Expand       func(op string, w Expansion) error
+	SparseDense  func(op string, w SparseDense) error
+	SparseSparse func(op string, w SparseSparse) (CSR, error)
 
 	Fourier func(op string, w Fourier) error
 

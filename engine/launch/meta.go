@@ -32,10 +32,17 @@ var meta = Device{
 	Place:   nothing[Placement],
 	Unravel: nothing[Coordinates],
 
-	Product:  nothing[Product],
-	Dot:      nothing[Dot],
-	Distance: nothing[Distance],
-	Linear:   nothing[Linear],
+	Product:          nothing[Product],
+	QuantizedProduct: nothing[QuantizedProduct],
+	Dot:              nothing[Dot],
+	Distance:         nothing[Distance],
+	Linear:           nothing[Linear],
+
+	Group:        unknown[Grouping, Grouped],
+	Lines:        nothing[Lines],
+	Expand:       nothing[Expansion],
+	SparseDense:  nothing[SparseDense],
+	SparseSparse: unknown[SparseSparse, CSR],
 
 	Fourier: nothing[Fourier],
 
