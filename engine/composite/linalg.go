@@ -12,6 +12,11 @@ func (s *scope) finished(names []string, outs []*tensor.Tensor, made ...*tensor.
 	return ops.Finish(&s.Scope, names, outs, made...)
 }
 
+// finishedCast hands a result over, or writes it to an out of any dtype that it can be cast to.
+func (s *scope) finishedCast(out, t *tensor.Tensor) (*tensor.Tensor, error) {
+	return ops.FinishCast(&s.Scope, out, t)
+}
+
 // checkInfo refuses what could not be factored or solved.
 func (s *scope) checkInfo(info *tensor.Tensor, why ops.Failure) {
 	s.Do(func() error { return ops.CheckInfo(s.Op, info, why) })

@@ -3,7 +3,6 @@ package composite
 import (
 	"cmp"
 	"math"
-	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -238,14 +237,14 @@ func LinalgCond(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (*tensor.T
 	s := within(c, op)
 	defer s.Close()
 	if self.Numel() == 0 {
-		return s.result(out, s.zeros(self, self.DType().ToReal(), shape.Batch(self.Sizes())...))
+		return s.finishedCast(out, s.zeros(self, self.DType().ToReal(), shape.Batch(self.Sizes())...))
 	}
 	values := s.Step(func() (*tensor.Tensor, error) { return c.LinalgSvdvals(nil, self, "") })
 	first, last := s.at(values, -1, 0), s.at(values, -1, -1)
 	if by.p < 0 {
 		first, last = last, first
 	}
-	return s.result(out, s.div(first, last))
+	return s.finishedCast(out, s.div(first, last))
 }
 
 // LinalgCondPStr is LinalgCond for norms with names.
@@ -267,7 +266,7 @@ func conditioned(c aten.Ctx, out, self *tensor.Tensor, by order) (*tensor.Tensor
 	s := within(c, op)
 	defer s.Close()
 	if self.Numel() == 0 {
-		return s.result(out, s.zeros(self, self.DType().ToReal(), shape.Batch(self.Sizes())...))
+		return s.finishedCast(out, s.zeros(self, self.DType().ToReal(), shape.Batch(self.Sizes())...))
 	}
 	inverse, info := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgInvEx(nil, nil, self, false) })
 	singular := s.greater(info, s.Number(dtype.IntScalar(0)))
@@ -281,7 +280,7 @@ func conditioned(c aten.Ctx, out, self *tensor.Tensor, by order) (*tensor.Tensor
 	}
 	dims := []int64{-2, -1}
 	product := s.mul(s.matrixNorm(self, by, dims, false, dtype.None), s.matrixNorm(inverse, by, dims, false, dtype.None))
-	return s.result(out, filled(product, singular, math.Inf(1)))
+	return s.finishedCast(out, filled(product, singular, math.Inf(1)))
 }
 
 // tolerance is what singular values are compared with.
@@ -377,7 +376,7 @@ func rankOf(c aten.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s 
 		return nil, s.Err
 	}
 	t := limits(s)
-	return s.result(out, s.sum(s.significant(s.sizesOfSpectrum(self, hermitian), t), -1))
+	return s.finishedCast(out, s.sum(s.significant(s.sizesOfSpectrum(self, hermitian), t), -1))
 }
 
 // LinalgMatrixRank is the number of singular values that are not negligible.
@@ -420,7 +419,7 @@ func pinvOf(c aten.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s 
 		return nil, s.Err
 	}
 	if m, n := shape.Matrix(self.Sizes()); self.Numel() == 0 {
-		return s.result(out, s.empty(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), n, m)...))
+		return s.finishedCast(out, s.empty(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), n, m)...))
 	}
 	wide := s.wideEnough(self)
 	var left, right, values, sizes *tensor.Tensor
@@ -432,7 +431,7 @@ func pinvOf(c aten.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s 
 		left, right, sizes = s.adjoint(right), s.adjoint(left), values
 	}
 	inverse := s.where(s.significant(sizes, t), s.Unary(c.Reciprocal, values), s.float(0))
-	return s.result(out, s.cast(s.matmul(s.scaledColumns(left, inverse), right), self.DType()))
+	return s.finishedCast(out, s.cast(s.matmul(s.scaledColumns(left, inverse), right), self.DType()))
 }
 
 // LinalgPinv is the pseudoinverse of matrices.
@@ -509,8 +508,8 @@ func LinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (*tensor.Tens
 	if err != nil {
 		return nil, err
 	}
-	if x.Dim() == 0 && y.Dim() == 0 || slices.Contains([]int{x.Dim(), y.Dim()}, 0) {
-		return nil, status.Runtimef("%s: both arguments need to be at least 1D, but they are %dD and %dD", op, x.Dim(), y.Dim())
+	if len(sizes) == 0 {
+		return nil, status.Runtimef("%s: one of the arguments needs to be at least 1D, but both are 0D", op)
 	}
 	left, right := s.expand(x, sizes...), s.expand(y, sizes...)
 	if x.DType().IsComplex() {

@@ -159,8 +159,7 @@ func LinalgMatrixPower(c aten.Ctx, out, self *tensor.Tensor, n int64) (*tensor.T
 			}
 		}
 	}
-	r, err := s.finished(nil, []*tensor.Tensor{out}, power)
-	return r[0], err
+	return s.result(out, power)
 }
 
 // The coefficients of the Pade approximant of degree 13 relative to the first one, and the 1-norm up to which it has full precision

@@ -77,8 +77,7 @@ func CholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (*tensor
 	if upper {
 		first, second = second, first
 	}
-	r, err := s.finished(nil, []*tensor.Tensor{out}, s.solveTriangular(second, s.solveTriangular(first, self, false, false), true, false))
-	return r[0], err
+	return s.finishedCast(out, s.solveTriangular(second, s.solveTriangular(first, self, false, false), true, false))
 }
 
 // CholeskyInverse is the inverse of the A whose Cholesky factor is given.
@@ -94,8 +93,7 @@ func CholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.
 		s.checkInfo(s.firstZero(s.diagonalOf(self)), ops.SingularInverse)
 	}
 	ones := s.identity(self.DType(), self.Device(), n)
-	r, err := s.finished(nil, []*tensor.Tensor{out}, s.Step(func() (*tensor.Tensor, error) { return c.CholeskySolve(nil, ones, self, upper) }))
-	return r[0], err
+	return s.finishedCast(out, s.Step(func() (*tensor.Tensor, error) { return c.CholeskySolve(nil, ones, self, upper) }))
 }
 
 // firstZero counts the elements of each row up to the first that is 0, in int32; 0 where none is.
@@ -231,8 +229,7 @@ func LinalgTensorinv(c aten.Ctx, out, self *tensor.Tensor, ind int64) (*tensor.T
 	defer s.Close()
 	matrix := s.reshape(self, rows, columns)
 	inverse := s.Step(func() (*tensor.Tensor, error) { return c.LinalgInv(nil, matrix) })
-	r, err := s.finished(nil, []*tensor.Tensor{out}, s.reshape(inverse, shape.Append(rest, first...)...))
-	return r[0], err
+	return s.finishedCast(out, s.reshape(inverse, shape.Append(rest, first...)...))
 }
 
 // LinalgTensorsolve is the X of tensordot(self, X) = other, over the last dimensions of self; dims of self are moved to the end first.

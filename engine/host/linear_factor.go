@@ -1,10 +1,12 @@
 package host
 
 import (
+	"math"
 	"math/cmplx"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/blas"
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -125,10 +127,32 @@ func (w *matrixWork) factorLDL() {
 		factor.Set(5, blas.At(memory[1]))
 		factor.Set(6, blas.Int(room/w.d.Size()))
 		return func(i int64) {
+			if !w.finite(w.A, i) {
+				w.withoutNumbers(i)
+				return
+			}
 			factor.Set(2, w.of(w.A, i))
 			factor.Run()
 			w.say(i, factor.Info())
 			w.givePivots(i, memory[0])
 		}
 	})
+}
+
+// withoutNumbers gives a matrix that is not finite factors that are NaN, where LAPACK leaves what it comes to after the first NaN as it is.
+func (w *matrixWork) withoutNumbers(i int64) {
+	nan := dtype.FloatScalar(math.NaN())
+	for column := range w.n {
+		first, last := column, w.n
+		if w.Upper {
+			first, last = 0, column+1
+		}
+		for row := first; row < last; row++ {
+			tensor.Put(unsafe.Add(w.address(w.A, i), (column*w.n+row)*w.d.Size()), w.d, nan)
+		}
+	}
+	for k, pivots := int64(0), w.rowPivots(i); k < w.n; k++ {
+		pivots[k] = int32(k + 1)
+	}
+	w.say(i, 0)
 }

@@ -748,7 +748,7 @@ func SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (*tensor.Tensor, error
 
 // SpecialLegendrePolynomialP is the operator special.legendre_polynomial_p.
 //
-// The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 2^48 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
 func SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialLegendrePolynomialP.run(out, nil, x, n)
 }

@@ -18,17 +18,21 @@ import (
 // CheckInexact refuses integers and bool.
 func CheckInexact(op, name string, t *tensor.Tensor) error {
 	if t.DType().Category() < dtype.Floating {
-		return status.Runtimef("%s: expected a floating point or complex tensor as %s, got %v", op, name, t.DType())
+		return status.NotImplementedf("%s: expected a floating point or complex tensor as %s, got %v", op, name, t.DType())
 	}
 	return nil
 }
 
 // CheckMatrices refuses what is no matrix, or batch of matrices, of floats or complex numbers.
 func CheckMatrices(op, name string, t *tensor.Tensor) error {
+	return cmp.Or(checkMatrixShape(op, name, t), CheckInexact(op, name, t))
+}
+
+func checkMatrixShape(op, name string, t *tensor.Tensor) error {
 	if t.Dim() < 2 {
 		return status.Runtimef("%s: the input tensor %s must have at least 2 dimensions, got shape %v", op, name, t.Sizes())
 	}
-	return CheckInexact(op, name, t)
+	return nil
 }
 
 // CheckSquare is CheckMatrices for square ones.
@@ -160,6 +164,19 @@ func Finish(s *owner.Scope, names []string, outs []*tensor.Tensor, made ...*tens
 	return r, err
 }
 
+// FinishCast hands a result over, or writes it to an out of any dtype that it can be cast to.
+func FinishCast(s *owner.Scope, out, t *tensor.Tensor) (*tensor.Tensor, error) {
+	if s.Err != nil || out == nil {
+		return s.Give(t)
+	}
+	to := resultIn(s.Op, out, t)
+	to.Exact = false
+	if out.Numel() == 0 && out.DType() == t.DType() && shape.IsDense(t.Sizes(), t.Strides()) {
+		to.Strides = t.Strides()
+	}
+	return deliver(to, t, nil)
+}
+
 // Failure says what a positive info of a matrix means.
 type Failure func(info int64) string
 
@@ -237,5 +254,5 @@ func IsVector(a, b *tensor.Tensor) bool {
 
 // checkPair refuses two tensors that are not both of matrices, alike, the first square.
 func checkPair(op, nameA, nameB string, a, b *tensor.Tensor) error {
-	return cmp.Or(CheckSquare(op, nameA, a), CheckInexact(op, nameB, b), checkAlike(op, []string{nameA, nameB}, a, b))
+	return cmp.Or(CheckSquare(op, nameA, a), checkAlike(op, []string{nameA, nameB}, a, b))
 }

@@ -235,14 +235,13 @@ func LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (*tensor.Tensor, e
 	defer s.Close()
 	q := s.inColumns(input)
 	s.formed(q, s.cast(tau, tau.DType().Compute()))
-	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(q, input.DType()))
-	return r[0], err
+	return FinishCast(&s.Scope, out, s.rounded(q, input.DType()))
 }
 
 // Ormqr multiplies other by the product of reflections, or its adjoint, from the left or from the right.
 func Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (*tensor.Tensor, error) {
 	const op = "ormqr"
-	if err := cmp.Or(CheckMatrices(op, "input", self), CheckMatrices(op, "other", other), checkAlike(op, []string{"input", "tau", "other"}, self, tau, other)); err != nil {
+	if err := cmp.Or(checkMatrixShape(op, "input", self), checkMatrixShape(op, "other", other), checkAlike(op, []string{"input", "tau", "other"}, self, tau, other)); err != nil {
 		return nil, err
 	}
 	rows, columns := shape.Matrix(self.Sizes())
@@ -259,6 +258,9 @@ func Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (*tensor.
 		return nil, status.Runtimef("%s: tau.shape[-1] must be at most %d, the smaller size of input's matrices, got %d", op, min(rows, columns), tau.Sizes()[tau.Dim()-1])
 	case !slices.Equal(shape.Batch(other.Sizes()), shape.Batch(self.Sizes())):
 		return nil, status.Runtimef("%s: batch dimensions of other must be equal to input's, got %v and %v", op, other.Sizes(), self.Sizes())
+	}
+	if err := CheckInexact(op, "input", self); err != nil {
+		return nil, err
 	}
 	s := within(op)
 	defer s.Close()

@@ -75,8 +75,7 @@ func LinalgEigvals(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(op)
 	defer s.Close()
 	values, _ := s.general(self, false)
-	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(values, self.DType().ToComplex()))
-	return r[0], err
+	return FinishCast(&s.Scope, out, s.rounded(values, self.DType().ToComplex()))
 }
 
 func (s *scope) general(self *tensor.Tensor, wanted bool) (values, vectors *tensor.Tensor) {

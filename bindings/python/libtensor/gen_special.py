@@ -492,7 +492,7 @@ def laguerre_polynomial_l(x, n, *, out=None):
 
 @_operator("special.legendre_polynomial_p")
 def legendre_polynomial_p(x, n, *, out=None):
-    """The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+    """The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 2^48 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
 
     >>> torch.special.legendre_polynomial_p(torch.tensor([0.5, 3.]), 2)
     tensor([-0.1250, 13.0000])

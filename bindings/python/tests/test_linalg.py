@@ -334,3 +334,89 @@ def test_gradient_of_logdet():
     (grad,) = torch.autograd.grad(log, x, torch.ones_like(log))
     assert torch.equal(grad[0], torch.zeros_like(grad[0]))  # NaN does not depend on the elements
     assert torch.allclose(grad[1] * 5, torch.tensor([[3.0, -1.0], [-1.0, 2.0]], dtype=torch.float64))
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int8, torch.bool])
+def test_matrices_of_integers_are_not_implemented(dtype):
+    a = torch.ones(2, 2, dtype=dtype)
+    linalg = torch.linalg
+    for refused in (
+        linalg.inv,
+        linalg.det,
+        linalg.slogdet,
+        linalg.cholesky,
+        linalg.qr,
+        linalg.svd,
+        linalg.svdvals,
+        linalg.eigh,
+        linalg.eig,
+        linalg.lu,
+        linalg.ldl_factor,
+        linalg.matrix_exp,
+        linalg.pinv,
+    ):
+        with pytest.raises(NotImplementedError, match="expected a floating point or complex tensor as .*, got"):
+            refused(a)
+    with pytest.raises(NotImplementedError, match="linalg.solve: expected a floating point or complex tensor as A"):
+        linalg.solve(a, a)
+    with pytest.raises(RuntimeError, match="expected A and B to have the same dtype, but found float32 and") as caught:
+        linalg.solve(a.float(), a)
+    assert caught.type is RuntimeError
+
+
+def test_right_sides_of_no_dimension():
+    a = torch.eye(3)
+    for left in (True, False):
+        with pytest.raises(RuntimeError, match="B must have at least 2 dimensions, or be vectors, got shape"):
+            torch.linalg.solve(a, torch.tensor(1.0), left=left)
+
+
+def test_layout_of_solutions():
+    a = torch.eye(3).expand(2, 4, 3, 3) * 2
+    b = torch.arange(24.0).reshape(2, 4, 3)
+    x = torch.linalg.solve(a, b)
+    assert x.stride() == (12, 1, 4) and torch.equal(x, b / 2)
+    x = torch.linalg.solve(a[0], b[0])
+    assert x.stride() == (1, 4) and torch.equal(x, b[0] / 2)
+    assert torch.linalg.solve(a[0, 0], b[0, 0]).stride() == (1,)
+    assert torch.linalg.solve(a[0, 0], b[0].mT).stride() == (1, 3)
+    assert torch.linalg.solve(a[0, 0], b[0], left=False).stride() == (3, 1)
+
+
+def test_vecdot_of_a_number():
+    a = torch.arange(6.0).reshape(2, 3)
+    assert torch.linalg.vecdot(a, torch.tensor(2.0)).tolist() == [6, 24]
+    assert torch.linalg.vecdot(torch.tensor(2.0), a, dim=0).tolist() == [6, 10, 14]
+    with pytest.raises(RuntimeError, match="both are 0D"):
+        torch.linalg.vecdot(torch.tensor(1.0), torch.tensor(2.0))
+
+
+CASTING = {
+    "eigvals": (torch.linalg.eigvals, [torch.complex128]),
+    "pinv": (torch.linalg.pinv, [torch.float64, torch.float16, torch.complex64]),
+    "cond": (torch.linalg.cond, [torch.float64, torch.complex128]),
+    "cond of 1": (lambda a, out: torch.linalg.cond(a, 1, out=out), [torch.float64]),
+    "matrix_rank": (torch.linalg.matrix_rank, [torch.int32, torch.float32, torch.complex64]),
+    "householder_product": (lambda a, out: torch.linalg.householder_product(a, a[:, 0], out=out), [torch.float64, torch.complex64]),
+    "tensorinv": (lambda a, out: torch.linalg.tensorinv(a[0], ind=1, out=out), [torch.float64]),
+    "cholesky_inverse": (torch.cholesky_inverse, [torch.float64, torch.bfloat16]),
+    "cholesky_solve": (lambda a, out: torch.cholesky_solve(a, a, out=out), [torch.float64]),
+}
+
+
+@pytest.mark.parametrize("name", CASTING)
+def test_results_are_cast_to_outs_that_can_hold_them(name):
+    call, dtypes = CASTING[name]
+    a = torch.tensor([[[2.0, 1.0], [1.0, 3.0]], [[1.0, 0.0], [0.5, 4.0]]])
+    want = call(a, out=None)
+    for dtype in dtypes:
+        out = torch.empty(0, dtype=dtype)
+        assert call(a, out=out) is out
+        assert out.dtype == dtype and torch.equal(out, want.to(dtype))
+    if not want.is_complex() and want.is_floating_point():
+        refused = torch.full((7,), 5, dtype=torch.int64)
+        with pytest.raises(RuntimeError, match="int64"):
+            call(a, out=refused)
+        assert refused.tolist() == [5] * 7
+    with pytest.raises(RuntimeError, match="linalg.inv: expected out to have dtype float32"):
+        torch.linalg.inv(a, out=torch.empty(0, dtype=torch.float64))

@@ -125,3 +125,19 @@ def test_cholesky_refuses_nan(n, dtype):
             if read:
                 with pytest.raises(T.linalg.LinAlgError, match=f"order {max(i, j) + 1} "):
                     T.linalg.cholesky(a, upper=upper)
+
+
+@pytest.mark.parametrize("bad", [NAN, float("inf")])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1, 3, 20, 130])
+def test_ldl_factors_of_a_matrix_that_is_not_finite_are_nan(n, dtype, bad):
+    a = T.stack([matrix(n, dtype, None)] * 2)
+    a[0, n - 1, 0] = bad
+    for hermitian in (False, True):
+        ld, pivots, info = T.linalg.ldl_factor_ex(a, hermitian=hermitian)
+        assert info.tolist() == [0, 0]
+        assert T.equal(T.isnan(ld[0]), T.ones(n, n, dtype=T.bool).tril())
+        assert pivots[0].tolist() == list(range(1, n + 1))
+        x = T.linalg.ldl_solve(ld, pivots, T.ones(2, n, 1, dtype=a.dtype), hermitian=hermitian)
+        assert all_nan(x[0])
+        assert T.allclose(a[1] @ x[1], T.ones(n, 1, dtype=a.dtype), atol=1e-3)

@@ -234,9 +234,50 @@ def test_polynomials_of_large_degrees():
     assert torch.special.chebyshev_polynomial_u(torch.tensor([1.0], dtype=torch.float64), 10**15).tolist() == [10**15 + 1]
     assert torch.special.legendre_polynomial_p(x[:3], 10**5).tolist() == [-0.0016271806095874294, 1, 1]
     for name in ("hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"):
-        assert getattr(torch.special, name)(x, 10**12).isnan().all()  # not to be waited for
+        assert getattr(torch.special, name)(x, 10**15).isnan().all()  # not to be waited for, or without a digit
+        got = getattr(torch.special, name)(torch.tensor([math.inf, -math.inf], dtype=torch.float64), 10**15 + 1).tolist()
+        assert got == ([-math.inf, math.inf] if name[:2] == "la" else [math.inf, -math.inf])
         got = getattr(torch.special, name)(torch.tensor([1e6, -1e6], dtype=torch.float64), 701).tolist()
         assert got == ([-math.inf, math.inf] if name[:2] == "la" else [math.inf, -math.inf])
+
+
+# From mpmath, with 60 digits.
+LEGENDRE = [
+    (999, 0.3, -0.0049850853055383665),
+    (1000, 0.3, -0.025669167507936224),
+    (1001, -0.75, -0.02768812734440307),
+    (4096, 1 - 2**-30, 0.9922008456413982),
+    (1500, 1.01, 3.3045030538759677e90),
+    (20001, -1.0001, -1.6616000027556316e121),
+    (2**20 + 1, 0.3, 0.0001363300541653951),
+    (2**30, 0.875, 3.416825259888343e-05),
+    (2**40 + 1, -0.125, -6.859597532288725e-07),
+    (2**31, 1 - 2**-53, 0.13807900994465963),
+    (1001, 1e-300, 2.5250243196539165e-299),
+    (1001, 9e-10, 2.272521887688217e-08),
+    (1003, 1e-12, -2.527544304004868e-11),
+]
+
+
+@pytest.mark.parametrize(("n", "x", "want"), LEGENDRE)
+def test_legendre_polynomials_of_large_degrees(n, x, want):
+    got = torch.special.legendre_polynomial_p(torch.tensor([x, -x], dtype=torch.float64), n).tolist()
+    assert abs(got[0] - want) <= math.ulp(want)
+    assert got[1] == (-got[0] if n % 2 else got[0])
+    short = torch.special.legendre_polynomial_p(torch.tensor([x]), n)
+    assert short.dtype == torch.float32
+    if n < 2**24:  # degrees are float32 there too
+        exact = torch.special.legendre_polynomial_p(torch.tensor([x]).double(), n).float()
+        assert torch.equal(short, exact)
+
+
+def test_legendre_polynomials_at_ends_and_zeros():
+    for n in (1000, 1001, 2**40, 2**40 + 1):
+        x = torch.tensor([0.0, 1, -1, 2, -2, 1e300, -math.inf, math.nan], dtype=torch.float64)
+        got = torch.special.legendre_polynomial_p(x, n).tolist()
+        sign = -1 if n % 2 else 1
+        assert got[1:7] == [1, sign, math.inf, sign * math.inf, math.inf, sign * math.inf] and math.isnan(got[7])
+        assert (got[0] == 0) == (n % 2 == 1)
 
 
 def test_other_names():

@@ -2,7 +2,7 @@
 #ifndef LIBTENSOR_KERNEL_POLYNOMIALS_H
 #define LIBTENSOR_KERNEL_POLYNOMIALS_H
 
-#include "pair.h"
+#include "legendre.h"
 
 namespace lt {
 namespace {
@@ -72,8 +72,8 @@ template <class R, class F>
 inline double recurrence(double x, double degree, R first, bool negative, F step) {
   const int64_t n = degree_of(degree);
   if (n <= 0) return constant(degree);
-  if (x != x || n > kMostSteps) return __builtin_nan("");
   if (__builtin_fabs(x) == __builtin_inf()) return unbounded(negative, n);
+  if (x != x || n > kMostSteps) return __builtin_nan("");
   R before = 1.0, now = first;
   int powers = 0;
   for (int64_t k = 1; k < n; k++) {
@@ -103,6 +103,11 @@ inline double laguerre(double a, double degree) {
 }
 template <class R>
 inline double legendre(double a, double degree) {
+  const int64_t n = degree_of(degree);
+  if (n >= kLargeDegree && n <= kMostDegree && __builtin_fabs(a) < __builtin_inf()) {
+    const double y = legendre_large(__builtin_fabs(a), n);
+    return a < 0 && n % 2 ? -y : y;
+  }
   const R x = a;
   return recurrence(a, degree, x, a < 0, [=](R now, R before, double k) {
     return (R(2 * k + 1) * (x * now) - R(k) * before) / R(k + 1);
