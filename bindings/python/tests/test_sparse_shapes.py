@@ -231,3 +231,18 @@ def test_batches_times_matrices_and_vectors():
         assert torch.equal(s @ m, x @ m) and torch.equal(s @ v, x @ v)
         assert torch.equal((s @ m.to_sparse()).to_dense(), x @ m)
     assert torch.zeros(0, 3, 4).to_sparse().matmul(m).shape == (0, 3, 2)
+
+
+def test_dense_dimensions_change_without_a_dense_copy():
+    d = torch.tensor(DENSE).double().reshape(2, 2, 4)
+    for a in range(1, 4):
+        for b in range(1, 4):
+            s = d.to_sparse(a).to_sparse(b)
+            assert s.sparse_dim() == b and torch.equal(s.to_dense(), d)
+    big = torch.sparse_coo_tensor([[10**9, 5]], torch.ones(2, 3), (2**31, 3))
+    split = big.to_sparse(2)
+    assert split.coalesce().indices().tolist() == [[5, 5, 5, 10**9, 10**9, 10**9], [0, 1, 2, 0, 1, 2]]
+    assert torch.equal(split.to_sparse(1).coalesce().indices(), big.coalesce().indices())
+    h = d.to_sparse(1).requires_grad_()
+    (h.to_sparse(3).to_dense() * 2).sum().backward()
+    assert torch.equal(h.grad.to_dense(), torch.full_like(d, 2))
