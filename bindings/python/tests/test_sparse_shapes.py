@@ -246,3 +246,48 @@ def test_dense_dimensions_change_without_a_dense_copy():
     h = d.to_sparse(1).requires_grad_()
     (h.to_sparse(3).to_dense() * 2).sum().backward()
     assert torch.equal(h.grad.to_dense(), torch.full_like(d, 2))
+
+
+def test_sparse_tensors_have_no_strides():
+    for layout in LAYOUTS:
+        s = pair(layout)[1]
+        with pytest.raises(RuntimeError, match=f"{layout} tensors do not have strides"):
+            s.stride()
+        with pytest.raises(RuntimeError, match=f"{layout} tensors do not have strides"):
+            s.stride(0)
+        with pytest.raises(RuntimeError, match="nbytes is not defined"):
+            _ = s.nbytes
+        assert s.values().stride() if layout != "sparse_coo" else s.indices().stride()
+
+
+def test_closeness():
+    d, s = pair("sparse_csr")
+    assert torch.allclose(s, s + s * 1e-12) and not torch.allclose(s, s * 2) and torch.allclose(s, d)
+    torch.testing.assert_close(s, s + s * 1e-12)
+    with pytest.raises(AssertionError, match="not close"):
+        torch.testing.assert_close(s, s * 2)
+    with pytest.raises(AssertionError, match="'layout' do not match"):
+        torch.testing.assert_close(s, d)
+
+
+def test_sampled_product_to_an_output():
+    d, s = pair("sparse_csr")
+    m = torch.arange(16.0, dtype=torch.float64).reshape(4, 4)
+    out = torch.zeros(4, 4, dtype=torch.float64).to_sparse_csr()
+    assert torch.sparse.sampled_addmm(s, m, m, beta=0.5, out=out) is out
+    same(out, (m @ m + 0.5 * d) * (d != 0))
+    with pytest.raises(RuntimeError, match="strided"):
+        torch.sparse.sampled_addmm(s, m, m, out=torch.zeros(4, 4, dtype=torch.float64))
+
+
+def test_gradients_of_sparse_inputs_are_checked_by_their_entries():
+    m = torch.arange(8.0, dtype=torch.float64).reshape(4, 2)
+    for layout in LAYOUTS:
+        s = pair(layout)[1].requires_grad_()
+        assert torch.autograd.gradcheck(lambda s, m: s @ m, (s, m.clone().requires_grad_()))
+        assert torch.autograd.gradcheck(lambda s: s * 2, (s,), masked=True)
+        assert torch.autograd.gradgradcheck(lambda s: (s * s).to_dense(), (s,))
+    u = torch.sparse_coo_tensor([[0, 0, 1]], torch.ones(3, dtype=torch.float64), (2,)).requires_grad_()
+    assert torch.autograd.gradcheck(lambda s: s.to_dense() ** 2, (u,))
+    with pytest.raises(RuntimeError, match="Jacobian mismatch"):
+        torch.autograd.gradcheck(lambda s: s.to_dense().detach() + s.to_dense(), (pair("sparse_coo")[1].requires_grad_(),))
