@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	_ "github.com/libtensor/libtensor/engine/autograd"  // the layer of gradients
 	_ "github.com/libtensor/libtensor/engine/composite" // registers the composed operators
+	_ "github.com/libtensor/libtensor/engine/quantized" // quantized tensors
 	_ "github.com/libtensor/libtensor/engine/sparse"    // sparse tensors
 )
 
@@ -1126,6 +1127,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // linalg.matrix_sqrth
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.Lyapunov(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // lyapunov
+	func(c aten.Ctx, f frame) error {
 		r0, r1, err := c.LinalgPolar(f.out(0), f.out(1), f.tensor(0))
 		return f.setTensors(err, r0, r1)
 	}, // linalg.polar
@@ -1458,6 +1463,118 @@ var calls = [...]func(aten.Ctx, frame) error{
 	}, // align_as
 	func(c aten.Ctx, f frame) error { r, err := c.AlignTensors(f.tensors(0)); return f.setList(err, r) }, // align_tensors
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizePerTensor(f.tensor(0), f.float(1), f.int(2), f.dtype(3))
+		return f.setTensors(err, r0)
+	}, // quantize_per_tensor
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizePerTensorTensorQparams(f.tensor(0), f.tensor(1), f.tensor(2), f.dtype(3))
+		return f.setTensors(err, r0)
+	}, // quantize_per_tensor.tensor_qparams
+	func(c aten.Ctx, f frame) error {
+		r, err := c.QuantizePerTensorTensors(f.tensors(0), f.tensor(1), f.tensor(2), f.dtype(3))
+		return f.setList(err, r)
+	}, // quantize_per_tensor.tensors
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizePerTensorDynamic(f.tensor(0), f.dtype(1), f.bool(2))
+		return f.setTensors(err, r0)
+	}, // quantize_per_tensor_dynamic
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizePerChannel(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.dtype(4))
+		return f.setTensors(err, r0)
+	}, // quantize_per_channel
+	func(c aten.Ctx, f frame) error { r0, err := c.Dequantize(f.tensor(0)); return f.setTensors(err, r0) },    // dequantize
+	func(c aten.Ctx, f frame) error { r, err := c.DequantizeTensors(f.tensors(0)); return f.setList(err, r) }, // dequantize.tensors
+	func(c aten.Ctx, f frame) error { r0, err := c.IntRepr(f.tensor(0)); return f.setTensors(err, r0) },       // int_repr
+	func(c aten.Ctx, f frame) error { r0, err := c.QScale(f.tensor(0)); return f.setFloat(err, r0) },          // q_scale
+	func(c aten.Ctx, f frame) error { r0, err := c.QZeroPoint(f.tensor(0)); return f.setInt(err, r0) },        // q_zero_point
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QPerChannelScales(f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // q_per_channel_scales
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QPerChannelZeroPoints(f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // q_per_channel_zero_points
+	func(c aten.Ctx, f frame) error { r0, err := c.QPerChannelAxis(f.tensor(0)); return f.setInt(err, r0) }, // q_per_channel_axis
+	func(c aten.Ctx, f frame) error { r0, err := c.Qscheme(f.tensor(0)); return f.setStr(err, r0) },         // qscheme
+	func(c aten.Ctx, f frame) error { r0, err := c.IsQuantized(f.tensor(0)); return f.setBool(err, r0) },    // is_quantized
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.MakePerTensorQuantizedTensor(f.tensor(0), f.float(1), f.int(2))
+		return f.setTensors(err, r0)
+	}, // make_per_tensor_quantized_tensor
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.MakePerChannelQuantizedTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // make_per_channel_quantized_tensor
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.EmptyAffineQuantized(f.ints(0), f.dtype(1), f.layout(2), f.device(3), f.float(4), f.int(5))
+		return f.setTensors(err, r0)
+	}, // empty_affine_quantized
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.EmptyPerChannelAffineQuantized(f.ints(0), f.tensor(1), f.tensor(2), f.int(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	}, // empty_per_channel_affine_quantized
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.ChooseQparamsPerTensor(f.tensor(0), f.bool(1))
+		return f.setMixed(err, r0, r1)
+	}, // choose_qparams_per_tensor
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedAdd(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // quantized.add
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedAddRelu(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // quantized.add_relu
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedMul(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // quantized.mul
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedMulRelu(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // quantized.mul_relu
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedAddScalar(f.tensor(0), f.scalar(1))
+		return f.setTensors(err, r0)
+	}, // quantized.add_scalar
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedAddScalarRelu(f.tensor(0), f.scalar(1))
+		return f.setTensors(err, r0)
+	}, // quantized.add_scalar_relu
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedMulScalar(f.tensor(0), f.scalar(1))
+		return f.setTensors(err, r0)
+	}, // quantized.mul_scalar
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedMulScalarRelu(f.tensor(0), f.scalar(1))
+		return f.setTensors(err, r0)
+	}, // quantized.mul_scalar_relu
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedRelu6(f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // quantized.relu6
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedCat(f.tensors(0), f.int(1), f.floatOptional(2), f.intOptional(3))
+		return f.setTensors(err, r0)
+	}, // quantized.cat
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedMatmul(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
+		return f.setTensors(err, r0)
+	}, // quantized.matmul
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedLinear(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4))
+		return f.setTensors(err, r0)
+	}, // quantized.linear
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedLinearRelu(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4))
+		return f.setTensors(err, r0)
+	}, // quantized.linear_relu
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedLinearDynamic(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.bool(3))
+		return f.setTensors(err, r0)
+	}, // quantized.linear_dynamic
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.ToString(f.tensor(0), f.int(1), f.int(2), f.int(3), f.int(4), f.boolOptional(5))
 		return f.setStr(err, r0)
 	}, // to_string
@@ -1553,6 +1670,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Poisson(f.tensor(0), f.generatorOptional(1))
 		return f.setTensors(err, r0)
 	}, // poisson
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Binomial(f.tensor(0), f.tensor(1), f.generatorOptional(2))
+		return f.setTensors(err, r0)
+	}, // binomial
 	func(c aten.Ctx, f frame) error {
 		err := c.FillUniform(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
 		f.refresh(0)

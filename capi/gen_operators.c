@@ -464,6 +464,12 @@ static intptr_t packed_bincount(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_binomial(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_binomial(a[0].pointer, a[1].pointer, a[2].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_bitwise_and(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bitwise_and(a[0].pointer, a[1].pointer, &made);
@@ -694,6 +700,8 @@ static intptr_t packed_cholesky_solve(lt_value *a) {
 }
 
 static intptr_t packed_cholesky_solve_out(lt_value *a) { return tensor_cholesky_solve_out(a[0].pointer, a[1].pointer, a[2].i, a[3].pointer); }
+
+static intptr_t packed_choose_qparams_per_tensor(lt_value *a) { return tensor_choose_qparams_per_tensor(a[0].pointer, a[1].i, (double *)&a[0].f, (int64_t *)&a[1].i); }
 
 static intptr_t packed_chunk(lt_value *a) { return tensor_chunk(a[0].pointer, a[1].i, a[2].i, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
 
@@ -1015,6 +1023,14 @@ static intptr_t packed_deg2rad_out(lt_value *a) { return tensor_deg2rad_out(a[0]
 
 static intptr_t packed_dense_dim(lt_value *a) { return tensor_dense_dim(a[0].pointer, (int64_t *)&a[0].i); }
 
+static intptr_t packed_dequantize(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_dequantize(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_dequantize_tensors(lt_value *a) { return tensor_dequantize_tensors(a[0].list.data, a[0].list.length, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
+
 static intptr_t packed_det(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_det(a[0].pointer, &made);
@@ -1177,6 +1193,12 @@ static intptr_t packed_empty(lt_value *a) {
 
 static intptr_t packed_empty_out(lt_value *a) { return tensor_empty_out(a[0].list.data, a[0].list.length, a[1].i, a[2].i, a[3].device, a[4].i, a[5].pointer); }
 
+static intptr_t packed_empty_affine_quantized(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_empty_affine_quantized(a[0].list.data, a[0].list.length, a[1].i, a[2].i, a[3].device, a[4].f, a[5].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_empty_cache(lt_value *a) {
   (void)a;
   return tensor_empty_cache(); }
@@ -1184,6 +1206,12 @@ static intptr_t packed_empty_cache(lt_value *a) {
 static intptr_t packed_empty_like(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_empty_like(a[0].pointer, a[1].i, a[2].i, a[3].device, a[4].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_empty_per_channel_affine_quantized(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_empty_per_channel_affine_quantized(a[0].list.data, a[0].list.length, a[1].pointer, a[2].pointer, a[3].i, a[4].i, a[5].i, a[6].device, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -2069,6 +2097,12 @@ static intptr_t packed_inner(lt_value *a) {
 
 static intptr_t packed_inner_out(lt_value *a) { return tensor_inner_out(a[0].pointer, a[1].pointer, a[2].pointer); }
 
+static intptr_t packed_int_repr(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_int_repr(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_inverse(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_inverse(a[0].pointer, &made);
@@ -2164,6 +2198,13 @@ static intptr_t packed_is_nonzero(lt_value *a) {
 static intptr_t packed_is_pinned(lt_value *a) {
   bool r0 = 0;
   tensor_status status = tensor_is_pinned(a[0].pointer, &r0);
+  a[0].i = r0;
+  return status;
+}
+
+static intptr_t packed_is_quantized(lt_value *a) {
+  bool r0 = 0;
+  tensor_status status = tensor_is_quantized(a[0].pointer, &r0);
   a[0].i = r0;
   return status;
 }
@@ -2993,6 +3034,12 @@ static intptr_t packed_lu_unpack(lt_value *a) { return tensor_lu_unpack(a[0].poi
 
 static intptr_t packed_lu_unpack_out(lt_value *a) { return tensor_lu_unpack_out(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].pointer, a[5].pointer, a[6].pointer); }
 
+static intptr_t packed_lyapunov(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_lyapunov(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_mH(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_mH(a[0].pointer, &made);
@@ -3002,6 +3049,18 @@ static intptr_t packed_mH(lt_value *a) {
 static intptr_t packed_mT(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_mT(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_make_per_channel_quantized_tensor(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_make_per_channel_quantized_tensor(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_make_per_tensor_quantized_tensor(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_make_per_tensor_quantized_tensor(a[0].pointer, a[1].f, a[2].i, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3700,9 +3759,29 @@ static intptr_t packed_put(lt_value *a) {
 
 static intptr_t packed_put_(lt_value *a) { return tensor_put_(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i); }
 
+static intptr_t packed_q_per_channel_axis(lt_value *a) { return tensor_q_per_channel_axis(a[0].pointer, (int64_t *)&a[0].i); }
+
+static intptr_t packed_q_per_channel_scales(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_q_per_channel_scales(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_q_per_channel_zero_points(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_q_per_channel_zero_points(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_q_scale(lt_value *a) { return tensor_q_scale(a[0].pointer, (double *)&a[0].f); }
+
+static intptr_t packed_q_zero_point(lt_value *a) { return tensor_q_zero_point(a[0].pointer, (int64_t *)&a[0].i); }
+
 static intptr_t packed_qr(lt_value *a) { return tensor_qr(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 static intptr_t packed_qr_out(lt_value *a) { return tensor_qr_out(a[0].pointer, a[1].i, a[2].pointer, a[3].pointer); }
+
+static intptr_t packed_qscheme(lt_value *a) { return tensor_qscheme(a[0].pointer, (char **)&a[0].text); }
 
 static intptr_t packed_quantile(lt_value *a) {
   tensor_t *made;
@@ -3719,6 +3798,116 @@ static intptr_t packed_quantile_scalar(lt_value *a) {
 static intptr_t packed_quantile_out(lt_value *a) { return tensor_quantile_out(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].text, a[5].pointer); }
 
 static intptr_t packed_quantile_scalar_out(lt_value *a) { return tensor_quantile_scalar_out(a[0].pointer, a[1].scalar, a[2].i, a[3].i, a[4].text, a[5].pointer); }
+
+static intptr_t packed_quantize_per_channel(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantize_per_channel(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, a[4].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantize_per_tensor(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantize_per_tensor(a[0].pointer, a[1].f, a[2].i, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantize_per_tensor_tensor_qparams(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantize_per_tensor_tensor_qparams(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantize_per_tensor_tensors(lt_value *a) { return tensor_quantize_per_tensor_tensors(a[0].list.data, a[0].list.length, a[1].pointer, a[2].pointer, a[3].i, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
+
+static intptr_t packed_quantize_per_tensor_dynamic(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantize_per_tensor_dynamic(a[0].pointer, a[1].i, a[2].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_add(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_add(a[0].pointer, a[1].pointer, a[2].f, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_add_relu(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_add_relu(a[0].pointer, a[1].pointer, a[2].f, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_add_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_add_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_add_scalar_relu(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_add_scalar_relu(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_cat(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_cat(a[0].list.data, a[0].list.length, a[1].i, a[2].pointer, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_linear(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_linear(a[0].pointer, a[1].pointer, a[2].pointer, a[3].f, a[4].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_linear_dynamic(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_linear_dynamic(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_linear_relu(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_linear_relu(a[0].pointer, a[1].pointer, a[2].pointer, a[3].f, a[4].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_matmul(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_matmul(a[0].pointer, a[1].pointer, a[2].f, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_mul(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_mul(a[0].pointer, a[1].pointer, a[2].f, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_mul_relu(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_mul_relu(a[0].pointer, a[1].pointer, a[2].f, a[3].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_mul_scalar(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_mul_scalar(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_mul_scalar_relu(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_mul_scalar_relu(a[0].pointer, a[1].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_relu6(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_relu6(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
 
 static intptr_t packed_rad2deg(lt_value *a) {
   tensor_t *made;
@@ -6024,6 +6213,12 @@ static const lt_parameter of_bincount[] = {
     {"minlength", 'I', LT_DEFAULT, -1, {.i = 0}},
 };
 
+static const lt_parameter of_binomial[] = {
+    {"count", 'T', 0, -1, {0}},
+    {"prob", 'T', 0, -1, {0}},
+    {"generator", 'g', LT_DEFAULT, -1, {0}},
+};
+
 static const lt_parameter of_bitwise_and[] = {
     {"input", 'P', 0, -1, {0}},
     {"other", 'O', 0, -1, {0}},
@@ -6140,6 +6335,11 @@ static const lt_parameter of_cholesky_solve[] = {
     {"input", 'T', 0, -1, {0}},
     {"L", 'T', 0, -1, {0}},
     {"upper", 'B', LT_DEFAULT, -1, {.i = false}},
+};
+
+static const lt_parameter of_choose_qparams_per_tensor[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"reduce_range", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_chunk[] = {
@@ -6355,6 +6555,14 @@ static const lt_parameter of_dense_dim[] = {
     {"input", 'T', 0, -1, {0}},
 };
 
+static const lt_parameter of_dequantize[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_dequantize_tensors[] = {
+    {"tensors", 'A', 0, -1, {0}},
+};
+
 static const lt_parameter of_det[] = {
     {"input", 'T', 0, -1, {0}},
 };
@@ -6479,12 +6687,31 @@ static const lt_parameter of_empty[] = {
     {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
+static const lt_parameter of_empty_affine_quantized[] = {
+    {"size", 'V', 0, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
+    {"scale", 'F', LT_BY_NAME | LT_DEFAULT, -1, {.f = 1.0}},
+    {"zero_point", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = 0}},
+};
+
 static const lt_parameter of_empty_like[] = {
     {"input", 'T', 0, -1, {0}},
     {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
     {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
     {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
     {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+};
+
+static const lt_parameter of_empty_per_channel_affine_quantized[] = {
+    {"size", 'V', 0, -1, {0}},
+    {"scales", 'T', LT_BY_NAME, -1, {0}},
+    {"zero_points", 'T', LT_BY_NAME, -1, {0}},
+    {"axis", 'I', LT_BY_NAME, -1, {0}},
+    {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"layout", 'y', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
+    {"device", 'c', LT_BY_NAME | LT_DEFAULT, -1, {.device = {-1, -1}}},
 };
 
 static const lt_parameter of_empty_permuted[] = {
@@ -7188,6 +7415,10 @@ static const lt_parameter of_inner[] = {
     {"other", 'T', 0, -1, {0}},
 };
 
+static const lt_parameter of_int_repr[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
 static const lt_parameter of_inverse[] = {
     {"input", 'T', 0, -1, {0}},
 };
@@ -7227,6 +7458,10 @@ static const lt_parameter of_is_nonzero[] = {
 };
 
 static const lt_parameter of_is_pinned[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_is_quantized[] = {
     {"input", 'T', 0, -1, {0}},
 };
 
@@ -7866,12 +8101,30 @@ static const lt_parameter of_lu_unpack[] = {
     {"unpack_pivots", 'B', LT_DEFAULT, -1, {.i = true}},
 };
 
+static const lt_parameter of_lyapunov[] = {
+    {"H", 'T', 0, -1, {0}},
+    {"G", 'T', 0, -1, {0}},
+};
+
 static const lt_parameter of_mH[] = {
     {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_mT[] = {
     {"input", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_make_per_channel_quantized_tensor[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"scale", 'T', 0, -1, {0}},
+    {"zero_point", 'T', 0, -1, {0}},
+    {"axis", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_make_per_tensor_quantized_tensor[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"scale", 'F', 0, -1, {0}},
+    {"zero_point", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_manual_seed[] = {
@@ -8443,9 +8696,33 @@ static const lt_parameter of_put[] = {
     {"accumulate", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
+static const lt_parameter of_q_per_channel_axis[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_q_per_channel_scales[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_q_per_channel_zero_points[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_q_scale[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_q_zero_point[] = {
+    {"input", 'T', 0, -1, {0}},
+};
+
 static const lt_parameter of_qr[] = {
     {"input", 'T', 0, -1, {0}},
     {"some", 'B', LT_DEFAULT, -1, {.i = true}},
+};
+
+static const lt_parameter of_qscheme[] = {
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_quantile[] = {
@@ -8454,6 +8731,130 @@ static const lt_parameter of_quantile[] = {
     {"dim", 'i', LT_DEFAULT, 0, {.i = TENSOR_NONE}},
     {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
     {"interpolation", 'U', LT_BY_NAME | LT_DEFAULT, -1, {.text = "linear"}},
+};
+
+static const lt_parameter of_quantize_per_channel[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"scales", 'T', 0, -1, {0}},
+    {"zero_points", 'T', 0, -1, {0}},
+    {"axis", 'I', 0, -1, {0}},
+    {"dtype", 'd', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantize_per_tensor[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"scale", 'F', 0, -1, {0}},
+    {"zero_point", 'I', 0, -1, {0}},
+    {"dtype", 'd', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantize_per_tensor_tensor_qparams[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"scale", 'T', 0, -1, {0}},
+    {"zero_point", 'T', 0, -1, {0}},
+    {"dtype", 'd', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantize_per_tensor_tensors[] = {
+    {"tensors", 'A', 0, -1, {0}},
+    {"scales", 'T', 0, -1, {0}},
+    {"zero_points", 'T', 0, -1, {0}},
+    {"dtype", 'd', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantize_per_tensor_dynamic[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"dtype", 'd', 0, -1, {0}},
+    {"reduce_range", 'B', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_add[] = {
+    {"qa", 'T', 0, -1, {0}},
+    {"qb", 'T', 0, -1, {0}},
+    {"scale", 'F', 0, -1, {0}},
+    {"zero_point", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_add_relu[] = {
+    {"qa", 'T', 0, -1, {0}},
+    {"qb", 'T', 0, -1, {0}},
+    {"scale", 'F', 0, -1, {0}},
+    {"zero_point", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_add_scalar[] = {
+    {"qa", 'T', 0, -1, {0}},
+    {"b", 'S', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_add_scalar_relu[] = {
+    {"qa", 'T', 0, -1, {0}},
+    {"b", 'S', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_cat[] = {
+    {"tensors", 'A', 0, -1, {0}},
+    {"dim", 'I', 0, 0, {0}},
+    {"scale", 'f', LT_DEFAULT, -1, {0}},
+    {"zero_point", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
+};
+
+static const lt_parameter of_quantized_linear[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"weight", 'T', 0, -1, {0}},
+    {"bias", 't', 0, -1, {0}},
+    {"scale", 'F', 0, -1, {0}},
+    {"zero_point", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_linear_dynamic[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"weight", 'T', 0, -1, {0}},
+    {"bias", 't', 0, -1, {0}},
+    {"reduce_range", 'B', LT_DEFAULT, -1, {.i = false}},
+};
+
+static const lt_parameter of_quantized_linear_relu[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"weight", 'T', 0, -1, {0}},
+    {"bias", 't', 0, -1, {0}},
+    {"scale", 'F', 0, -1, {0}},
+    {"zero_point", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_matmul[] = {
+    {"qa", 'T', 0, -1, {0}},
+    {"qb", 'T', 0, -1, {0}},
+    {"scale", 'F', 0, -1, {0}},
+    {"zero_point", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_mul[] = {
+    {"qa", 'T', 0, -1, {0}},
+    {"qb", 'T', 0, -1, {0}},
+    {"scale", 'F', 0, -1, {0}},
+    {"zero_point", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_mul_relu[] = {
+    {"qa", 'T', 0, -1, {0}},
+    {"qb", 'T', 0, -1, {0}},
+    {"scale", 'F', 0, -1, {0}},
+    {"zero_point", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_mul_scalar[] = {
+    {"qa", 'T', 0, -1, {0}},
+    {"b", 'S', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_mul_scalar_relu[] = {
+    {"qa", 'T', 0, -1, {0}},
+    {"b", 'S', 0, -1, {0}},
+};
+
+static const lt_parameter of_quantized_relu6[] = {
+    {"input", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_rad2deg[] = {
@@ -10210,6 +10611,7 @@ lt_operator lt_operators[] = {
     {"bernoulli_", {{packed_bernoulli_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_bernoulli_, 3, "", "(Tensor input, float p=0.5, *, Generator generator=None)", 0, 0},
     {"bernoulli_.tensor", {{packed_bernoulli__tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_bernoulli__tensor, 3, "", "(Tensor input, Tensor p, *, Generator generator=None)", 0, 0},
     {"bincount", {{packed_bincount, NULL}, {NULL, NULL}, {NULL, NULL}}, of_bincount, 3, "T", "(Tensor input, Tensor weights=None, int minlength=0)", -1, 0},
+    {"binomial", {{packed_binomial, NULL}, {NULL, NULL}, {NULL, NULL}}, of_binomial, 3, "T", "(Tensor count, Tensor prob, Generator generator=None)", -1, 0},
     {"bitwise_and", {{packed_bitwise_and, packed_bitwise_and_scalar}, {packed_bitwise_and_, packed_bitwise_and_scalar_}, {packed_bitwise_and_out, packed_bitwise_and_scalar_out}}, of_bitwise_and, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
     {"bitwise_left_shift", {{packed_bitwise_left_shift, packed_bitwise_left_shift_scalar}, {packed_bitwise_left_shift_, packed_bitwise_left_shift_scalar_}, {packed_bitwise_left_shift_out, packed_bitwise_left_shift_scalar_out}}, of_bitwise_left_shift, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
     {"bitwise_not", {{packed_bitwise_not, NULL}, {packed_bitwise_not_, NULL}, {packed_bitwise_not_out, NULL}}, of_bitwise_not, 1, "T", "(Tensor input)", -1, 0},
@@ -10233,6 +10635,7 @@ lt_operator lt_operators[] = {
     {"cholesky", {{packed_cholesky, NULL}, {NULL, NULL}, {packed_cholesky_out, NULL}}, of_cholesky, 2, "T", "(Tensor input, bool upper=False)", -1, 0},
     {"cholesky_inverse", {{packed_cholesky_inverse, NULL}, {NULL, NULL}, {packed_cholesky_inverse_out, NULL}}, of_cholesky_inverse, 2, "T", "(Tensor input, bool upper=False)", -1, 0},
     {"cholesky_solve", {{packed_cholesky_solve, NULL}, {NULL, NULL}, {packed_cholesky_solve_out, NULL}}, of_cholesky_solve, 3, "T", "(Tensor input, Tensor L, bool upper=False)", -1, 0},
+    {"choose_qparams_per_tensor", {{packed_choose_qparams_per_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_choose_qparams_per_tensor, 2, "FI", "(Tensor input, bool reduce_range=False)", -1, 0},
     {"chunk", {{packed_chunk, NULL}, {NULL, NULL}, {NULL, NULL}}, of_chunk, 3, "A", "(Tensor input, int chunks, int dim=0)", -1, LT_BRIEF},
     {"clamp", {{packed_clamp, NULL}, {packed_clamp_, NULL}, {packed_clamp_out, NULL}}, of_clamp, 3, "T", "(Tensor input, Number min=None, Number max=None)", -1, 0},
     {"clamp.tensor", {{packed_clamp_tensor, NULL}, {packed_clamp_tensor_, NULL}, {packed_clamp_tensor_out, NULL}}, of_clamp_tensor, 3, "T", "(Tensor input, Tensor min=None, Tensor max=None)", -1, 0},
@@ -10276,6 +10679,8 @@ lt_operator lt_operators[] = {
     {"default_generator", {{packed_default_generator, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "G", "()", -1, 0},
     {"deg2rad", {{packed_deg2rad, NULL}, {packed_deg2rad_, NULL}, {packed_deg2rad_out, NULL}}, of_deg2rad, 1, "T", "(Tensor input)", -1, 0},
     {"dense_dim", {{packed_dense_dim, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dense_dim, 1, "I", "(Tensor input)", -1, 0},
+    {"dequantize", {{packed_dequantize, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dequantize, 1, "T", "(Tensor input)", -1, 0},
+    {"dequantize.tensors", {{packed_dequantize_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dequantize_tensors, 1, "A", "(sequence of Tensor tensors)", -1, 0},
     {"det", {{packed_det, NULL}, {NULL, NULL}, {packed_det_out, NULL}}, of_det, 1, "T", "(Tensor input)", -1, 0},
     {"detach", {{packed_detach, NULL}, {NULL, NULL}, {NULL, NULL}}, of_detach, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"detach_", {{packed_detach_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_detach_, 1, "", "(Tensor input)", 0, 0},
@@ -10298,8 +10703,10 @@ lt_operator lt_operators[] = {
     {"dstack", {{packed_dstack, NULL}, {NULL, NULL}, {packed_dstack_out, NULL}}, of_dstack, 1, "T", "(sequence of Tensor tensors)", -1, 0},
     {"einsum", {{packed_einsum, NULL}, {NULL, NULL}, {NULL, NULL}}, of_einsum, 2, "T", "(str equation, sequence of Tensor tensors)", -1, 0},
     {"empty", {{packed_empty, NULL}, {NULL, NULL}, {packed_empty_out, NULL}}, of_empty, 5, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
+    {"empty_affine_quantized", {{packed_empty_affine_quantized, NULL}, {NULL, NULL}, {NULL, NULL}}, of_empty_affine_quantized, 6, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None, float scale=1.0, int zero_point=0)", -1, 0},
     {"empty_cache", {{packed_empty_cache, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "", "()", -1, 0},
     {"empty_like", {{packed_empty_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_empty_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
+    {"empty_per_channel_affine_quantized", {{packed_empty_per_channel_affine_quantized, NULL}, {NULL, NULL}, {NULL, NULL}}, of_empty_per_channel_affine_quantized, 7, "T", "(sequence of int size, *, Tensor scales, Tensor zero_points, int axis, dtype dtype=None, layout layout=None, device device=None)", -1, 0},
     {"empty_permuted", {{packed_empty_permuted, NULL}, {NULL, NULL}, {NULL, NULL}}, of_empty_permuted, 5, "T", "(sequence of int size, sequence of int physical_layout, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"empty_strided", {{packed_empty_strided, NULL}, {NULL, NULL}, {NULL, NULL}}, of_empty_strided, 5, "T", "(sequence of int size, sequence of int stride, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"eq", {{packed_eq, packed_eq_scalar}, {packed_eq_, packed_eq_scalar_}, {packed_eq_out, packed_eq_scalar_out}}, of_eq, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
@@ -10423,6 +10830,7 @@ lt_operator lt_operators[] = {
     {"index_set_scalar_", {{packed_index_set_scalar_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_index_set_scalar_, 3, "", "(Tensor input, Index index, Number value)", 0, 0},
     {"indices", {{packed_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_indices, 1, "T", "(Tensor input)", -1, 0},
     {"inner", {{packed_inner, NULL}, {NULL, NULL}, {packed_inner_out, NULL}}, of_inner, 2, "T", "(Tensor input, Tensor other)", -1, 0},
+    {"int_repr", {{packed_int_repr, NULL}, {NULL, NULL}, {NULL, NULL}}, of_int_repr, 1, "T", "(Tensor input)", -1, 0},
     {"inverse", {{packed_inverse, NULL}, {NULL, NULL}, {packed_inverse_out, NULL}}, of_inverse, 1, "T", "(Tensor input)", -1, 0},
     {"is_anomaly_check_nan_enabled", {{packed_is_anomaly_check_nan_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "B", "()", -1, 0},
     {"is_anomaly_enabled", {{packed_is_anomaly_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "B", "()", -1, 0},
@@ -10437,6 +10845,7 @@ lt_operator lt_operators[] = {
     {"is_neg", {{packed_is_neg, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_neg, 1, "B", "(Tensor input)", -1, 0},
     {"is_nonzero", {{packed_is_nonzero, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_nonzero, 1, "B", "(Tensor input)", -1, 0},
     {"is_pinned", {{packed_is_pinned, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_pinned, 1, "B", "(Tensor input)", -1, 0},
+    {"is_quantized", {{packed_is_quantized, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_quantized, 1, "B", "(Tensor input)", -1, 0},
     {"is_read_only", {{packed_is_read_only, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_read_only, 1, "B", "(Tensor input)", -1, 0},
     {"is_same_size", {{packed_is_same_size, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_same_size, 2, "B", "(Tensor input, Tensor other)", -1, 0},
     {"is_set_to", {{packed_is_set_to, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_set_to, 2, "B", "(Tensor input, Tensor tensor)", -1, 0},
@@ -10545,8 +10954,11 @@ lt_operator lt_operators[] = {
     {"lt", {{packed_lt, packed_lt_scalar}, {packed_lt_, packed_lt_scalar_}, {packed_lt_out, packed_lt_scalar_out}}, of_lt, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"lu_solve", {{packed_lu_solve, NULL}, {NULL, NULL}, {packed_lu_solve_out, NULL}}, of_lu_solve, 3, "T", "(Tensor input, Tensor LU_data, Tensor LU_pivots)", -1, 0},
     {"lu_unpack", {{packed_lu_unpack, NULL}, {NULL, NULL}, {packed_lu_unpack_out, NULL}}, of_lu_unpack, 4, "TTT", "(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)", -1, 0},
+    {"lyapunov", {{packed_lyapunov, NULL}, {NULL, NULL}, {NULL, NULL}}, of_lyapunov, 2, "T", "(Tensor H, Tensor G)", -1, 0},
     {"mH", {{packed_mH, NULL}, {NULL, NULL}, {NULL, NULL}}, of_mH, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"mT", {{packed_mT, NULL}, {NULL, NULL}, {NULL, NULL}}, of_mT, 1, "T", "(Tensor input)", -1, LT_BRIEF},
+    {"make_per_channel_quantized_tensor", {{packed_make_per_channel_quantized_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_make_per_channel_quantized_tensor, 4, "T", "(Tensor input, Tensor scale, Tensor zero_point, int axis)", -1, 0},
+    {"make_per_tensor_quantized_tensor", {{packed_make_per_tensor_quantized_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_make_per_tensor_quantized_tensor, 3, "T", "(Tensor input, float scale, int zero_point)", -1, 0},
     {"manual_seed", {{packed_manual_seed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_manual_seed, 1, "", "(int seed)", -1, 0},
     {"masked_fill", {{packed_masked_fill, packed_masked_fill_scalar}, {packed_masked_fill_, packed_masked_fill_scalar_}, {NULL, NULL}}, of_masked_fill, 3, "T", "(Tensor input, Tensor mask, Tensor|Number value)", -1, 0},
     {"masked_scatter", {{packed_masked_scatter, NULL}, {packed_masked_scatter_, NULL}, {NULL, NULL}}, of_masked_scatter, 3, "T", "(Tensor input, Tensor mask, Tensor source)", -1, 0},
@@ -10653,8 +11065,33 @@ lt_operator lt_operators[] = {
     {"promote_types", {{packed_promote_types, NULL}, {NULL, NULL}, {NULL, NULL}}, of_promote_types, 2, "D", "(dtype type1, dtype type2)", -1, 0},
     {"push_saved_tensors_hooks", {{packed_push_saved_tensors_hooks, NULL}, {NULL, NULL}, {NULL, NULL}}, of_push_saved_tensors_hooks, 5, "", "(pointer pack, pointer unpack, pointer drop, pointer context, pointer deleter)", -1, 0},
     {"put", {{packed_put, NULL}, {packed_put_, NULL}, {NULL, NULL}}, of_put, 4, "T", "(Tensor input, Tensor index, Tensor source, bool accumulate=False)", -1, 0},
+    {"q_per_channel_axis", {{packed_q_per_channel_axis, NULL}, {NULL, NULL}, {NULL, NULL}}, of_q_per_channel_axis, 1, "I", "(Tensor input)", -1, 0},
+    {"q_per_channel_scales", {{packed_q_per_channel_scales, NULL}, {NULL, NULL}, {NULL, NULL}}, of_q_per_channel_scales, 1, "T", "(Tensor input)", -1, 0},
+    {"q_per_channel_zero_points", {{packed_q_per_channel_zero_points, NULL}, {NULL, NULL}, {NULL, NULL}}, of_q_per_channel_zero_points, 1, "T", "(Tensor input)", -1, 0},
+    {"q_scale", {{packed_q_scale, NULL}, {NULL, NULL}, {NULL, NULL}}, of_q_scale, 1, "F", "(Tensor input)", -1, 0},
+    {"q_zero_point", {{packed_q_zero_point, NULL}, {NULL, NULL}, {NULL, NULL}}, of_q_zero_point, 1, "I", "(Tensor input)", -1, 0},
     {"qr", {{packed_qr, NULL}, {NULL, NULL}, {packed_qr_out, NULL}}, of_qr, 2, "TT", "(Tensor input, bool some=True)", -1, 0},
+    {"qscheme", {{packed_qscheme, NULL}, {NULL, NULL}, {NULL, NULL}}, of_qscheme, 1, "U", "(Tensor input)", -1, 0},
     {"quantile", {{packed_quantile, packed_quantile_scalar}, {NULL, NULL}, {packed_quantile_out, packed_quantile_scalar_out}}, of_quantile, 5, "T", "(Tensor input, Tensor|Number q, int dim=None, bool keepdim=False, *, str interpolation=\"linear\")", -1, 0},
+    {"quantize_per_channel", {{packed_quantize_per_channel, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantize_per_channel, 5, "T", "(Tensor input, Tensor scales, Tensor zero_points, int axis, dtype dtype)", -1, 0},
+    {"quantize_per_tensor", {{packed_quantize_per_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantize_per_tensor, 4, "T", "(Tensor input, float scale, int zero_point, dtype dtype)", -1, 0},
+    {"quantize_per_tensor.tensor_qparams", {{packed_quantize_per_tensor_tensor_qparams, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantize_per_tensor_tensor_qparams, 4, "T", "(Tensor input, Tensor scale, Tensor zero_point, dtype dtype)", -1, 0},
+    {"quantize_per_tensor.tensors", {{packed_quantize_per_tensor_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantize_per_tensor_tensors, 4, "A", "(sequence of Tensor tensors, Tensor scales, Tensor zero_points, dtype dtype)", -1, 0},
+    {"quantize_per_tensor_dynamic", {{packed_quantize_per_tensor_dynamic, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantize_per_tensor_dynamic, 3, "T", "(Tensor input, dtype dtype, bool reduce_range)", -1, 0},
+    {"quantized.add", {{packed_quantized_add, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_add, 4, "T", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, 0},
+    {"quantized.add_relu", {{packed_quantized_add_relu, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_add_relu, 4, "T", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, 0},
+    {"quantized.add_scalar", {{packed_quantized_add_scalar, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_add_scalar, 2, "T", "(Tensor qa, Number b)", -1, 0},
+    {"quantized.add_scalar_relu", {{packed_quantized_add_scalar_relu, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_add_scalar_relu, 2, "T", "(Tensor qa, Number b)", -1, 0},
+    {"quantized.cat", {{packed_quantized_cat, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_cat, 4, "T", "(sequence of Tensor tensors, int dim, float scale=None, int zero_point=None)", -1, 0},
+    {"quantized.linear", {{packed_quantized_linear, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_linear, 5, "T", "(Tensor input, Tensor weight, Tensor bias, float scale, int zero_point)", -1, 0},
+    {"quantized.linear_dynamic", {{packed_quantized_linear_dynamic, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_linear_dynamic, 4, "T", "(Tensor input, Tensor weight, Tensor bias, bool reduce_range=False)", -1, 0},
+    {"quantized.linear_relu", {{packed_quantized_linear_relu, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_linear_relu, 5, "T", "(Tensor input, Tensor weight, Tensor bias, float scale, int zero_point)", -1, 0},
+    {"quantized.matmul", {{packed_quantized_matmul, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_matmul, 4, "T", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, 0},
+    {"quantized.mul", {{packed_quantized_mul, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_mul, 4, "T", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, 0},
+    {"quantized.mul_relu", {{packed_quantized_mul_relu, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_mul_relu, 4, "T", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, 0},
+    {"quantized.mul_scalar", {{packed_quantized_mul_scalar, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_mul_scalar, 2, "T", "(Tensor qa, Number b)", -1, 0},
+    {"quantized.mul_scalar_relu", {{packed_quantized_mul_scalar_relu, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_mul_scalar_relu, 2, "T", "(Tensor qa, Number b)", -1, 0},
+    {"quantized.relu6", {{packed_quantized_relu6, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_relu6, 1, "T", "(Tensor input)", -1, 0},
     {"rad2deg", {{packed_rad2deg, NULL}, {packed_rad2deg_, NULL}, {packed_rad2deg_out, NULL}}, of_rad2deg, 1, "T", "(Tensor input)", -1, 0},
     {"rand", {{packed_rand, NULL}, {NULL, NULL}, {packed_rand_out, NULL}}, of_rand, 5, "T", "(sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"rand_like", {{packed_rand_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_rand_like, 6, "T", "(Tensor input, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
@@ -10957,4 +11394,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 807;
+const int lt_operator_count = 843;

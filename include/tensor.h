@@ -84,7 +84,7 @@ typedef enum tensor_dtype {
   TENSOR_COMPLEX128 = 11,
   TENSOR_COMPLEX32 = 12,
   TENSOR_BCOMPLEX32 = 13,
-  TENSOR_QUINT8 = 14,  // the quantized types: storages hold their integers, tensors have none of them
+  TENSOR_QUINT8 = 14,  // the quantized types, of tensors that quantize_per_tensor and its like make
   TENSOR_QINT8 = 15,
   TENSOR_QINT32 = 16,
   TENSOR_QUINT4X2 = 17,
@@ -606,6 +606,11 @@ TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t nu
 // Draws from the Poisson distributions whose rates are the elements of `self`.
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out);
+
+// Draws how many of `count` trials succeed, each of which does with the probability `prob`. The two have one dtype, and broadcast.
+// Nothing succeeds where `prob` is at most 0, everything where it is at least 1; the result is NaN where one of the two is.
+// Absent: generator NULL.
+TENSOR_API tensor_status tensor_binomial(const tensor_t *count, const tensor_t *prob, tensor_generator_t *generator, tensor_t **out);
 
 // Fills `self` from the uniform distribution on [from_, to).
 // Absent: generator NULL.
@@ -2669,6 +2674,10 @@ TENSOR_API tensor_status tensor_ormqr_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_linalg_matrix_sqrth(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_linalg_matrix_sqrth_out(const tensor_t *self, tensor_t *out);
 
+// The X of H X + X H = G for Hermitian matrices H (..., n, n) without negative eigenvalues, of which the lower triangle is read, and G of the same shape and dtype. Where two eigenvalues are 0,
+// so is what X maps between their vectors.
+TENSOR_API tensor_status tensor_lyapunov(const tensor_t *H, const tensor_t *G, tensor_t **out);
+
 // Factors each matrix A = U H in a batch (..., m, n): m >= n, U (..., m, n) with orthonormal columns, and H (..., n, n) Hermitian without negative eigenvalues.
 TENSOR_API tensor_status tensor_linalg_polar(const tensor_t *A, tensor_t **U, tensor_t **H);
 TENSOR_API tensor_status tensor_linalg_polar_out(const tensor_t *A, tensor_t *U, tensor_t *H);
@@ -3521,6 +3530,122 @@ TENSOR_API tensor_status tensor_csr_spmm(const tensor_t *crow_indices, const ten
 // The parts of the product of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, of which the second has so
 // many `columns`: int64 indices, the columns of each row in order, and values. An index out of range is refused.
 TENSOR_API tensor_status tensor_csr_spgemm(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *values, const tensor_t *other_crow, const tensor_t *other_col, const tensor_t *other_values, int64_t columns, tensor_t **crow, tensor_t **col, tensor_t **product);
+
+// --------------------------------------------------------------------------------------------------- quantized tensors
+
+// A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
+// round(x / scale) + zero_point, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
+// least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.
+TENSOR_API tensor_status tensor_quantize_per_tensor(const tensor_t *self, double scale, int64_t zero_point, tensor_dtype dtype, tensor_t **out);
+
+// quantize_per_tensor with a scale and a zero point that are tensors of one element.
+TENSOR_API tensor_status tensor_quantize_per_tensor_tensor_qparams(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, tensor_dtype dtype, tensor_t **out);
+
+// quantize_per_tensor for each tensor of a list, with an element of `scales` and of `zero_points` each.
+TENSOR_API tensor_status tensor_quantize_per_tensor_tensors(const tensor_t *const *tensors, int64_t tensors_len, const tensor_t *scales, const tensor_t *zero_points, tensor_dtype dtype, tensor_t ***out, int64_t *out_len);
+
+// quantize_per_tensor to quint8 or qint8 with the scale and zero point that spread the numbers, and 0, over the integers of the dtype;
+// over half as many where `reduce_range` is set. Numbers that are not finite are refused.
+TENSOR_API tensor_status tensor_quantize_per_tensor_dynamic(const tensor_t *self, tensor_dtype dtype, bool reduce_range, tensor_t **out);
+
+// quantize_per_tensor with an element of `scales` and of `zero_points` for each index along the dimension `axis`.
+TENSOR_API tensor_status tensor_quantize_per_channel(const tensor_t *self, const tensor_t *scales, const tensor_t *zero_points, int64_t axis, tensor_dtype dtype, tensor_t **out);
+
+// The numbers of a quantized tensor in float32: (integer - zero_point) * scale. Any other tensor is given in float32.
+TENSOR_API tensor_status tensor_dequantize(const tensor_t *self, tensor_t **out);
+
+// dequantize for each tensor of a list.
+TENSOR_API tensor_status tensor_dequantize_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len);
+
+// A copy of the integers that a quantized tensor keeps, of uint8, int8 or int32.
+TENSOR_API tensor_status tensor_int_repr(const tensor_t *self, tensor_t **out);
+
+// The scale of a tensor that is quantized with one for all elements.
+TENSOR_API tensor_status tensor_q_scale(const tensor_t *self, double *out);
+
+// The zero point of a tensor that is quantized with one for all elements.
+TENSOR_API tensor_status tensor_q_zero_point(const tensor_t *self, int64_t *out);
+
+// The scales of a tensor that is quantized per channel, in float64: a copy.
+TENSOR_API tensor_status tensor_q_per_channel_scales(const tensor_t *self, tensor_t **out);
+
+// The zero points of a tensor that is quantized per channel, in int64: a copy.
+TENSOR_API tensor_status tensor_q_per_channel_zero_points(const tensor_t *self, tensor_t **out);
+
+// The dimension whose indices are the channels of a tensor that is quantized per channel.
+TENSOR_API tensor_status tensor_q_per_channel_axis(const tensor_t *self, int64_t *out);
+
+// How the tensor is quantized: "per_tensor_affine" or "per_channel_affine".
+TENSOR_API tensor_status tensor_qscheme(const tensor_t *self, char **out);
+
+// Whether the tensor is quantized.
+TENSOR_API tensor_status tensor_is_quantized(const tensor_t *self, bool *out);
+
+// A quantized copy of integers of uint8, int8 or int32, which stand for (integer - zero_point) * scale.
+TENSOR_API tensor_status tensor_make_per_tensor_quantized_tensor(const tensor_t *self, double scale, int64_t zero_point, tensor_t **out);
+
+// A quantized copy of integers of uint8, int8 or int32, with an element of `scale` and of `zero_point` for each index along `axis`.
+TENSOR_API tensor_status tensor_make_per_channel_quantized_tensor(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t axis, tensor_t **out);
+
+// A quantized tensor of arbitrary integers with one scale and zero point.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_empty_affine_quantized(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, double scale, int64_t zero_point, tensor_t **out);
+
+// A quantized tensor of arbitrary integers with an element of `scales` and of `zero_points` for each index along `axis`.
+// Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_API tensor_status tensor_empty_per_channel_affine_quantized(const int64_t *size, int64_t size_len, const tensor_t *scales, const tensor_t *zero_points, int64_t axis, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+
+// The scale and the zero point that quantize_per_tensor_dynamic takes for quint8.
+TENSOR_API tensor_status tensor_choose_qparams_per_tensor(const tensor_t *self, bool reduce_range, double *scale, int64_t *zero_point);
+
+// The sum of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`.
+TENSOR_API tensor_status tensor_quantized_add(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out);
+
+// The sum of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`, and 0 where it is less.
+TENSOR_API tensor_status tensor_quantized_add_relu(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out);
+
+// The product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`.
+TENSOR_API tensor_status tensor_quantized_mul(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out);
+
+// The product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`, and 0 where it is less.
+TENSOR_API tensor_status tensor_quantized_mul_relu(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out);
+
+// A quantized tensor plus a number, rounded to a multiple of its scale: the zero point is another one, and the scale where the integers
+// would leave their range.
+TENSOR_API tensor_status tensor_quantized_add_scalar(const tensor_t *qa, tensor_scalar b, tensor_t **out);
+
+// quantized.add_scalar, and 0 where it is less.
+TENSOR_API tensor_status tensor_quantized_add_scalar_relu(const tensor_t *qa, tensor_scalar b, tensor_t **out);
+
+// A quantized tensor times a number: the scale is another one, and for a negative number the integers and the zero point.
+TENSOR_API tensor_status tensor_quantized_mul_scalar(const tensor_t *qa, tensor_scalar b, tensor_t **out);
+
+// quantized.mul_scalar, and 0 where it is less.
+TENSOR_API tensor_status tensor_quantized_mul_scalar_relu(const tensor_t *qa, tensor_scalar b, tensor_t **out);
+
+// The numbers of a quantized tensor held to [0, 6].
+TENSOR_API tensor_status tensor_quantized_relu6(const tensor_t *self, tensor_t **out);
+
+// Joins quantized tensors along `dim`, quantized with `scale` and `zero_point`: those of the first tensor unless given.
+// Absent: scale NULL, zero_point TENSOR_NONE.
+TENSOR_API tensor_status tensor_quantized_cat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, const double *scale, int64_t zero_point, tensor_t **out);
+
+// The matrix product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and
+// `zero_point`. Sums are of integers in int32 where `qb` is a matrix of 8-bit integers.
+TENSOR_API tensor_status tensor_quantized_matmul(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out);
+
+// The product of a tensor of quint8 or qint8 (... x in) and the transposed `weight` of qint8 (out x in), plus `bias` of float32 (out),
+// quantized with `scale` and `zero_point` in the dtype of `self`. `weight` has one scale, or one for each row. Sums are of integers, in int32.
+// Absent: bias NULL.
+TENSOR_API tensor_status tensor_quantized_linear(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, tensor_t **out);
+
+// quantized.linear, and 0 where it is less.
+// Absent: bias NULL.
+TENSOR_API tensor_status tensor_quantized_linear_relu(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, tensor_t **out);
+
+// quantized.linear of a tensor of float32, which is quantized to quint8 as quantize_per_tensor_dynamic does it; the result is of float32.
+// Absent: bias NULL.
+TENSOR_API tensor_status tensor_quantized_linear_dynamic(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, bool reduce_range, tensor_t **out);
 
 // ----------------------------------------------------------------------------------------------------------- gradients
 

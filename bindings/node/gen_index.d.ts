@@ -1782,6 +1782,42 @@ export class Tensor extends Handle {
    */
   alignAs(other: Tensor): Tensor;
   /**
+   * The numbers of a quantized tensor in float32: (integer - zero_point) * scale. Any other tensor is given in float32.
+   */
+  dequantize(): Tensor;
+  /**
+   * A copy of the integers that a quantized tensor keeps, of uint8, int8 or int32.
+   */
+  intRepr(): Tensor;
+  /**
+   * The scale of a tensor that is quantized with one for all elements.
+   */
+  qScale(): number;
+  /**
+   * The zero point of a tensor that is quantized with one for all elements.
+   */
+  qZeroPoint(): Int;
+  /**
+   * The scales of a tensor that is quantized per channel, in float64: a copy.
+   */
+  qPerChannelScales(): Tensor;
+  /**
+   * The zero points of a tensor that is quantized per channel, in int64: a copy.
+   */
+  qPerChannelZeroPoints(): Tensor;
+  /**
+   * The dimension whose indices are the channels of a tensor that is quantized per channel.
+   */
+  qPerChannelAxis(): Int;
+  /**
+   * How the tensor is quantized: "per_tensor_affine" or "per_channel_affine".
+   */
+  qscheme(): string;
+  /**
+   * Whether the tensor is quantized.
+   */
+  isQuantized(): boolean;
+  /**
    * Whether the only element of `self` is not zero; other numbers of elements are refused.
    */
   isNonzero(): boolean;
@@ -4928,6 +4964,15 @@ export function ormqrAsync(input: Tensor, tau: Tensor, other: Tensor, options?: 
 export function ormqrAsync(input: Tensor, tau: Tensor, other: Tensor, left: boolean, options?: { transpose?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function ormqrAsync(input: Tensor, tau: Tensor, other: Tensor, left: boolean, transpose: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
+ * The X of H X + X H = G for Hermitian matrices H (..., n, n) without negative eigenvalues, of which the lower triangle is read, and G of the same shape and dtype. Where two eigenvalues are 0,
+ * so is what X maps between their vectors.
+ */
+export function lyapunov(H: Tensor, options: { G: Tensor }): Tensor;
+export function lyapunov(H: Tensor, G: Tensor): Tensor;
+/** lyapunov, off the event loop. */
+export function lyapunovAsync(H: Tensor, options: { G: Tensor; signal?: Signal | null }): Promise<Tensor>;
+export function lyapunovAsync(H: Tensor, G: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
  * Another name of `linalg.det`, and a method.
  */
 export function det(input: Tensor, options?: { out?: Tensor | null }): Tensor;
@@ -5349,6 +5394,132 @@ export function alignTensors(tensors: readonly Tensor[]): Tensor[];
 /** alignTensors, off the event loop. */
 export function alignTensorsAsync(tensors: readonly Tensor[], options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
+ * A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
+ * round(x / scale) + zero_point, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
+ * least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.
+ */
+export function quantizePerTensor(input: Tensor, options: { scale: number; zeroPoint: Int; dtype: DType }): Tensor;
+export function quantizePerTensor(input: Tensor, scale: number, zeroPoint: Int, dtype: DType): Tensor;
+/**
+ * quantize_per_tensor with a scale and a zero point that are tensors of one element.
+ */
+export function quantizePerTensor(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; dtype: DType }): Tensor;
+export function quantizePerTensor(input: Tensor, scale: Tensor, zeroPoint: Tensor, dtype: DType): Tensor;
+/**
+ * quantize_per_tensor for each tensor of a list, with an element of `scales` and of `zero_points` each.
+ */
+export function quantizePerTensor(tensors: readonly Tensor[], options: { scales: Tensor; zeroPoints: Tensor; dtype: DType }): Tensor[];
+export function quantizePerTensor(tensors: readonly Tensor[], scales: Tensor, zeroPoints: Tensor, dtype: DType): Tensor[];
+/** quantizePerTensor, off the event loop. */
+export function quantizePerTensorAsync(input: Tensor, options: { scale: number; zeroPoint: Int; dtype: DType; signal?: Signal | null }): Promise<Tensor>;
+export function quantizePerTensorAsync(input: Tensor, scale: number, zeroPoint: Int, dtype: DType, options?: { signal?: Signal | null }): Promise<Tensor>;
+/** quantizePerTensor, off the event loop. */
+export function quantizePerTensorAsync(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; dtype: DType; signal?: Signal | null }): Promise<Tensor>;
+export function quantizePerTensorAsync(input: Tensor, scale: Tensor, zeroPoint: Tensor, dtype: DType, options?: { signal?: Signal | null }): Promise<Tensor>;
+/** quantizePerTensor, off the event loop. */
+export function quantizePerTensorAsync(tensors: readonly Tensor[], options: { scales: Tensor; zeroPoints: Tensor; dtype: DType; signal?: Signal | null }): Promise<Tensor[]>;
+export function quantizePerTensorAsync(tensors: readonly Tensor[], scales: Tensor, zeroPoints: Tensor, dtype: DType, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * quantize_per_tensor to quint8 or qint8 with the scale and zero point that spread the numbers, and 0, over the integers of the dtype;
+ * over half as many where `reduce_range` is set. Numbers that are not finite are refused.
+ */
+export function quantizePerTensorDynamic(input: Tensor, options: { dtype: DType; reduceRange: boolean }): Tensor;
+export function quantizePerTensorDynamic(input: Tensor, dtype: DType, reduceRange: boolean): Tensor;
+/** quantizePerTensorDynamic, off the event loop. */
+export function quantizePerTensorDynamicAsync(input: Tensor, options: { dtype: DType; reduceRange: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function quantizePerTensorDynamicAsync(input: Tensor, dtype: DType, reduceRange: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * quantize_per_tensor with an element of `scales` and of `zero_points` for each index along the dimension `axis`.
+ */
+export function quantizePerChannel(input: Tensor, options: { scales: Tensor; zeroPoints: Tensor; axis: Int; dtype: DType }): Tensor;
+export function quantizePerChannel(input: Tensor, scales: Tensor, zeroPoints: Tensor, axis: Int, dtype: DType): Tensor;
+/** quantizePerChannel, off the event loop. */
+export function quantizePerChannelAsync(input: Tensor, options: { scales: Tensor; zeroPoints: Tensor; axis: Int; dtype: DType; signal?: Signal | null }): Promise<Tensor>;
+export function quantizePerChannelAsync(input: Tensor, scales: Tensor, zeroPoints: Tensor, axis: Int, dtype: DType, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The numbers of a quantized tensor in float32: (integer - zero_point) * scale. Any other tensor is given in float32.
+ */
+export function dequantize(input: Tensor): Tensor;
+/**
+ * dequantize for each tensor of a list.
+ */
+export function dequantize(tensors: readonly Tensor[]): Tensor[];
+/** dequantize, off the event loop. */
+export function dequantizeAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/** dequantize, off the event loop. */
+export function dequantizeAsync(tensors: readonly Tensor[], options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * A copy of the integers that a quantized tensor keeps, of uint8, int8 or int32.
+ */
+export function intRepr(input: Tensor): Tensor;
+/** intRepr, off the event loop. */
+export function intReprAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The scale of a tensor that is quantized with one for all elements.
+ */
+export function qScale(input: Tensor): number;
+/**
+ * The zero point of a tensor that is quantized with one for all elements.
+ */
+export function qZeroPoint(input: Tensor): Int;
+/**
+ * The scales of a tensor that is quantized per channel, in float64: a copy.
+ */
+export function qPerChannelScales(input: Tensor): Tensor;
+/** qPerChannelScales, off the event loop. */
+export function qPerChannelScalesAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The zero points of a tensor that is quantized per channel, in int64: a copy.
+ */
+export function qPerChannelZeroPoints(input: Tensor): Tensor;
+/** qPerChannelZeroPoints, off the event loop. */
+export function qPerChannelZeroPointsAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The dimension whose indices are the channels of a tensor that is quantized per channel.
+ */
+export function qPerChannelAxis(input: Tensor): Int;
+/**
+ * A quantized copy of integers of uint8, int8 or int32, which stand for (integer - zero_point) * scale.
+ */
+export function makePerTensorQuantizedTensor(input: Tensor, options: { scale: number; zeroPoint: Int }): Tensor;
+export function makePerTensorQuantizedTensor(input: Tensor, scale: number, zeroPoint: Int): Tensor;
+/** makePerTensorQuantizedTensor, off the event loop. */
+export function makePerTensorQuantizedTensorAsync(input: Tensor, options: { scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
+export function makePerTensorQuantizedTensorAsync(input: Tensor, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * A quantized copy of integers of uint8, int8 or int32, with an element of `scale` and of `zero_point` for each index along `axis`.
+ */
+export function makePerChannelQuantizedTensor(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; axis: Int }): Tensor;
+export function makePerChannelQuantizedTensor(input: Tensor, scale: Tensor, zeroPoint: Tensor, axis: Int): Tensor;
+/** makePerChannelQuantizedTensor, off the event loop. */
+export function makePerChannelQuantizedTensorAsync(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; axis: Int; signal?: Signal | null }): Promise<Tensor>;
+export function makePerChannelQuantizedTensorAsync(input: Tensor, scale: Tensor, zeroPoint: Tensor, axis: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * A quantized tensor of arbitrary integers with one scale and zero point.
+ */
+export function emptyAffineQuantized(...size: Int[]): Tensor;
+export function emptyAffineQuantized(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; scale?: number; zeroPoint?: Int }]): Tensor;
+export function emptyAffineQuantized(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; scale?: number; zeroPoint?: Int }): Tensor;
+/** emptyAffineQuantized, off the event loop. */
+export function emptyAffineQuantizedAsync(...size: Int[]): Promise<Tensor>;
+export function emptyAffineQuantizedAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; scale?: number; zeroPoint?: Int; signal?: Signal | null }]): Promise<Tensor>;
+export function emptyAffineQuantizedAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; scale?: number; zeroPoint?: Int; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * A quantized tensor of arbitrary integers with an element of `scales` and of `zero_points` for each index along `axis`.
+ */
+export function emptyPerChannelAffineQuantized(...size: Int[]): Tensor;
+export function emptyPerChannelAffineQuantized(...sizeAndOptions: [...Int[], { scales: Tensor; zeroPoints: Tensor; axis: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }]): Tensor;
+export function emptyPerChannelAffineQuantized(size: Ints, options: { scales: Tensor; zeroPoints: Tensor; axis: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+/** emptyPerChannelAffineQuantized, off the event loop. */
+export function emptyPerChannelAffineQuantizedAsync(...size: Int[]): Promise<Tensor>;
+export function emptyPerChannelAffineQuantizedAsync(...sizeAndOptions: [...Int[], { scales: Tensor; zeroPoints: Tensor; axis: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }]): Promise<Tensor>;
+export function emptyPerChannelAffineQuantizedAsync(size: Ints, options: { scales: Tensor; zeroPoints: Tensor; axis: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The scale and the zero point that quantize_per_tensor_dynamic takes for quint8.
+ */
+export function chooseQparamsPerTensor(input: Tensor, options?: { reduceRange?: boolean }): { scale: number; zeroPoint: Int };
+export function chooseQparamsPerTensor(input: Tensor, reduceRange: boolean): { scale: number; zeroPoint: Int };
+/**
  * Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
  * `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
  * absent, as the elements need.
@@ -5567,6 +5738,17 @@ export function multinomialAsync(input: Tensor, numSamples: Int, replacement: bo
 export function poisson(input: Tensor, options?: { generator?: Generator | null }): Tensor;
 /** poisson, off the event loop. */
 export function poissonAsync(input: Tensor, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Draws how many of `count` trials succeed, each of which does with the probability `prob`. The two have one dtype, and broadcast.
+ * Nothing succeeds where `prob` is at most 0, everything where it is at least 1; the result is NaN where one of the two is.
+ */
+export function binomial(count: Tensor, options: { prob: Tensor; generator?: Generator | null }): Tensor;
+export function binomial(count: Tensor, prob: Tensor, options?: { generator?: Generator | null }): Tensor;
+export function binomial(count: Tensor, prob: Tensor, generator: Generator | null): Tensor;
+/** binomial, off the event loop. */
+export function binomialAsync(count: Tensor, options: { prob: Tensor; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+export function binomialAsync(count: Tensor, prob: Tensor, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+export function binomialAsync(count: Tensor, prob: Tensor, generator: Generator | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Restarts the default generator from `seed`.
  */
@@ -7940,6 +8122,127 @@ export namespace linalg {
   export function svdvals(A: Tensor, options?: { driver?: string | null; out?: Tensor | null }): Tensor;
   /** linalg.svdvals, off the event loop. */
   export function svdvalsAsync(A: Tensor, options?: { driver?: string | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+}
+export namespace quantized {
+  /**
+   * The sum of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`.
+   */
+  export function add(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int }): Tensor;
+  export function add(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int): Tensor;
+  /** quantized.add, off the event loop. */
+  export function addAsync(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function addAsync(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The sum of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`, and 0 where it is less.
+   */
+  export function addRelu(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int }): Tensor;
+  export function addRelu(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int): Tensor;
+  /** quantized.addRelu, off the event loop. */
+  export function addReluAsync(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function addReluAsync(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`.
+   */
+  export function mul(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int }): Tensor;
+  export function mul(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int): Tensor;
+  /** quantized.mul, off the event loop. */
+  export function mulAsync(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function mulAsync(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`, and 0 where it is less.
+   */
+  export function mulRelu(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int }): Tensor;
+  export function mulRelu(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int): Tensor;
+  /** quantized.mulRelu, off the event loop. */
+  export function mulReluAsync(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function mulReluAsync(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * A quantized tensor plus a number, rounded to a multiple of its scale: the zero point is another one, and the scale where the integers
+   * would leave their range.
+   */
+  export function addScalar(qa: Tensor, options: { b: Scalar }): Tensor;
+  export function addScalar(qa: Tensor, b: Scalar): Tensor;
+  /** quantized.addScalar, off the event loop. */
+  export function addScalarAsync(qa: Tensor, options: { b: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  export function addScalarAsync(qa: Tensor, b: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * quantized.add_scalar, and 0 where it is less.
+   */
+  export function addScalarRelu(qa: Tensor, options: { b: Scalar }): Tensor;
+  export function addScalarRelu(qa: Tensor, b: Scalar): Tensor;
+  /** quantized.addScalarRelu, off the event loop. */
+  export function addScalarReluAsync(qa: Tensor, options: { b: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  export function addScalarReluAsync(qa: Tensor, b: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * A quantized tensor times a number: the scale is another one, and for a negative number the integers and the zero point.
+   */
+  export function mulScalar(qa: Tensor, options: { b: Scalar }): Tensor;
+  export function mulScalar(qa: Tensor, b: Scalar): Tensor;
+  /** quantized.mulScalar, off the event loop. */
+  export function mulScalarAsync(qa: Tensor, options: { b: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  export function mulScalarAsync(qa: Tensor, b: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * quantized.mul_scalar, and 0 where it is less.
+   */
+  export function mulScalarRelu(qa: Tensor, options: { b: Scalar }): Tensor;
+  export function mulScalarRelu(qa: Tensor, b: Scalar): Tensor;
+  /** quantized.mulScalarRelu, off the event loop. */
+  export function mulScalarReluAsync(qa: Tensor, options: { b: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  export function mulScalarReluAsync(qa: Tensor, b: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The numbers of a quantized tensor held to [0, 6].
+   */
+  export function relu6(input: Tensor): Tensor;
+  /** quantized.relu6, off the event loop. */
+  export function relu6Async(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Joins quantized tensors along `dim`, quantized with `scale` and `zero_point`: those of the first tensor unless given.
+   */
+  export function cat(tensors: readonly Tensor[], options: { dim: Int | string; scale?: number | null; zeroPoint?: Int | null }): Tensor;
+  export function cat(tensors: readonly Tensor[], dim: Int | string, options?: { scale?: number | null; zeroPoint?: Int | null }): Tensor;
+  export function cat(tensors: readonly Tensor[], dim: Int | string, scale: number | null, options?: { zeroPoint?: Int | null }): Tensor;
+  export function cat(tensors: readonly Tensor[], dim: Int | string, scale: number | null, zeroPoint: Int | null): Tensor;
+  /** quantized.cat, off the event loop. */
+  export function catAsync(tensors: readonly Tensor[], options: { dim: Int | string; scale?: number | null; zeroPoint?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function catAsync(tensors: readonly Tensor[], dim: Int | string, options?: { scale?: number | null; zeroPoint?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function catAsync(tensors: readonly Tensor[], dim: Int | string, scale: number | null, options?: { zeroPoint?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function catAsync(tensors: readonly Tensor[], dim: Int | string, scale: number | null, zeroPoint: Int | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The matrix product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and
+   * `zero_point`. Sums are of integers in int32 where `qb` is a matrix of 8-bit integers.
+   */
+  export function matmul(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int }): Tensor;
+  export function matmul(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int): Tensor;
+  /** quantized.matmul, off the event loop. */
+  export function matmulAsync(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function matmulAsync(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The product of a tensor of quint8 or qint8 (... x in) and the transposed `weight` of qint8 (out x in), plus `bias` of float32 (out),
+   * quantized with `scale` and `zero_point` in the dtype of `self`. `weight` has one scale, or one for each row. Sums are of integers, in int32.
+   */
+  export function linear(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int }): Tensor;
+  export function linear(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int): Tensor;
+  /** quantized.linear, off the event loop. */
+  export function linearAsync(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function linearAsync(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * quantized.linear, and 0 where it is less.
+   */
+  export function linearRelu(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int }): Tensor;
+  export function linearRelu(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int): Tensor;
+  /** quantized.linearRelu, off the event loop. */
+  export function linearReluAsync(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function linearReluAsync(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * quantized.linear of a tensor of float32, which is quantized to quint8 as quantize_per_tensor_dynamic does it; the result is of float32.
+   */
+  export function linearDynamic(input: Tensor, options: { weight: Tensor; bias: Tensor | null; reduceRange?: boolean }): Tensor;
+  export function linearDynamic(input: Tensor, weight: Tensor, bias: Tensor | null, options?: { reduceRange?: boolean }): Tensor;
+  export function linearDynamic(input: Tensor, weight: Tensor, bias: Tensor | null, reduceRange: boolean): Tensor;
+  /** quantized.linearDynamic, off the event loop. */
+  export function linearDynamicAsync(input: Tensor, options: { weight: Tensor; bias: Tensor | null; reduceRange?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function linearDynamicAsync(input: Tensor, weight: Tensor, bias: Tensor | null, options?: { reduceRange?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function linearDynamicAsync(input: Tensor, weight: Tensor, bias: Tensor | null, reduceRange: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 }
 export namespace signal {
   export namespace windows {

@@ -98,6 +98,8 @@ const lt_bernoulliAsync = lt.bernoulliAsync;
 const lt_bfloat16 = lt.bfloat16;
 const lt_bincount = lt.bincount;
 const lt_bincountAsync = lt.bincountAsync;
+const lt_binomial = lt.binomial;
+const lt_binomialAsync = lt.binomialAsync;
 const lt_bitwiseAnd = lt.bitwiseAnd;
 const lt_bitwiseAndAsync = lt.bitwiseAndAsync;
 const lt_bitwiseLeftShift = lt.bitwiseLeftShift;
@@ -142,6 +144,7 @@ const lt_choleskyInverse = lt.choleskyInverse;
 const lt_choleskyInverseAsync = lt.choleskyInverseAsync;
 const lt_choleskySolve = lt.choleskySolve;
 const lt_choleskySolveAsync = lt.choleskySolveAsync;
+const lt_chooseQparamsPerTensor = lt.chooseQparamsPerTensor;
 const lt_chunk = lt.chunk;
 const lt_chunkAsync = lt.chunkAsync;
 const lt_clamp = lt.clamp;
@@ -210,6 +213,8 @@ const lt_cumulativeTrapezoidAsync = lt.cumulativeTrapezoidAsync;
 const lt_defaultGenerator = lt.defaultGenerator;
 const lt_deg2rad = lt.deg2rad;
 const lt_deg2radAsync = lt.deg2radAsync;
+const lt_dequantize = lt.dequantize;
+const lt_dequantizeAsync = lt.dequantizeAsync;
 const lt_det = lt.det;
 const lt_detAsync = lt.detAsync;
 const lt_detach = lt.detach;
@@ -246,10 +251,14 @@ const lt_dtypeSize = lt.dtypeSize;
 const lt_einsum = lt.einsum;
 const lt_einsumAsync = lt.einsumAsync;
 const lt_empty = lt.empty;
+const lt_emptyAffineQuantized = lt.emptyAffineQuantized;
+const lt_emptyAffineQuantizedAsync = lt.emptyAffineQuantizedAsync;
 const lt_emptyAsync = lt.emptyAsync;
 const lt_emptyCache = lt.emptyCache;
 const lt_emptyLike = lt.emptyLike;
 const lt_emptyLikeAsync = lt.emptyLikeAsync;
+const lt_emptyPerChannelAffineQuantized = lt.emptyPerChannelAffineQuantized;
+const lt_emptyPerChannelAffineQuantizedAsync = lt.emptyPerChannelAffineQuantizedAsync;
 const lt_emptyPermuted = lt.emptyPermuted;
 const lt_emptyPermutedAsync = lt.emptyPermutedAsync;
 const lt_emptyStrided = lt.emptyStrided;
@@ -390,6 +399,8 @@ const lt_int16 = lt.int16;
 const lt_int32 = lt.int32;
 const lt_int64 = lt.int64;
 const lt_int8 = lt.int8;
+const lt_intRepr = lt.intRepr;
+const lt_intReprAsync = lt.intReprAsync;
 const lt_inverse = lt.inverse;
 const lt_inverseAsync = lt.inverseAsync;
 const lt_isConj = lt.isConj;
@@ -488,6 +499,12 @@ const lt_luSolve = lt.luSolve;
 const lt_luSolveAsync = lt.luSolveAsync;
 const lt_luUnpack = lt.luUnpack;
 const lt_luUnpackAsync = lt.luUnpackAsync;
+const lt_lyapunov = lt.lyapunov;
+const lt_lyapunovAsync = lt.lyapunovAsync;
+const lt_makePerChannelQuantizedTensor = lt.makePerChannelQuantizedTensor;
+const lt_makePerChannelQuantizedTensorAsync = lt.makePerChannelQuantizedTensorAsync;
+const lt_makePerTensorQuantizedTensor = lt.makePerTensorQuantizedTensor;
+const lt_makePerTensorQuantizedTensorAsync = lt.makePerTensorQuantizedTensorAsync;
 const lt_manualSeed = lt.manualSeed;
 const lt_maskedFill = lt.maskedFill;
 const lt_maskedFillAsync = lt.maskedFillAsync;
@@ -626,10 +643,24 @@ const lt_prodAsync = lt.prodAsync;
 const lt_promoteTypes = lt.promoteTypes;
 const lt_put = lt.put;
 const lt_putAsync = lt.putAsync;
+const lt_qPerChannelAxis = lt.qPerChannelAxis;
+const lt_qPerChannelScales = lt.qPerChannelScales;
+const lt_qPerChannelScalesAsync = lt.qPerChannelScalesAsync;
+const lt_qPerChannelZeroPoints = lt.qPerChannelZeroPoints;
+const lt_qPerChannelZeroPointsAsync = lt.qPerChannelZeroPointsAsync;
+const lt_qScale = lt.qScale;
+const lt_qZeroPoint = lt.qZeroPoint;
 const lt_qr = lt.qr;
 const lt_qrAsync = lt.qrAsync;
 const lt_quantile = lt.quantile;
 const lt_quantileAsync = lt.quantileAsync;
+const lt_quantizePerChannel = lt.quantizePerChannel;
+const lt_quantizePerChannelAsync = lt.quantizePerChannelAsync;
+const lt_quantizePerTensor = lt.quantizePerTensor;
+const lt_quantizePerTensorAsync = lt.quantizePerTensorAsync;
+const lt_quantizePerTensorDynamic = lt.quantizePerTensorDynamic;
+const lt_quantizePerTensorDynamicAsync = lt.quantizePerTensorDynamicAsync;
+const lt_quantized = lt.quantized;
 const lt_rad2deg = lt.rad2deg;
 const lt_rad2degAsync = lt.rad2degAsync;
 const lt_rand = lt.rand;
@@ -982,6 +1013,8 @@ export {
   lt_bfloat16 as bfloat16,
   lt_bincount as bincount,
   lt_bincountAsync as bincountAsync,
+  lt_binomial as binomial,
+  lt_binomialAsync as binomialAsync,
   lt_bitwiseAnd as bitwiseAnd,
   lt_bitwiseAndAsync as bitwiseAndAsync,
   lt_bitwiseLeftShift as bitwiseLeftShift,
@@ -1026,6 +1059,7 @@ export {
   lt_choleskyInverseAsync as choleskyInverseAsync,
   lt_choleskySolve as choleskySolve,
   lt_choleskySolveAsync as choleskySolveAsync,
+  lt_chooseQparamsPerTensor as chooseQparamsPerTensor,
   lt_chunk as chunk,
   lt_chunkAsync as chunkAsync,
   lt_clamp as clamp,
@@ -1094,6 +1128,8 @@ export {
   lt_defaultGenerator as defaultGenerator,
   lt_deg2rad as deg2rad,
   lt_deg2radAsync as deg2radAsync,
+  lt_dequantize as dequantize,
+  lt_dequantizeAsync as dequantizeAsync,
   lt_det as det,
   lt_detAsync as detAsync,
   lt_detach as detach,
@@ -1130,10 +1166,14 @@ export {
   lt_einsum as einsum,
   lt_einsumAsync as einsumAsync,
   lt_empty as empty,
+  lt_emptyAffineQuantized as emptyAffineQuantized,
+  lt_emptyAffineQuantizedAsync as emptyAffineQuantizedAsync,
   lt_emptyAsync as emptyAsync,
   lt_emptyCache as emptyCache,
   lt_emptyLike as emptyLike,
   lt_emptyLikeAsync as emptyLikeAsync,
+  lt_emptyPerChannelAffineQuantized as emptyPerChannelAffineQuantized,
+  lt_emptyPerChannelAffineQuantizedAsync as emptyPerChannelAffineQuantizedAsync,
   lt_emptyPermuted as emptyPermuted,
   lt_emptyPermutedAsync as emptyPermutedAsync,
   lt_emptyStrided as emptyStrided,
@@ -1274,6 +1314,8 @@ export {
   lt_int32 as int32,
   lt_int64 as int64,
   lt_int8 as int8,
+  lt_intRepr as intRepr,
+  lt_intReprAsync as intReprAsync,
   lt_inverse as inverse,
   lt_inverseAsync as inverseAsync,
   lt_isConj as isConj,
@@ -1372,6 +1414,12 @@ export {
   lt_luSolveAsync as luSolveAsync,
   lt_luUnpack as luUnpack,
   lt_luUnpackAsync as luUnpackAsync,
+  lt_lyapunov as lyapunov,
+  lt_lyapunovAsync as lyapunovAsync,
+  lt_makePerChannelQuantizedTensor as makePerChannelQuantizedTensor,
+  lt_makePerChannelQuantizedTensorAsync as makePerChannelQuantizedTensorAsync,
+  lt_makePerTensorQuantizedTensor as makePerTensorQuantizedTensor,
+  lt_makePerTensorQuantizedTensorAsync as makePerTensorQuantizedTensorAsync,
   lt_manualSeed as manualSeed,
   lt_maskedFill as maskedFill,
   lt_maskedFillAsync as maskedFillAsync,
@@ -1510,10 +1558,24 @@ export {
   lt_promoteTypes as promoteTypes,
   lt_put as put,
   lt_putAsync as putAsync,
+  lt_qPerChannelAxis as qPerChannelAxis,
+  lt_qPerChannelScales as qPerChannelScales,
+  lt_qPerChannelScalesAsync as qPerChannelScalesAsync,
+  lt_qPerChannelZeroPoints as qPerChannelZeroPoints,
+  lt_qPerChannelZeroPointsAsync as qPerChannelZeroPointsAsync,
+  lt_qScale as qScale,
+  lt_qZeroPoint as qZeroPoint,
   lt_qr as qr,
   lt_qrAsync as qrAsync,
   lt_quantile as quantile,
   lt_quantileAsync as quantileAsync,
+  lt_quantizePerChannel as quantizePerChannel,
+  lt_quantizePerChannelAsync as quantizePerChannelAsync,
+  lt_quantizePerTensor as quantizePerTensor,
+  lt_quantizePerTensorAsync as quantizePerTensorAsync,
+  lt_quantizePerTensorDynamic as quantizePerTensorDynamic,
+  lt_quantizePerTensorDynamicAsync as quantizePerTensorDynamicAsync,
+  lt_quantized as quantized,
   lt_rad2deg as rad2deg,
   lt_rad2degAsync as rad2degAsync,
   lt_rand as rand,

@@ -49,14 +49,15 @@ func keysOfIndex(items []ops.IndexItem) (k tensor.Keys) {
 	return k
 }
 
-// composed are the operators of engine/composite, recorded those of engine/autograd and parted those of engine/sparse, which
-// import this package.
-var composed, recorded, parted Backend
+// composed are the operators of engine/composite, recorded those of engine/autograd, parted those of engine/sparse and quantized those of
+// engine/quantized, which import this package.
+var composed, recorded, parted, quantized Backend
 
-// Compose, Record and Part set them, when the program starts.
-func Compose(b Backend) { composed = b }
-func Record(b Backend)  { recorded = b }
-func Part(b Backend)    { parted = b }
+// Compose, Record, Part and Quantize set them, when the program starts.
+func Compose(b Backend)  { composed = b }
+func Record(b Backend)   { recorded = b }
+func Part(b Backend)     { parted = b }
+func Quantize(b Backend) { quantized = b }
 
 // Composed are the operators of engine/composite.
 func Composed() *Backend { return &composed }

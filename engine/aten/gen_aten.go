@@ -3,8 +3,6 @@
 package aten
 
 import (
-	"unsafe"
-
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -529,32 +527,32 @@ func (c Ctx) NodeSaved(self tensor.Node) ([]*tensor.Tensor, error) {
 }
 
 // NodeSetContext is the operator node_set_context.
-func (c Ctx) NodeSetContext(self tensor.Node, data, deleter unsafe.Pointer) error {
+func (c Ctx) NodeSetContext(self tensor.Node, data, deleter uintptr) error {
 	return recorded.NodeSetContext(c, self, data, deleter)
 }
 
 // NodeContext is the operator node_context.
-func (c Ctx) NodeContext(self tensor.Node) (unsafe.Pointer, error) {
+func (c Ctx) NodeContext(self tensor.Node) (uintptr, error) {
 	return recorded.NodeContext(c, self)
 }
 
 // RegisterHook is the operator register_hook.
-func (c Ctx) RegisterHook(self *tensor.Tensor, function, data, deleter unsafe.Pointer) (int64, error) {
+func (c Ctx) RegisterHook(self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
 	return recorded.RegisterHook(c, self, function, data, deleter)
 }
 
 // RegisterPostAccumulateGradHook is the operator register_post_accumulate_grad_hook.
-func (c Ctx) RegisterPostAccumulateGradHook(self *tensor.Tensor, function, data, deleter unsafe.Pointer) (int64, error) {
+func (c Ctx) RegisterPostAccumulateGradHook(self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
 	return recorded.RegisterPostAccumulateGradHook(c, self, function, data, deleter)
 }
 
 // NodeRegisterHook is the operator node_register_hook.
-func (c Ctx) NodeRegisterHook(self tensor.Node, function, data, deleter unsafe.Pointer) (int64, error) {
+func (c Ctx) NodeRegisterHook(self tensor.Node, function, data, deleter uintptr) (int64, error) {
 	return recorded.NodeRegisterHook(c, self, function, data, deleter)
 }
 
 // NodeRegisterPrehook is the operator node_register_prehook.
-func (c Ctx) NodeRegisterPrehook(self tensor.Node, function, data, deleter unsafe.Pointer) (int64, error) {
+func (c Ctx) NodeRegisterPrehook(self tensor.Node, function, data, deleter uintptr) (int64, error) {
 	return recorded.NodeRegisterPrehook(c, self, function, data, deleter)
 }
 
@@ -564,7 +562,7 @@ func (c Ctx) RemoveHook(number int64) error {
 }
 
 // PushSavedTensorsHooks is the operator push_saved_tensors_hooks.
-func (c Ctx) PushSavedTensorsHooks(pack, unpack, drop, data, deleter unsafe.Pointer) error {
+func (c Ctx) PushSavedTensorsHooks(pack, unpack, drop, data, deleter uintptr) error {
 	return recorded.PushSavedTensorsHooks(c, pack, unpack, drop, data, deleter)
 }
 
@@ -574,7 +572,7 @@ func (c Ctx) PopSavedTensorsHooks() error {
 }
 
 // RecordFunction is the operator record_function.
-func (c Ctx) RecordFunction(name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter unsafe.Pointer) (tensor.Node, error) {
+func (c Ctx) RecordFunction(name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
 	return recorded.RecordFunction(c, name, inputs, outputs, constant, kept, materialize, function, data, deleter)
 }
 
@@ -604,7 +602,7 @@ func (c Ctx) IsAnomalyCheckNanEnabled() (bool, error) {
 }
 
 // SetAnomalyWatcher is the operator set_anomaly_watcher.
-func (c Ctx) SetAnomalyWatcher(function, data unsafe.Pointer) error {
+func (c Ctx) SetAnomalyWatcher(function, data uintptr) error {
 	return recorded.SetAnomalyWatcher(c, function, data)
 }
 
@@ -4189,6 +4187,16 @@ func (c Ctx) LinalgMatrixSqrth(out, self *tensor.Tensor) (*tensor.Tensor, error)
 	return composed.LinalgMatrixSqrth(c, out, self)
 }
 
+// Lyapunov is the operator lyapunov.
+func (c Ctx) Lyapunov(h, g *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(h) | keys(g)); key != 0 {
+		if does := backend(key).Lyapunov; does != nil {
+			return does(c, h, g)
+		}
+	}
+	return composed.Lyapunov(c, h, g)
+}
+
 // LinalgPolar is the operator linalg.polar.
 func (c Ctx) LinalgPolar(outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outU) | keys(outH) | keys(a)); key != 0 {
@@ -5364,6 +5372,341 @@ func (c Ctx) AlignTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.AlignTensors(c, tensors)
 }
 
+// QuantizePerTensor is the operator quantize_per_tensor.
+func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizePerTensor; does != nil {
+			return does(c, self, scale, zero, d)
+		}
+	}
+	return quantized.QuantizePerTensor(c, self, scale, zero, d)
+}
+
+// QuantizePerTensorTensorQparams is the operator quantize_per_tensor.
+func (c Ctx) QuantizePerTensorTensorQparams(self, scale, zero *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(self) | keys(scale) | keys(zero)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizePerTensorTensorQparams; does != nil {
+			return does(c, self, scale, zero, d)
+		}
+	}
+	return quantized.QuantizePerTensorTensorQparams(c, self, scale, zero, d)
+}
+
+// QuantizePerTensorTensors is the operator quantize_per_tensor.
+func (c Ctx) QuantizePerTensorTensors(tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) ([]*tensor.Tensor, error) {
+	if key := c.ahead((keysOf(tensors) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizePerTensorTensors; does != nil {
+			return does(c, tensors, scales, zeros, d)
+		}
+	}
+	return quantized.QuantizePerTensorTensors(c, tensors, scales, zeros, d)
+}
+
+// QuantizePerTensorDynamic is the operator quantize_per_tensor_dynamic.
+func (c Ctx) QuantizePerTensorDynamic(self *tensor.Tensor, d dtype.DType, reduce bool) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizePerTensorDynamic; does != nil {
+			return does(c, self, d, reduce)
+		}
+	}
+	return quantized.QuantizePerTensorDynamic(c, self, d, reduce)
+}
+
+// QuantizePerChannel is the operator quantize_per_channel.
+func (c Ctx) QuantizePerChannel(self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(self) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizePerChannel; does != nil {
+			return does(c, self, scales, zeros, axis, d)
+		}
+	}
+	return quantized.QuantizePerChannel(c, self, scales, zeros, axis, d)
+}
+
+// Dequantize is the operator dequantize.
+func (c Ctx) Dequantize(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).Dequantize; does != nil {
+			return does(c, self)
+		}
+	}
+	return quantized.Dequantize(c, self)
+}
+
+// DequantizeTensors is the operator dequantize.
+func (c Ctx) DequantizeTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(tensors)); key != 0 {
+		if does := backend(key).DequantizeTensors; does != nil {
+			return does(c, tensors)
+		}
+	}
+	return quantized.DequantizeTensors(c, tensors)
+}
+
+// IntRepr is the operator int_repr.
+func (c Ctx) IntRepr(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).IntRepr; does != nil {
+			return does(c, self)
+		}
+	}
+	return quantized.IntRepr(c, self)
+}
+
+// QScale is the operator q_scale.
+func (c Ctx) QScale(self *tensor.Tensor) (float64, error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QScale; does != nil {
+			return does(c, self)
+		}
+	}
+	return quantized.QScale(c, self)
+}
+
+// QZeroPoint is the operator q_zero_point.
+func (c Ctx) QZeroPoint(self *tensor.Tensor) (int64, error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QZeroPoint; does != nil {
+			return does(c, self)
+		}
+	}
+	return quantized.QZeroPoint(c, self)
+}
+
+// QPerChannelScales is the operator q_per_channel_scales.
+func (c Ctx) QPerChannelScales(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).QPerChannelScales; does != nil {
+			return does(c, self)
+		}
+	}
+	return quantized.QPerChannelScales(c, self)
+}
+
+// QPerChannelZeroPoints is the operator q_per_channel_zero_points.
+func (c Ctx) QPerChannelZeroPoints(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).QPerChannelZeroPoints; does != nil {
+			return does(c, self)
+		}
+	}
+	return quantized.QPerChannelZeroPoints(c, self)
+}
+
+// QPerChannelAxis is the operator q_per_channel_axis.
+func (c Ctx) QPerChannelAxis(self *tensor.Tensor) (int64, error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QPerChannelAxis; does != nil {
+			return does(c, self)
+		}
+	}
+	return quantized.QPerChannelAxis(c, self)
+}
+
+// Qscheme is the operator qscheme.
+func (c Ctx) Qscheme(self *tensor.Tensor) (string, error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).Qscheme; does != nil {
+			return does(c, self)
+		}
+	}
+	return quantized.Qscheme(c, self)
+}
+
+// IsQuantized is the operator is_quantized.
+func (c Ctx) IsQuantized(self *tensor.Tensor) (bool, error) {
+	return quantized.IsQuantized(c, self)
+}
+
+// MakePerTensorQuantizedTensor is the operator make_per_tensor_quantized_tensor.
+func (c Ctx) MakePerTensorQuantizedTensor(self *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).MakePerTensorQuantizedTensor; does != nil {
+			return does(c, self, scale, zero)
+		}
+	}
+	return quantized.MakePerTensorQuantizedTensor(c, self, scale, zero)
+}
+
+// MakePerChannelQuantizedTensor is the operator make_per_channel_quantized_tensor.
+func (c Ctx) MakePerChannelQuantizedTensor(self, scales, zeros *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(self) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).MakePerChannelQuantizedTensor; does != nil {
+			return does(c, self, scales, zeros, axis)
+		}
+	}
+	return quantized.MakePerChannelQuantizedTensor(c, self, scales, zeros, axis)
+}
+
+// EmptyAffineQuantized is the operator empty_affine_quantized.
+func (c Ctx) EmptyAffineQuantized(size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (*tensor.Tensor, error) {
+	if key := c.ahead(l.Keys()); key != 0 {
+		if does := backend(key).EmptyAffineQuantized; does != nil {
+			return does(c, size, d, l, dev, scale, zero)
+		}
+	}
+	return quantized.EmptyAffineQuantized(c, size, d, l, dev, scale, zero)
+}
+
+// EmptyPerChannelAffineQuantized is the operator empty_per_channel_affine_quantized.
+func (c Ctx) EmptyPerChannelAffineQuantized(size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(scales)|keys(zeros))&^tensor.Gradient | l.Keys()); key != 0 {
+		if does := backend(key).EmptyPerChannelAffineQuantized; does != nil {
+			return does(c, size, scales, zeros, axis, d, l, dev)
+		}
+	}
+	return quantized.EmptyPerChannelAffineQuantized(c, size, scales, zeros, axis, d, l, dev)
+}
+
+// ChooseQparamsPerTensor is the operator choose_qparams_per_tensor.
+func (c Ctx) ChooseQparamsPerTensor(self *tensor.Tensor, reduce bool) (float64, int64, error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).ChooseQparamsPerTensor; does != nil {
+			return does(c, self, reduce)
+		}
+	}
+	return quantized.ChooseQparamsPerTensor(c, self, reduce)
+}
+
+// QuantizedAdd is the operator quantized.add.
+func (c Ctx) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedAdd; does != nil {
+			return does(c, qa, qb, scale, zero)
+		}
+	}
+	return quantized.QuantizedAdd(c, qa, qb, scale, zero)
+}
+
+// QuantizedAddRelu is the operator quantized.add_relu.
+func (c Ctx) QuantizedAddRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedAddRelu; does != nil {
+			return does(c, qa, qb, scale, zero)
+		}
+	}
+	return quantized.QuantizedAddRelu(c, qa, qb, scale, zero)
+}
+
+// QuantizedMul is the operator quantized.mul.
+func (c Ctx) QuantizedMul(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedMul; does != nil {
+			return does(c, qa, qb, scale, zero)
+		}
+	}
+	return quantized.QuantizedMul(c, qa, qb, scale, zero)
+}
+
+// QuantizedMulRelu is the operator quantized.mul_relu.
+func (c Ctx) QuantizedMulRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedMulRelu; does != nil {
+			return does(c, qa, qb, scale, zero)
+		}
+	}
+	return quantized.QuantizedMulRelu(c, qa, qb, scale, zero)
+}
+
+// QuantizedAddScalar is the operator quantized.add_scalar.
+func (c Ctx) QuantizedAddScalar(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedAddScalar; does != nil {
+			return does(c, qa, b)
+		}
+	}
+	return quantized.QuantizedAddScalar(c, qa, b)
+}
+
+// QuantizedAddScalarRelu is the operator quantized.add_scalar_relu.
+func (c Ctx) QuantizedAddScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedAddScalarRelu; does != nil {
+			return does(c, qa, b)
+		}
+	}
+	return quantized.QuantizedAddScalarRelu(c, qa, b)
+}
+
+// QuantizedMulScalar is the operator quantized.mul_scalar.
+func (c Ctx) QuantizedMulScalar(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedMulScalar; does != nil {
+			return does(c, qa, b)
+		}
+	}
+	return quantized.QuantizedMulScalar(c, qa, b)
+}
+
+// QuantizedMulScalarRelu is the operator quantized.mul_scalar_relu.
+func (c Ctx) QuantizedMulScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedMulScalarRelu; does != nil {
+			return does(c, qa, b)
+		}
+	}
+	return quantized.QuantizedMulScalarRelu(c, qa, b)
+}
+
+// QuantizedRelu6 is the operator quantized.relu6.
+func (c Ctx) QuantizedRelu6(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedRelu6; does != nil {
+			return does(c, self)
+		}
+	}
+	return quantized.QuantizedRelu6(c, self)
+}
+
+// QuantizedCat is the operator quantized.cat.
+func (c Ctx) QuantizedCat(tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (*tensor.Tensor, error) {
+	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedCat; does != nil {
+			return does(c, tensors, dim, scale, zero)
+		}
+	}
+	return quantized.QuantizedCat(c, tensors, dim, scale, zero)
+}
+
+// QuantizedMatmul is the operator quantized.matmul.
+func (c Ctx) QuantizedMatmul(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedMatmul; does != nil {
+			return does(c, qa, qb, scale, zero)
+		}
+	}
+	return quantized.QuantizedMatmul(c, qa, qb, scale, zero)
+}
+
+// QuantizedLinear is the operator quantized.linear.
+func (c Ctx) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(self) | keys(weight) | keys(bias)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedLinear; does != nil {
+			return does(c, self, weight, bias, scale, zero)
+		}
+	}
+	return quantized.QuantizedLinear(c, self, weight, bias, scale, zero)
+}
+
+// QuantizedLinearRelu is the operator quantized.linear_relu.
+func (c Ctx) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(self) | keys(weight) | keys(bias)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedLinearRelu; does != nil {
+			return does(c, self, weight, bias, scale, zero)
+		}
+	}
+	return quantized.QuantizedLinearRelu(c, self, weight, bias, scale, zero)
+}
+
+// QuantizedLinearDynamic is the operator quantized.linear_dynamic.
+func (c Ctx) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bool) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(self) | keys(weight) | keys(bias)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedLinearDynamic; does != nil {
+			return does(c, self, weight, bias, reduce)
+		}
+	}
+	return quantized.QuantizedLinearDynamic(c, self, weight, bias, reduce)
+}
+
 // ToString is the operator to_string.
 func (c Ctx) ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (r0 string, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
@@ -5706,6 +6049,18 @@ func (c Ctx) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tenso
 		return
 	}
 	return ops.Poisson(self, g)
+}
+
+// Binomial is the operator binomial.
+func (c Ctx) Binomial(count, prob *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(count) | keys(prob)); key != 0 {
+		if does := backend(key).Binomial; does != nil {
+			return does(c, count, prob, g)
+		}
+		err = Refused("binomial", key)
+		return
+	}
+	return ops.Binomial(count, prob, g)
 }
 
 // FillUniform is the operator uniform_.
@@ -8987,17 +9342,17 @@ func (c Ctx) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm
 }
 
 // FromData is the operator from_data.
-func (c Ctx) FromData(data unsafe.Pointer, size []int64, d dtype.DType) (*tensor.Tensor, error) {
+func (c Ctx) FromData(data uintptr, size []int64, d dtype.DType) (*tensor.Tensor, error) {
 	return ops.FromData(data, size, d)
 }
 
 // FromBlob is the operator from_blob.
-func (c Ctx) FromBlob(data unsafe.Pointer, nbytes int64, d dtype.DType, size, stride []int64, deleter, context unsafe.Pointer, readOnly bool) (*tensor.Tensor, error) {
+func (c Ctx) FromBlob(data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) (*tensor.Tensor, error) {
 	return ops.FromBlob(data, nbytes, d, size, stride, deleter, context, readOnly)
 }
 
 // DataPtr is the operator data_ptr.
-func (c Ctx) DataPtr(self *tensor.Tensor) (r0 unsafe.Pointer, err error) {
+func (c Ctx) DataPtr(self *tensor.Tensor) (r0 uintptr, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).DataPtr; does != nil {
 			return does(c, self)
@@ -9033,7 +9388,7 @@ func (c Ctx) UntypedStorage(self *tensor.Tensor) (r0 *storage.Storage, err error
 }
 
 // Lend is the operator lend.
-func (c Ctx) Lend(self *tensor.Tensor) (r0 *tensor.Tensor, r1 unsafe.Pointer, r2 bool, err error) {
+func (c Ctx) Lend(self *tensor.Tensor) (r0 *tensor.Tensor, r1 uintptr, r2 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Lend; does != nil {
 			return does(c, self)
@@ -9130,7 +9485,7 @@ func (c Ctx) StorageNbytes(self *storage.Storage) (int64, error) {
 }
 
 // StorageDataPtr is the operator storage_data_ptr.
-func (c Ctx) StorageDataPtr(self *storage.Storage) (unsafe.Pointer, error) {
+func (c Ctx) StorageDataPtr(self *storage.Storage) (uintptr, error) {
 	return ops.StorageDataPtr(self)
 }
 

@@ -206,6 +206,7 @@ var formulas = aten.Backend{
 	LinalgHouseholderProduct:           recordLinalgHouseholderProduct,
 	Ormqr:                              recordOrmqr,
 	LinalgMatrixSqrth:                  recordLinalgMatrixSqrth,
+	Lyapunov:                           recordLyapunov,
 	LinalgPolar:                        recordLinalgPolar,
 	LinalgDet:                          recordLinalgDet,
 	LinalgSlogdet:                      recordLinalgSlogdet,
@@ -273,6 +274,11 @@ var formulas = aten.Backend{
 	TensordotDims:                      recordTensordotDims,
 	Kron:                               recordKron,
 	Cdist:                              recordCdist,
+	Dequantize:                         recordDequantize,
+	DequantizeTensors:                  recordDequantizeTensors,
+	IntRepr:                            recordIntRepr,
+	QPerChannelScales:                  recordQPerChannelScales,
+	QPerChannelZeroPoints:              recordQPerChannelZeroPoints,
 	Rand:                               recordRand,
 	Randn:                              recordRandn,
 	Randint:                            recordRandint,
@@ -284,6 +290,7 @@ var formulas = aten.Backend{
 	BernoulliP:                         recordBernoulliP,
 	Multinomial:                        recordMultinomial,
 	Poisson:                            recordPoisson,
+	Binomial:                           recordBinomial,
 	FillUniform:                        recordFillUniform,
 	FillNormal:                         recordFillNormal,
 	FillRandom:                         recordFillRandom,
@@ -490,6 +497,7 @@ func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 			}
 			return s.after(1, s.scaled(s.hand(s.take(0)), alpha))
 		}
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -509,6 +517,7 @@ func recordSub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 			}
 			return s.after(1, s.scaled(s.hand(s.negOver(s.take(0))), alpha))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -528,6 +537,7 @@ func recordRsub(c aten.Ctx, self, other *tensor.Tensor, alpha dtype.Scalar) (res
 			}
 			return s.take(0)
 		}
+		r.node.cut = always
 	}
 	return
 }
@@ -552,6 +562,7 @@ func recordMul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 			}
 			return s.binary('*', s.take(0), s.conj(s.saved(self_)), left)
 		}
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -579,6 +590,7 @@ func recordDiv(c aten.Ctx, out, self, other *tensor.Tensor, rounding string) (re
 				return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
 			}, func() *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) })
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -604,6 +616,7 @@ func recordTrueDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -639,6 +652,7 @@ func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "floor")), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -664,6 +678,7 @@ func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "trunc")), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -693,6 +708,7 @@ func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.T
 			}
 			return s.after(1, s.powerExponent(s.hand(s.take(0)), s.saved(self_), s.saved(exponent_), s.saved(result_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -723,6 +739,7 @@ func recordNeg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Neg(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.negOver(s.take(0)) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -737,6 +754,7 @@ func recordPositive(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Positive(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+		r.node.cut = smaller
 	}
 	return
 }
@@ -765,6 +783,7 @@ func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.saved(result_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -785,6 +804,7 @@ func recordAbs(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Sgn(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -798,6 +818,7 @@ func recordSign(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Sign(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -822,6 +843,7 @@ func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.signGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -850,6 +872,7 @@ func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor
 			}
 			return s.after(1, s.zerosLike(s.hand(s.take(0))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -877,6 +900,7 @@ func recordAddcmul(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 			}
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.mul(s.saved(tensor1_), s.number(value)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -904,6 +928,7 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.binary('/', s.mul(s.number(value), s.saved(tensor1_)), (s.mul(s.saved(tensor2_), s.saved(tensor2_))), left|right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -932,6 +957,7 @@ func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tens
 			}
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.sub(s.saved(end_), s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1041,6 +1067,7 @@ func recordComplexParts(c aten.Ctx, out, re, im *tensor.Tensor) (result *tensor.
 			}
 			return s.after(1, s.keep(s.c.Imag(s.hand(s.take(0)))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1064,6 +1091,7 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.after(1, s.real(s.hand(s.binary('*', s.after(1, s.conj(s.hand(s.take(0)))), s.turned(s.saved(result_)), left))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1131,6 +1159,7 @@ func recordConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err err
 	result, err = r.c.Conj(self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.conj(s.hand(s.take(0)))) }
+		r.node.cut = smaller
 	}
 	return
 }
@@ -1143,6 +1172,7 @@ func recordConjPhysical(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 	result, err = r.c.ConjPhysical(out, self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.conj(s.hand(s.take(0)))) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -1156,6 +1186,7 @@ func recordResolveConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, 
 	result, err = r.c.ResolveConj(self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+		r.node.cut = smaller
 	}
 	return
 }
@@ -1168,6 +1199,7 @@ func recordResolveNeg(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.ResolveNeg(self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+		r.node.cut = smaller
 	}
 	return
 }
@@ -1187,6 +1219,7 @@ func recordAngle(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.angleGradient(s.hand(s.take(0)), s.saved(self_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1724,6 +1757,7 @@ func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), (s.mul(s.int(2), s.conj(s.saved(result_)))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1743,6 +1777,7 @@ func recordRsqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(-0.5), s.take(0), right), s.after(1, s.conj(s.hand(s.keep(s.c.Pow(nil, s.saved(result_), s.int(3)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1760,6 +1795,7 @@ func recordExp(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.binary('*', s.take(0), s.conj(s.saved(result_)), left) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -1779,6 +1815,7 @@ func recordExp2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.take(0), s.conj(s.saved(result_)), left), s.float(0.6931471805599453), left)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1798,6 +1835,7 @@ func recordExpm1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.add(s.conj(s.saved(result_)), s.int(1))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1816,6 +1854,7 @@ func recordLog(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Log(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.binary('/', s.take(0), s.conj(s.saved(self_)), left) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -1836,6 +1875,7 @@ func recordLog2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), (s.mul(s.conj(s.saved(self_)), s.float(0.6931471805599453))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1856,6 +1896,7 @@ func recordLog10(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), (s.mul(s.conj(s.saved(self_)), s.float(2.302585092994046))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1876,6 +1917,7 @@ func recordLog1p(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.add(s.saved(self_), s.int(1)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1896,6 +1938,7 @@ func recordSin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cos(nil, s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1916,6 +1959,7 @@ func recordCos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand(s.keep(s.c.Sin(nil, s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1935,6 +1979,7 @@ func recordTan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1955,6 +2000,7 @@ func recordAsin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1975,6 +2021,7 @@ func recordAcos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1995,6 +2042,7 @@ func recordAtan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2015,6 +2063,7 @@ func recordSinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cosh(nil, s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2035,6 +2084,7 @@ func recordCosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.keep(s.c.Sinh(nil, s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2054,6 +2104,7 @@ func recordTanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2074,6 +2125,7 @@ func recordAsinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2094,6 +2146,7 @@ func recordAcosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('*', s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.sub(s.saved(self_), s.int(1))))))), s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.add(s.saved(self_), s.int(1))))))), left|right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2114,6 +2167,7 @@ func recordAtanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2133,6 +2187,7 @@ func recordSigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('*', (s.sub(s.int(1), s.saved(result_))), s.saved(result_), left))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2158,6 +2213,7 @@ func recordAtan2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('/', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Eq(nil, s.saved(other_), s.int(0)))))))), s.int(1)))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2187,6 +2243,7 @@ func recordHypot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('*', s.take(0), (s.div(s.saved(other_), s.saved(result_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2280,6 +2337,7 @@ func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result
 			}
 			return s.after(1, s.keep(s.c.Sum(nil, s.hand(s.after(1, s.keep(s.c.Where(nil, s.saved(mask_), s.hand(s.take(0)), s.int(0))))), nil, false, dtype.None)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -3138,18 +3196,73 @@ func recordOrmqr(c aten.Ctx, out, self, tau, other *tensor.Tensor, left, transpo
 }
 
 func recordLinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	since := numbers.Load()
-	result, err = into(c, "linalg.matrix_sqrth", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LinalgMatrixSqrth(c, made, self)
-	})
-	named(since, "LinalgMatrixSqrthBackward0", result)
+	r, err := begin(c, "linalg.matrix_sqrth", "LinalgMatrixSqrthBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixSqrth(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.matrixSqrthGradient(s.hand(s.take(0)), s.saved(result_)))
+		}
+		r.publish()
+	}
+	return
+}
+
+func recordLyapunov(c aten.Ctx, h, g *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "lyapunov", "LyapunovBackward0", nil, h, g)
+	if err != nil {
+		return
+	}
+	h_ := r.save(h, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Lyapunov(h, g)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.lyapunovGradient(s.hand(s.take(0)), s.saved(h_), s.saved(result_)))
+			}
+			return s.after(1, s.lyapunovOf(s.saved(h_), s.hand(s.take(0))))
+		}
+	}
 	return
 }
 
 func recordLinalgPolar(c aten.Ctx, outU, outH, a *tensor.Tensor) (UResult *tensor.Tensor, HResult *tensor.Tensor, err error) {
-	since := numbers.Load()
-	UResult, HResult, err = aten.Composed().LinalgPolar(c, outU, outH, a)
-	named(since, "LinalgPolarBackward0", UResult, HResult)
+	r, err := begin(c, "linalg.polar", "LinalgPolarBackward0", outU, a)
+	if err != nil {
+		return
+	}
+	a_ := r.save(a, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	UResult, HResult, err = r.c.LinalgPolar(outU, outH, a)
+	if r.finish(err, UResult, HResult) {
+		UResult_ := r.saveResult(UResult, 0, r.wants(0))
+		HResult_ := r.saveResult(HResult, 1, r.wants(0))
+		if err = r.undo(UResult, HResult); err != nil {
+			return nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.polarGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(a_), s.saved(UResult_), s.saved(HResult_))
+		}
+		r.publish()
+	}
 	return
 }
 
@@ -4220,6 +4333,58 @@ func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (res
 	return
 }
 
+func recordDequantize(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "dequantize", "DequantizeBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Dequantize(self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+	}
+	return
+}
+
+func recordDequantizeTensors(c aten.Ctx, tensors []*tensor.Tensor) (result []*tensor.Tensor, err error) {
+	r, err := begin(c, "dequantize", "NotImplemented", nil, append([]*tensor.Tensor{}, tensors...)...)
+	if err != nil {
+		return
+	}
+	result, err = r.c.DequantizeTensors(tensors)
+	r.undifferentiable("dequantize", err, result...)
+	return
+}
+
+func recordIntRepr(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "int_repr", "NotImplemented", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.IntRepr(self)
+	r.undifferentiable("int_repr", err, result)
+	return
+}
+
+func recordQPerChannelScales(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "q_per_channel_scales", "NotImplemented", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.QPerChannelScales(self)
+	r.undifferentiable("q_per_channel_scales", err, result)
+	return
+}
+
+func recordQPerChannelZeroPoints(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "q_per_channel_zero_points", "NotImplemented", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.QPerChannelZeroPoints(self)
+	r.undifferentiable("q_per_channel_zero_points", err, result)
+	return
+}
+
 func recordRand(c aten.Ctx, out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "rand", "RandBackward0", out, nil)
 	if err != nil {
@@ -4342,6 +4507,24 @@ func recordPoisson(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (result
 	result, err = r.c.Poisson(self, g)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+	}
+	return
+}
+
+func recordBinomial(c aten.Ctx, count, prob *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "binomial", "BinomialBackward0", nil, count, prob)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Binomial(count, prob, g)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.zerosLike(s.hand(s.take(0))))
+			}
+			return s.after(1, s.zerosLike(s.hand(s.take(0))))
+		}
 	}
 	return
 }
@@ -4929,6 +5112,7 @@ func recordFloor(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Floor(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -4942,6 +5126,7 @@ func recordCeil(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Ceil(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -4955,6 +5140,7 @@ func recordTrunc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Trunc(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -4968,6 +5154,7 @@ func recordRound(c aten.Ctx, out, self *tensor.Tensor, decimals int64) (result *
 	result, err = r.c.Round(out, self, decimals)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -4981,6 +5168,7 @@ func recordFrac(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Frac(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -5009,6 +5197,7 @@ func recordClampTensor(c aten.Ctx, out, self, low, high *tensor.Tensor) (result 
 			}
 			return s.after(1, s.above(s.hand(s.take(0)), s.saved(self_), s.saved(low_), s.saved(high_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5029,6 +5218,7 @@ func recordClamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.withinLimits(s.hand(s.take(0)), s.saved(self_), low, high))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5054,6 +5244,7 @@ func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.T
 			}
 			return s.after(1, s.below(s.hand(s.take(0)), s.saved(self_), s.saved(low_), nil))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5079,6 +5270,7 @@ func recordClampMax(c aten.Ctx, out, self, high *tensor.Tensor) (result *tensor.
 			}
 			return s.after(1, s.above(s.hand(s.take(0)), s.saved(self_), nil, s.saved(high_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5104,6 +5296,7 @@ func recordMaximum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 			}
 			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5129,6 +5322,7 @@ func recordMinimum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 			}
 			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5154,6 +5348,7 @@ func recordFmax(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.after(1, s.keep(s.c.Where(nil, s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5179,6 +5374,7 @@ func recordFmin(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.after(1, s.keep(s.c.Where(nil, s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5198,6 +5394,7 @@ func recordRelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.reluGradient(s.hand(s.take(0)), s.saved(result_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5222,6 +5419,7 @@ func recordWhere(c aten.Ctx, out, condition, self, other *tensor.Tensor) (result
 			}
 			return s.after(1, s.keep(s.c.Where(nil, s.saved(condition_), s.int(0), s.hand(s.take(0)))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5706,6 +5904,7 @@ func recordErf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(1.1283791670955126), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5726,6 +5925,7 @@ func recordErfc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(-1.1283791670955126), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5745,6 +5945,7 @@ func recordErfinv(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.mul(s.saved(result_), s.saved(result_)))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5765,6 +5966,7 @@ func recordLgamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Digamma(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5785,6 +5987,7 @@ func recordDigamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Polygamma(nil, 1, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5805,6 +6008,7 @@ func recordI0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.SpecialI1(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5825,6 +6029,7 @@ func recordSinc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.sincGradient(s.hand(s.take(0)), s.saved(self_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5846,6 +6051,7 @@ func recordLogit(c aten.Ctx, out, self *tensor.Tensor, eps *float64) (result *te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.logitGradient(s.hand(s.take(0)), s.saved(self_), eps))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5866,6 +6072,7 @@ func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Polygamma(nil, (n+1), s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5886,6 +6093,7 @@ func recordMvlgamma(c aten.Ctx, out, self *tensor.Tensor, p int64) (result *tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.lgammaSum(s.saved(self_), p), left)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5911,6 +6119,7 @@ func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 			}
 			return s.binary('*', s.take(0), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5936,6 +6145,7 @@ func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5961,6 +6171,7 @@ func recordLogaddexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			}
 			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.sub(s.saved(self_), s.saved(other_)))))), right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5986,6 +6197,7 @@ func recordLogaddexp2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 			}
 			return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp2(nil, s.hand(s.sub(s.saved(self_), s.saved(other_)))))), right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6011,6 +6223,7 @@ func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), s.saved(other_), left)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6056,6 +6269,7 @@ func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			}
 			return s.after(1, s.zerosLike(s.hand(s.take(0))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6094,6 +6308,7 @@ func recordLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.float(0.6931471805599453)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6133,6 +6348,7 @@ func recordNanToNum(c aten.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *f
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Isfinite(s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6148,6 +6364,7 @@ func recordDeg2rad(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.float(0.017453292519943295), left)
 		}
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -6163,6 +6380,7 @@ func recordRad2deg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.float(57.29577951308232), left)
 		}
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -6187,6 +6405,7 @@ func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.keep(s.c.SpecialI1e(nil, s.saved(self_))), s.binary('*', s.keep(s.c.Sgn(nil, s.saved(self_))), s.saved(result_), left), left|right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6211,6 +6430,7 @@ func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(2, s.besselOneGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.I0(nil, s.saved(self_))))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6235,6 +6455,7 @@ func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.besselI1eGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6260,6 +6481,7 @@ func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *
 			}
 			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), (s.add(s.saved(other_), s.int(1))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6285,6 +6507,7 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 			}
 			return s.binary('*', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.after(1, s.keep(s.c.SpecialZeta(nil, s.hand(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6305,6 +6528,7 @@ func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.int(-1), s.keep(s.c.Log(nil, s.saved(self_))), right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6329,6 +6553,7 @@ func recordSpecialErfcx(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.binary('*', s.mul(s.int(2), s.saved(self_)), s.saved(result_), left), s.float(1.1283791670955126), left)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6349,6 +6574,7 @@ func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6369,6 +6595,7 @@ func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.binary('*', s.float(0.7978845608028654), s.take(0), right), s.after(1, s.keep(s.c.SpecialErfcx(nil, s.hand(s.mul(s.float(-0.7071067811865476), s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6388,6 +6615,7 @@ func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6408,6 +6636,7 @@ func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.SpecialBesselJ1(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6432,6 +6661,7 @@ func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(2, s.besselOneGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.SpecialBesselJ0(nil, s.saved(self_))))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6452,6 +6682,7 @@ func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.SpecialBesselY1(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6476,6 +6707,7 @@ func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.keep(s.c.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6496,6 +6728,7 @@ func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.SpecialModifiedBesselK1(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6520,6 +6753,7 @@ func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), (s.binary('+', s.keep(s.c.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6544,6 +6778,7 @@ func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK1(nil, s.saved(self_))), right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6568,6 +6803,7 @@ func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK0(nil, s.saved(self_))), right), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return

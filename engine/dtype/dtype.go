@@ -1,7 +1,10 @@
 // Package dtype holds libtensor's element types: their sizes, categories, promotion lattice and scalar values.
 package dtype
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // DType is the type of a tensor's elements. The numbers are those of tensor_dtype in tensor.h and never change.
 type DType int8
@@ -27,7 +30,7 @@ const (
 	Count = 14
 )
 
-// The quantized types. Storages hold their elements, as plain integers; tensors have none of them.
+// The quantized types, of tensors that have a quantizer beside their integers. Of those with several elements a byte there are storages alone.
 const (
 	QUint8   DType = 14
 	QInt8    DType = 15
@@ -64,7 +67,25 @@ var table = [named]struct {
 	QUint4x2: {"quint4x2", 1, Integral}, QUint2x4: {"quint2x4", 1, Integral},
 }
 
-// Valid tells whether d is a dtype of tensors.
+// IsQuantized tells whether d is one of the quantized types.
+func (d DType) IsQuantized() bool { return d >= QUint8 && d < named }
+
+// IntegerRange is the range of the integers of an integral dtype, or of those that a quantized one keeps.
+func (d DType) IntegerRange() (lo, hi int64) {
+	switch d.Stored() {
+	case Uint8:
+		return 0, math.MaxUint8
+	case Int8:
+		return math.MinInt8, math.MaxInt8
+	case Int16:
+		return math.MinInt16, math.MaxInt16
+	case Int32:
+		return math.MinInt32, math.MaxInt32
+	}
+	return math.MinInt64, math.MaxInt64
+}
+
+// Valid tells whether d is a dtype of plain tensors.
 func (d DType) Valid() bool { return d >= 0 && d < Count }
 
 // String is the dtype's name, such as "float32".

@@ -78,6 +78,15 @@ func Sparse(parts []Part, sizes []int64, nnz int64, a Attributes, o Options) str
 	return finish(prefix+strings.Join(lines, ",\n"+indent), suffixes, a, a.Layout == "torch.sparse_coo", o)
 }
 
+// Quantized prints a tensor of the quantized dtype d by its numbers, and how they are quantized.
+func Quantized(src Source, d dtype.DType, quantizer []string, a Attributes, o Options) string {
+	suffixes := append([]string{"size=" + Size(src.Sizes()), "dtype=torch." + d.String()}, quantizer...)
+	return finish(prefix+elements(src, len(prefix), a.Meta, o), suffixes, a, false, o)
+}
+
+// Number prints a number as Python does.
+func Number(s dtype.Scalar) string { return python(s) }
+
 // Size prints sizes as a Python tuple: (), (3,), (2, 3).
 func Size(sizes []int64) string {
 	s := make([]string, len(sizes))

@@ -32,10 +32,11 @@ func init() {
 		Place:   place,
 		Unravel: unravel,
 
-		Product:  product,
-		Dot:      dot,
-		Distance: distance,
-		Linear:   linear,
+		Product:          product,
+		QuantizedProduct: quantizedProduct,
+		Dot:              dot,
+		Distance:         distance,
+		Linear:           linear,
 
 		Group:        group,
 		Lines:        lines,

@@ -47,7 +47,7 @@ func (w *matrixWork) eigenHermitian() {
 			solve.Set(5, w.of(w.Values, i))
 			solve.Run()
 			w.say(i, solve.Info())
-		}, w.A)
+		}, w.finiteTriangle)
 	})
 }
 
@@ -103,7 +103,7 @@ func (w *matrixWork) eigenGeneral() {
 			default:
 				unpackEigen[float64](w, i, memory)
 			}
-		}, w.A)
+		}, w.finiteMatrix)
 	})
 }
 
@@ -176,6 +176,6 @@ func (w *matrixWork) singularValues() {
 			}
 			solve.Run()
 			w.say(i, solve.Info())
-		}, w.A)
+		}, w.finiteMatrix)
 	})
 }

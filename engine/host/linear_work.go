@@ -9,6 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -33,12 +34,7 @@ func (w *matrixWork) each(work int64, bytes []int64, made func(memory []unsafe.P
 func (w *matrixWork) inParts(parts, work int64, bytes []int64, made func(memory []unsafe.Pointer) worker) {
 	workers := make(chan worker, min(int64(parallel.Threads()), w.batch*parts))
 	for range cap(workers) {
-		memory := make([]unsafe.Pointer, len(bytes))
-		for i, n := range bytes {
-			if t := w.bytes(n); t != nil {
-				memory[i] = t.Data()
-			}
-		}
+		memory := w.pieces(bytes)
 		if w.Err != nil {
 			return
 		}
@@ -51,6 +47,41 @@ func (w *matrixWork) inParts(parts, work int64, bytes []int64, made func(memory 
 			do(i)
 		}
 	})
+}
+
+// eachInBlocks is each for tasks that threads can share too, as they do where there are fewer large matrices than threads.
+func (w *matrixWork) eachInBlocks(work int64, bytes []int64, made func(k *blocks, memory []unsafe.Pointer) worker) {
+	shared := w.batch < int64(parallel.Threads()) && min(w.m, w.n) >= sharedRows
+	k := blocksOf(w.d, shared)
+	if !shared {
+		w.each(work, bytes, func(memory []unsafe.Pointer) worker { return made(&k, memory) })
+		return
+	}
+	memory := w.pieces(bytes)
+	if w.Err != nil {
+		return
+	}
+	do := made(&k, memory)
+	for i := range w.batch {
+		do(i)
+	}
+}
+
+// pieces is memory of so many bytes each.
+func (w *matrixWork) pieces(bytes []int64) []unsafe.Pointer {
+	memory := make([]unsafe.Pointer, len(bytes))
+	for i, n := range bytes {
+		if t := w.bytes(n); t != nil {
+			memory[i] = t.Data()
+		}
+	}
+	return memory
+}
+
+// block is matrix i of an operand.
+func (w *matrixWork) block(t *tensor.Tensor, i int64) block {
+	rows, cols := shape.Matrix(t.Sizes())
+	return block{w.address(t, i), rows, cols, 1, rows}
 }
 
 // bytes is memory that is given up when all is done.
@@ -117,23 +148,42 @@ func (w *matrixWork) room(name string, arguments []blas.Argument, place int) int
 // finite tells whether all of n elements from an address on are finite; matrices that are not make iterations go on for ever, or end
 // without a meaning.
 func (w *matrixWork) finite(t *tensor.Tensor, i int64) bool {
-	n := t.Numel() / w.batch * t.DType().Size() / w.d.ToReal().Size()
-	if w.d.ToReal() == dtype.Float32 {
-		return allFinite(unsafe.Slice((*float32)(w.address(t, i)), n))
-	}
-	return allFinite(unsafe.Slice((*float64)(w.address(t, i)), n))
+	return w.finiteFrom(w.address(t, i), t.Numel()/w.batch)
 }
 
-// ofFinite is a worker for what iterates, which it does for matrices alone that are finite.
-func (w *matrixWork) ofFinite(do worker, read ...*tensor.Tensor) worker {
-	return func(i int64) {
-		for _, t := range read {
-			if !w.finite(t, i) {
-				w.say(i, launch.NotFinite)
-				return
-			}
+func (w *matrixWork) finiteMatrix(i int64) bool { return w.finite(w.A, i) }
+
+// finiteTriangle is finite for the triangle of A that is read.
+func (w *matrixWork) finiteTriangle(i int64) bool {
+	for column := range w.n {
+		from, to := column, w.n
+		if w.Upper {
+			from, to = 0, column+1
 		}
-		do(i)
+		if !w.finiteFrom(unsafe.Add(w.address(w.A, i), (column*w.n+from)*w.d.Size()), to-from) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *matrixWork) finiteFrom(first unsafe.Pointer, n int64) bool {
+	real := w.d.ToReal()
+	n *= w.d.Size() / real.Size()
+	if real == dtype.Float32 {
+		return allFinite(unsafe.Slice((*float32)(first), n))
+	}
+	return allFinite(unsafe.Slice((*float64)(first), n))
+}
+
+// ofFinite is a worker for what iterates, which it does for matrices alone of which what is read is finite.
+func (w *matrixWork) ofFinite(do worker, finite func(i int64) bool) worker {
+	return func(i int64) {
+		if finite(i) {
+			do(i)
+		} else {
+			w.say(i, launch.NotFinite)
+		}
 	}
 }
 

@@ -15,7 +15,8 @@ const (
 	// Products are cut into tiles of at least so many rows and columns, by their shape alone, so that results are the same
 	// for any number of threads.
 	tileRows, tileColumns = 64, 512
-	// tileParts is the number of tiles that large products are cut into along rows and columns.
+	// tileParts is the number of tiles that large products are cut into along rows and columns; BLAS's own blocks are multiples
+	// of the least tiles too.
 	tileParts = 4
 )
 
@@ -86,7 +87,7 @@ func (s *products) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scal
 	p.Alpha = [2]float64{real(alpha.Complex()), imag(alpha.Complex())}
 	p.Beta = [2]float64{real(beta.Complex()), imag(beta.Complex())}
 	size := d.Size()
-	rows, columns := tileSize(p.M, tileRows), tileSize(p.N, tileColumns)
+	rows, columns := partOf(p.M, tileParts, tileRows), partOf(p.N, tileParts, tileColumns)
 	across := (p.N + columns - 1) / columns
 	tiles := across * ((p.M + rows - 1) / rows)
 	parallel.For(mc.batch*tiles, max(Grain*tiles/work, 1), func(begin, end int64) {
@@ -100,12 +101,6 @@ func (s *products) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scal
 			blasProduct(d, p, ma, mb, mc)
 		}
 	})
-}
-
-// tileSize is the extent of a tile along n rows or columns: a multiple of the least extent, as BLAS's own blocks are.
-func tileSize(n, least int64) int64 {
-	part := (n + tileParts - 1) / tileParts
-	return (part + least - 1) / least * least
 }
 
 // blasProduct multiplies one pair, as a matrix and a vector where one of them is.

@@ -16,13 +16,16 @@ const (
 	// A matrix that lies along the summed dimension, of leastAlong elements or more, is read as it lies instead of being
 	// packed where the other one has at most skinny rows.
 	skinny, leastAlong = 8, 64
-	// blockRows and blockColumns bound the part of a product that one call computes, so that its rows of the first
-	// operand stay in the cache; both are multiples of the kernels' tiles.
-	blockRows, blockColumns = 256, 64
-	// leastBlockRows is what blockRows shrinks to in order to make fewBlocks.
-	leastBlockRows, fewBlocks = 32, 16
-	// slabBytes is about as much of the first operand as is packed at a time.
-	slabBytes = 8 << 20
+	// Threads share blocks of at least so many rows and columns, multiples of the kernels' panels; a block of fewer rows than
+	// the product packs the second operand once more.
+	leastBlockRows, leastBlockColumns = 32, 32
+	// blocksPerThread is about how many blocks each thread gets, so that a late one costs little.
+	blocksPerThread = 4
+	// A first operand that lies along its rows is read where it lies; but where its columns, a multiple of cachePage apart,
+	// meet in the same few lines of the cache, a product of more than patient columns copies it.
+	cachePage, patient = 1 << 10, 128
+	// slabBytes is about as much of the first operand as is copied at a time, in no fewer rows than share a panel.
+	slabBytes, leastSlabRows = 8 << 20, 256
 	// productGrain is the number of multiplications below which work is not split. Reading the second operand costs as many
 	// as multiplying it with packingRows rows, and a matrix of a batch matrixCost more than its own.
 	productGrain, packingRows, matrixCost = 1 << 20, 8, 1 << 14
@@ -70,12 +73,12 @@ func (s *products) multiplyBlocks(c, self, a, b *tensor.Tensor, alpha, beta dtyp
 	if along {
 		run = fn.dots
 	}
-	if fn.left != d || ma.column != 1 && (along || fn.left.Size() == 2 || work > smallProduct) {
+	if fn.left != d || ma.column != 1 && (along || fn.left.Size() == 2 || work > smallProduct && !readable(ma, mc.cols, d.Size())) {
 		if turned {
 			n := int64(a.Dim())
 			a = s.Keep(view.Transpose(s.Op, nil, a, n-2, n-1))
 		}
-		if n := max(slabBytes/max(mc.batch*ma.cols*fn.left.Size(), 1), blockRows); s.Err != nil || n < mc.rows {
+		if n := max(slabBytes/max(mc.batch*ma.cols*fn.left.Size(), 1), leastSlabRows); s.Err != nil || n < mc.rows {
 			s.multiplySlabs(n, c, self, a, b, alpha, beta)
 			return
 		}
@@ -95,7 +98,7 @@ func (s *products) multiplyBlocks(c, self, a, b *tensor.Tensor, alpha, beta dtyp
 		CBatch: mc.batchStep, CRow: mc.row, CCol: mc.column}
 	tensor.Put(unsafe.Pointer(&g.Alpha), d.Compute(), alpha)
 	tensor.Put(unsafe.Pointer(&g.Beta), d.Compute(), beta)
-	shareBlocks(&g, run, fn.left.Size(), d.Size())
+	shareBlocks(g, fn.left, d, d, func(p kernel.Gemm, _, _ int64) { kernel.Call(run, unsafe.Pointer(&p)) })
 }
 
 // multiplySlabs is multiplyBlocks for n rows of c after the other.
@@ -120,33 +123,53 @@ func (s *products) multiplySlabs(n int64, c, self, a, b *tensor.Tensor, alpha, b
 	}
 }
 
-// shareBlocks cuts a product into blocks and shares them out. How it is cut does not show in the results.
-func shareBlocks(g *kernel.Gemm, run uintptr, leftSize, size int64) {
+// readable tells whether the kernels read a first operand that lies along its rows as fast where it lies as they do a copy,
+// which takes the time of some of the product's columns.
+func readable(a matrices, columns, size int64) bool {
+	return a.row == 1 && (columns <= patient || a.column*size%cachePage != 0)
+}
+
+// productParts is the number of blocks to cut each matrix of a batch into, which take so many multiplications each.
+func productParts(batch, work int64) int64 {
+	threads := int64(parallel.Threads())
+	if threads == 1 {
+		return 1
+	}
+	return min((threads*blocksPerThread+batch-1)/batch, work/productGrain)
+}
+
+// partOf is the extent of a part of n of which there are so many, a multiple of the least.
+func partOf(n, parts, least int64) int64 {
+	part := (n + parts - 1) / parts
+	return (part + least - 1) / least * least
+}
+
+// shareBlocks cuts a product of matrices of the given dtypes into blocks and shares them out to run, which gets the first row and
+// column of each. How it is cut does not show in the results.
+func shareBlocks(g kernel.Gemm, da, db, dc dtype.DType, run func(p kernel.Gemm, i, j int64)) {
 	work := max(g.M, packingRows)*g.N*g.K + matrixCost
 	rows, columns := g.M, g.N
 	blocks := func() (down, across int64) { return (g.M + rows - 1) / rows, (g.N + columns - 1) / columns }
-	if work > productGrain {
-		rows, columns = min(blockRows, g.M), min(blockColumns, g.N)
+	if wanted := productParts(g.Batch, work); wanted > 1 {
+		columns = partOf(g.N, wanted, leastBlockColumns)
+		_, across := blocks()
+		rows = partOf(g.M, (wanted+across-1)/across, leastBlockRows)
 	}
 	down, across := blocks()
-	for work > productGrain && rows > leastBlockRows && g.Batch*down*across < fewBlocks {
-		rows = max(leastBlockRows, rows/2)
-		down, across = blocks()
-	}
 	each := down * across
 	parallel.For(g.Batch*each, max(productGrain*each/work, 1), func(begin, end int64) {
 		for t := begin; t < end; t++ {
-			p := *g
+			p := g
 			batch, i, j := t/each, t%each/across*rows, t%across*columns
 			p.Batch, p.M, p.N = 1, min(rows, g.M-i), min(columns, g.N-j)
 			if each == 1 {
 				p.Batch = end - begin
 				t = end
 			}
-			p.A += uintptr((batch*g.ABatch + i*g.ARow) * leftSize)
-			p.B += uintptr((batch*g.BBatch + j*g.BCol) * size)
-			p.C += uintptr((batch*g.CBatch + i*g.CRow + j*g.CCol) * size)
-			kernel.Call(run, unsafe.Pointer(&p))
+			p.A += uintptr((batch*g.ABatch + i*g.ARow) * da.Size())
+			p.B += uintptr((batch*g.BBatch + j*g.BCol) * db.Size())
+			p.C += uintptr((batch*g.CBatch + i*g.CRow + j*g.CCol) * dc.Size())
+			run(p, i, j)
 		}
 	})
 }

@@ -84,10 +84,10 @@ func checkProducts(t *testing.T, fn uintptr, name string, d dtype.DType) {
 		}
 		return dtype.ComplexScalar(complex(r.NormFloat64(), r.NormFloat64()))
 	}
-	for _, s := range [][3]int64{{1, 1, 1}, {5, 3, 7}, {4, 301, 33}, {9, 64, 70}, {2, 0, 3}, {300, 17, 40}, {1, 200, 130}, {13, 1, 64}, {26, 129, 5}} {
+	for _, s := range [][3]int64{{1, 1, 1}, {5, 3, 7}, {4, 301, 33}, {9, 64, 70}, {2, 0, 3}, {300, 17, 40}, {1, 200, 130}, {13, 1, 64}, {26, 129, 5}, {9, 530, 17}, {17, 257, 16}} {
 		m, k, n := s[0], s[1], s[2]
-		for layout := range 4 {
-			aCol, bRow, bCol, cRow, cCol := int64(1), n+1, int64(1), n, int64(1)
+		for layout := range 5 {
+			aRow, aCol, bRow, bCol, cRow, cCol := max(k, 1), int64(1), n+1, int64(1), n, int64(1)
 			if layout == 1 || dots {
 				bRow, bCol = 1, k+3
 			}
@@ -97,11 +97,14 @@ func checkProducts(t *testing.T, fn uintptr, name string, d dtype.DType) {
 			if layout == 3 && !dots {
 				bRow, bCol = 2*n, 2
 				if left.Size() > 2 {
-					aCol = 3
+					aRow, aCol = max(3*k, 1), 3
 				}
 			}
+			if layout == 4 && !dots && left.Size() > 2 {
+				aRow, aCol = 1, m+1
+			}
 			// The first operand holds what the dtype of the others does.
-			a := newMatrix(left, m, k, max(k*aCol, 1), aCol, func(i, j int64) dtype.Scalar {
+			a := newMatrix(left, m, k, aRow, aCol, func(i, j int64) dtype.Scalar {
 				var element [16]byte
 				tensor.Put(unsafe.Pointer(&element), d, number(i, j))
 				return tensor.Get(unsafe.Pointer(&element), d)

@@ -29,10 +29,11 @@ type Device struct {
 	Place   func(op string, w Placement) error
 	Unravel func(op string, w Coordinates) error
 
-	Product  func(op string, w Product) error
-	Dot      func(op string, w Dot) error
-	Distance func(op string, w Distance) error
-	Linear   func(op string, w Linear) error
+	Product          func(op string, w Product) error
+	QuantizedProduct func(op string, w QuantizedProduct) error
+	Dot              func(op string, w Dot) error
+	Distance         func(op string, w Distance) error
+	Linear           func(op string, w Linear) error
 
 	Group        func(op string, w Grouping) (Grouped, error)
 	Lines        func(op string, w Lines) error

@@ -32,10 +32,11 @@ var meta = Device{
 	Place:   nothing[Placement],
 	Unravel: nothing[Coordinates],
 
-	Product:  nothing[Product],
-	Dot:      nothing[Dot],
-	Distance: nothing[Distance],
-	Linear:   nothing[Linear],
+	Product:          nothing[Product],
+	QuantizedProduct: nothing[QuantizedProduct],
+	Dot:              nothing[Dot],
+	Distance:         nothing[Distance],
+	Linear:           nothing[Linear],
 
 	Group:        unknown[Grouping, Grouped],
 	Lines:        nothing[Lines],

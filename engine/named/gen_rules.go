@@ -3,8 +3,6 @@
 package named
 
 import (
-	"unsafe"
-
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -265,6 +263,7 @@ var rules = aten.Backend{
 	LinalgHouseholderProduct:           namedLinalgHouseholderProduct,
 	Ormqr:                              namedOrmqr,
 	LinalgMatrixSqrth:                  namedLinalgMatrixSqrth,
+	Lyapunov:                           namedLyapunov,
 	LinalgPolar:                        namedLinalgPolar,
 	LinalgDet:                          namedLinalgDet,
 	LinalgSlogdet:                      namedLinalgSlogdet,
@@ -336,6 +335,37 @@ var rules = aten.Backend{
 	TensordotDims:                      namedTensordotDims,
 	Kron:                               namedKron,
 	Cdist:                              namedCdist,
+	QuantizePerTensor:                  namedQuantizePerTensor,
+	QuantizePerTensorTensorQparams:     namedQuantizePerTensorTensorQparams,
+	QuantizePerTensorDynamic:           namedQuantizePerTensorDynamic,
+	QuantizePerChannel:                 namedQuantizePerChannel,
+	Dequantize:                         namedDequantize,
+	IntRepr:                            namedIntRepr,
+	QScale:                             namedQScale,
+	QZeroPoint:                         namedQZeroPoint,
+	QPerChannelScales:                  namedQPerChannelScales,
+	QPerChannelZeroPoints:              namedQPerChannelZeroPoints,
+	QPerChannelAxis:                    namedQPerChannelAxis,
+	Qscheme:                            namedQscheme,
+	MakePerTensorQuantizedTensor:       namedMakePerTensorQuantizedTensor,
+	MakePerChannelQuantizedTensor:      namedMakePerChannelQuantizedTensor,
+	EmptyAffineQuantized:               namedEmptyAffineQuantized,
+	EmptyPerChannelAffineQuantized:     namedEmptyPerChannelAffineQuantized,
+	ChooseQparamsPerTensor:             namedChooseQparamsPerTensor,
+	QuantizedAdd:                       namedQuantizedAdd,
+	QuantizedAddRelu:                   namedQuantizedAddRelu,
+	QuantizedMul:                       namedQuantizedMul,
+	QuantizedMulRelu:                   namedQuantizedMulRelu,
+	QuantizedAddScalar:                 namedQuantizedAddScalar,
+	QuantizedAddScalarRelu:             namedQuantizedAddScalarRelu,
+	QuantizedMulScalar:                 namedQuantizedMulScalar,
+	QuantizedMulScalarRelu:             namedQuantizedMulScalarRelu,
+	QuantizedRelu6:                     namedQuantizedRelu6,
+	QuantizedCat:                       namedQuantizedCat,
+	QuantizedMatmul:                    namedQuantizedMatmul,
+	QuantizedLinear:                    namedQuantizedLinear,
+	QuantizedLinearRelu:                namedQuantizedLinearRelu,
+	QuantizedLinearDynamic:             namedQuantizedLinearDynamic,
 	ToString:                           namedToString,
 	IsNonzero:                          namedIsNonzero,
 	IsConj:                             namedIsConj,
@@ -355,6 +385,7 @@ var rules = aten.Backend{
 	BernoulliP:                         namedBernoulliP,
 	Multinomial:                        namedMultinomial,
 	Poisson:                            namedPoisson,
+	Binomial:                           namedBinomial,
 	FillUniform:                        namedFillUniform,
 	FillNormal:                         namedFillNormal,
 	FillRandom:                         namedFillRandom,
@@ -2811,6 +2842,11 @@ func namedLinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (r0 *tensor.Te
 	return
 }
 
+func namedLyapunov(c aten.Ctx, h, g *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("lyapunov", tensor.Named)
+	return
+}
+
 func namedLinalgPolar(c aten.Ctx, outU, outH, a *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	err = aten.Refused("linalg.polar", tensor.Named)
 	return
@@ -3301,6 +3337,271 @@ func namedKron(c aten.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, 
 	return
 }
 
+func namedQuantizePerTensor(c aten.Ctx, self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	names, err := keep(self)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizePerTensor(self, scale, zero, d)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizePerTensorTensorQparams(c aten.Ctx, self, scale, zero *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	names, err := keep(self)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizePerTensorTensorQparams(self, scale, zero, d)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizePerTensorDynamic(c aten.Ctx, self *tensor.Tensor, d dtype.DType, reduce bool) (r0 *tensor.Tensor, err error) {
+	names, err := keep(self)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizePerTensorDynamic(self, d, reduce)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizePerChannel(c aten.Ctx, self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	names, err := keep(self)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizePerChannel(self, scales, zeros, axis, d)
+	give(names, err, r0)
+	return
+}
+
+func namedDequantize(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	names, err := keep(self)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).Dequantize(self)
+	give(names, err, r0)
+	return
+}
+
+func namedIntRepr(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	names, err := keep(self)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).IntRepr(self)
+	give(names, err, r0)
+	return
+}
+
+func namedQScale(c aten.Ctx, self *tensor.Tensor) (r0 float64, err error) {
+	return c.Past(tensor.Named).QScale(self)
+}
+
+func namedQZeroPoint(c aten.Ctx, self *tensor.Tensor) (r0 int64, err error) {
+	return c.Past(tensor.Named).QZeroPoint(self)
+}
+
+func namedQPerChannelScales(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QPerChannelScales(self)
+	give(names, err, r0)
+	return
+}
+
+func namedQPerChannelZeroPoints(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QPerChannelZeroPoints(self)
+	give(names, err, r0)
+	return
+}
+
+func namedQPerChannelAxis(c aten.Ctx, self *tensor.Tensor) (r0 int64, err error) {
+	return c.Past(tensor.Named).QPerChannelAxis(self)
+}
+
+func namedQscheme(c aten.Ctx, self *tensor.Tensor) (r0 string, err error) {
+	return c.Past(tensor.Named).Qscheme(self)
+}
+
+func namedMakePerTensorQuantizedTensor(c aten.Ctx, self *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	names, err := keep(self)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).MakePerTensorQuantizedTensor(self, scale, zero)
+	give(names, err, r0)
+	return
+}
+
+func namedMakePerChannelQuantizedTensor(c aten.Ctx, self, scales, zeros *tensor.Tensor, axis int64) (r0 *tensor.Tensor, err error) {
+	names, err := keep(self)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).MakePerChannelQuantizedTensor(self, scales, zeros, axis)
+	give(names, err, r0)
+	return
+}
+
+func namedEmptyAffineQuantized(c aten.Ctx, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).EmptyAffineQuantized(size, d, l, dev, scale, zero)
+	give(names, err, r0)
+	return
+}
+
+func namedEmptyPerChannelAffineQuantized(c aten.Ctx, size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).EmptyPerChannelAffineQuantized(size, scales, zeros, axis, d, l, dev)
+	give(names, err, r0)
+	return
+}
+
+func namedChooseQparamsPerTensor(c aten.Ctx, self *tensor.Tensor, reduce bool) (r0 float64, r1 int64, err error) {
+	return c.Past(tensor.Named).ChooseQparamsPerTensor(self, reduce)
+}
+
+func namedQuantizedAdd(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	names, err := unify("quantized.add", qa, qb)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedAdd(qa, qb, scale, zero)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedAddRelu(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	names, err := unify("quantized.add_relu", qa, qb)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedAddRelu(qa, qb, scale, zero)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedMul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	names, err := unify("quantized.mul", qa, qb)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedMul(qa, qb, scale, zero)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedMulRelu(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	names, err := unify("quantized.mul_relu", qa, qb)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedMulRelu(qa, qb, scale, zero)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedAddScalar(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	names, err := keep(qa)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedAddScalar(qa, b)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedAddScalarRelu(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	names, err := keep(qa)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedAddScalarRelu(qa, b)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedMulScalar(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	names, err := keep(qa)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedMulScalar(qa, b)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedMulScalarRelu(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	names, err := keep(qa)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedMulScalarRelu(qa, b)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedRelu6(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	names, err := keep(self)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedRelu6(self)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedCat(c aten.Ctx, tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (r0 *tensor.Tensor, err error) {
+	names, err := unify("quantized.cat", tensors...)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedCat(tensors, dim, scale, zero)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedMatmul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	names, err := product("quantized.matmul", qa, qb)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).QuantizedMatmul(qa, qb, scale, zero)
+	give(names, err, r0)
+	return
+}
+
+func namedQuantizedLinear(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("quantized.linear", tensor.Named)
+	return
+}
+
+func namedQuantizedLinearRelu(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("quantized.linear_relu", tensor.Named)
+	return
+}
+
+func namedQuantizedLinearDynamic(c aten.Ctx, self, weight, bias *tensor.Tensor, reduce bool) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("quantized.linear_dynamic", tensor.Named)
+	return
+}
+
 func namedToString(c aten.Ctx, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (r0 string, err error) {
 	return c.Past(tensor.Named).ToString(self, precision, threshold, edgeItems, lineWidth, sci)
 }
@@ -3463,6 +3764,16 @@ func namedPoisson(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (r0 *ten
 		return
 	}
 	r0, err = c.Past(tensor.Named).Poisson(self, g)
+	give(names, err, r0)
+	return
+}
+
+func namedBinomial(c aten.Ctx, count, prob *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	names, err := keep(count)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).Binomial(count, prob, g)
 	give(names, err, r0)
 	return
 }
@@ -5352,7 +5663,7 @@ func namedRenorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int64
 	return
 }
 
-func namedDataPtr(c aten.Ctx, self *tensor.Tensor) (r0 unsafe.Pointer, err error) {
+func namedDataPtr(c aten.Ctx, self *tensor.Tensor) (r0 uintptr, err error) {
 	return c.Past(tensor.Named).DataPtr(self)
 }
 
@@ -5364,7 +5675,7 @@ func namedUntypedStorage(c aten.Ctx, self *tensor.Tensor) (r0 *storage.Storage, 
 	return c.Past(tensor.Named).UntypedStorage(self)
 }
 
-func namedLend(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, r1 unsafe.Pointer, r2 bool, err error) {
+func namedLend(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, r1 uintptr, r2 bool, err error) {
 	return c.Past(tensor.Named).Lend(self)
 }
 

@@ -6,7 +6,8 @@ import (
 	_ "github.com/libtensor/libtensor/engine/composite" // registers the composed operators
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
-	_ "github.com/libtensor/libtensor/engine/sparse" // and sparse tensors
+	_ "github.com/libtensor/libtensor/engine/quantized" // quantized tensors
+	_ "github.com/libtensor/libtensor/engine/sparse"    // and sparse tensors
 )
 
 // ctx is the façade, through which these tests call every operator.

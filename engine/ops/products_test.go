@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/view"
 )
@@ -68,6 +69,48 @@ func layered(t *testing.T, d dtype.DType, transposed bool, batch, rows, cols int
 	require.NoError(t, err)
 	t.Cleanup(x.Release)
 	return x
+}
+
+// Whole numbers are exact in every dtype: whatever lies how, on both sides of where products are cut, copied and packed, and for
+// any number of threads, with what the output held before or without it.
+func TestProductsAreExactInEveryLayout(t *testing.T) {
+	defer parallel.SetThreads(parallel.Threads())
+	for _, d := range []dtype.DType{dtype.Float32, dtype.Float64, dtype.Int8, dtype.Int32, dtype.Int64, dtype.Complex64} {
+		for _, s := range [][3]int64{{64, 513, 96}, {8, 256, 33}, {9, 257, 16}, {130, 40, 10}, {256, 65, 129}, {256, 64, 128}, {33, 300, 260}, {300, 5, 15}, {2, 600, 31}} {
+			m, k, n := s[0], s[1], s[2]
+			for layout := range 8 {
+				a, b := layered(t, d, layout&1 != 0, 1, m, k), layered(t, d, layout&2 != 0, 1, k, n)
+				poison := math.NaN()
+				if !d.IsFloatingPoint() {
+					poison = 77
+				}
+				av, bv, want := flat(t, a), flat(t, b), make([]float64, m*n)
+				for i := range m {
+					for p := range k {
+						for j := range n {
+							want[i*n+j] += av[i*k+p] * bv[p*n+j]
+						}
+					}
+				}
+				for threads := 1; threads <= 3; threads += 2 {
+					parallel.SetThreads(threads)
+					out := layered(t, d, layout&4 != 0, 1, m, n)
+					before := flat(t, out)
+					scaled := make([]float64, m*n)
+					for i := range scaled {
+						scaled[i] = 3*want[i] - before[i]
+					}
+					_, err := Baddbmm(out, out, a, b, dtype.IntScalar(-1), dtype.IntScalar(3))
+					require.NoError(t, err)
+					require.Equal(t, rounded(t, d, scaled), flat(t, out), "%v %v layout %d on %d threads, with factors", d, s, layout, threads)
+					require.NoError(t, fillWith(out, dtype.FloatScalar(poison)))
+					_, err = Bmm(out, a, b)
+					require.NoError(t, err)
+					require.Equal(t, rounded(t, d, want), flat(t, out), "%v %v layout %d on %d threads", d, s, layout, threads)
+				}
+			}
+		}
+	}
 }
 
 // NaN and infinity reach the elements that they belong to, and no others.

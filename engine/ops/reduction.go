@@ -251,6 +251,8 @@ func vectorNorm(op string, out, self *tensor.Tensor, p float64, dim []int64, kee
 		return nil, status.Runtimef("%s: cannot compute the norm of order %g over an empty dimension because the operation has no identity", op, p)
 	}
 	switch {
+	case count == 1 && p != 0 && !math.IsNaN(p): // the one size, of which powers might overflow
+		return normOneOf.reduce(op, out, self, mask, keepdim, d, result)
 	case p == 0:
 		return normZeroOf.reduce(op, out, self, mask, keepdim, d, result)
 	case p == 1:

@@ -127,7 +127,7 @@ func (o *Operator) inherit(byID map[string]*Operator) error {
 	if o.Words == nil {
 		o.Words = of.Words
 	}
-	for to, from := range map[*string]string{&o.Category: of.Category, &o.DTypes: of.DTypes, &o.Promotion: of.Promotion, &o.Names: of.Names, &o.Since: of.Since,
+	for to, from := range map[*string]string{&o.Category: of.Category, &o.DTypes: of.DTypes, &o.Promotion: of.Promotion, &o.Names: of.Names, &o.Quantized: of.Quantized, &o.Since: of.Since,
 		&o.Doc: "Another name of `" + of.Name + "`.\n" + of.Doc} {
 		if *to == "" {
 			*to = from

@@ -21,6 +21,7 @@ type Operator struct {
 	Runs        []string    `yaml:"runs"`      // of Runs
 	Tags        []string    `yaml:"tags"`      // of Tags
 	Names       string      `yaml:"names"`     // of NameRules, where it does not follow from the category and the tags
+	Quantized   string      `yaml:"quantized"` // of QuantizedRules, where it does not follow from the category and the tags
 	Since       string      `yaml:"since"`
 	Go          string      `yaml:"go"` // name of the function in engine/ops, when it is not the operator's in camel case
 	Words       Words       `yaml:"words"`
@@ -101,7 +102,7 @@ var functionTypes = map[string]string{
 var variants = []string{"function", "method", "inplace", "out"}
 
 // Categories are the sections of the operator reference, in its order.
-var Categories = []string{"creation", "random", "copy", "view", "pointwise", "comparison", "reduction", "scan", "index", "join", "sort", "matrix", "linalg", "fft", "special", "nn", "sparse", "gradient", "storage", "file", "query"}
+var Categories = []string{"creation", "random", "copy", "view", "pointwise", "comparison", "reduction", "scan", "index", "join", "sort", "matrix", "linalg", "fft", "special", "nn", "sparse", "quantized", "gradient", "storage", "file", "query"}
 
 // Tags are the words that an entry's tags may have.
 var Tags = map[string]string{

@@ -18,17 +18,18 @@ import (
 
 // loader builds tensors from an archive.
 type loader struct {
-	op       string
-	budget   *file.Budget
-	archive  *archive.Archive
-	prefix   string
-	places   *places
-	mapping  *storage.Storage // nil when bytes are read
-	storages map[string]*loading
-	tensors  []*tensor.Tensor
-	numbers  map[any]int // tensors by the value that they were made of
-	text     text
-	sparse   []*tensor.Tensor // whose parts are to be checked
+	op         string
+	budget     *file.Budget
+	archive    *archive.Archive
+	prefix     string
+	places     *places
+	mapping    *storage.Storage // nil when bytes are read
+	storages   map[string]*loading
+	tensors    []*tensor.Tensor
+	numbers    map[any]int // tensors by the value that they were made of
+	text       text
+	sparse     []*tensor.Tensor // whose parts are to be checked
+	quantizing []quantizing
 }
 
 // loading is a storage of the file.
@@ -134,6 +135,11 @@ func load(op string, source *file.Source, mapLocation string, mmap bool, build f
 			err = tensor.CheckParts(op, t)
 		}
 		t.Release()
+	}
+	for _, q := range l.quantizing {
+		if err == nil {
+			err = l.finish(q)
+		}
 	}
 	for _, s := range l.storages {
 		s.storage.Release()
@@ -322,6 +328,8 @@ func (l *loader) tensor(value any) (int, error) {
 	var t *tensor.Tensor
 	var err error
 	switch c.Func {
+	case rebuildQuantized:
+		return l.deferred(c)
 	case rebuildTensor, rebuildTensorV2, rebuildTensorV3:
 		t, err = l.rebuild(c)
 	case rebuildMeta:
@@ -335,6 +343,18 @@ func (l *loader) tensor(value any) (int, error) {
 		return -1, err
 	}
 	return l.add(value, t)
+}
+
+// deferred adds the integers of a quantized tensor.
+func (l *loader) deferred(c *pickle.Call) (int, error) {
+	t, q, err := l.quantized(c)
+	if err != nil {
+		return -1, err
+	}
+	if q.number, err = l.add(c, t); err == nil {
+		l.quantizing = append(l.quantizing, q)
+	}
+	return q.number, err
 }
 
 // wrapped gives the call that makes the tensor which c adds something to, and the attributes that it adds; no call when c is of
@@ -391,7 +411,7 @@ func (l *loader) rebuild(c *pickle.Call) (*tensor.Tensor, error) {
 	if len(args) < 4 || c.Func == rebuildTensorV3 && len(args) < 7 {
 		return nil, l.bad("a tensor", c.Args)
 	}
-	s, d, err := l.storage(args[0])
+	_, d, err := l.storage(args[0])
 	if err != nil {
 		return nil, err
 	}
@@ -406,7 +426,23 @@ func (l *loader) rebuild(c *pickle.Call) (*tensor.Tensor, error) {
 	if d == dtype.None {
 		d = dtype.Uint8
 	}
+	if d.IsQuantized() { // and nothing that says how
+		return nil, l.bad("a tensor", c.Args)
+	}
 	if err := l.checkMetadata(rest); err != nil {
+		return nil, err
+	}
+	t, err := l.strided(d, args)
+	if err == nil {
+		t.SetNames(namesIn(rest))
+	}
+	return wanting(t, err, args, 4)
+}
+
+// strided makes the tensor of (storage, offset, size, stride, ...).
+func (l *loader) strided(d dtype.DType, args []any) (*tensor.Tensor, error) {
+	s, _, err := l.storage(args[0])
+	if err != nil {
 		return nil, err
 	}
 	offset, ok := args[1].(int64)
@@ -421,11 +457,7 @@ func (l *loader) rebuild(c *pickle.Call) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := tensor.New(l.op, s.storage, d, size, stride, offset)
-	if err == nil {
-		t.SetNames(namesIn(rest))
-	}
-	return wanting(t, err, args, 4)
+	return tensor.New(l.op, s.storage, d, size, stride, offset)
 }
 
 // namesIn are the names of dimensions among a tensor's metadata, nil where there are none that it could have.
@@ -546,7 +578,7 @@ func (l *loader) whole(p *pickle.Persistent) (i int, typed bool, err error) {
 		return 0, false, err
 	}
 	typed = d != dtype.None
-	if !typed {
+	if d = d.Stored(); !typed {
 		d = dtype.Uint8
 	}
 	if i, ok := l.numbers[p]; ok {

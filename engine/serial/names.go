@@ -41,6 +41,7 @@ var (
 	rebuildTensorV3  = utils("_rebuild_tensor_v3")
 	rebuildMeta      = utils("_rebuild_meta_tensor_no_storage")
 	rebuildSparse    = utils("_rebuild_sparse_tensor")
+	rebuildQuantized = utils("_rebuild_qtensor")
 	rebuildParameter = utils("_rebuild_parameter")
 	rebuildStateful  = utils("_rebuild_parameter_with_state")
 	rebuildFromType  = pickle.Global{Module: "torch._tensor", Name: "_rebuild_from_type_v2"} // of a tensor with attributes
@@ -63,6 +64,7 @@ var storageClasses = map[dtype.DType]string{
 	dtype.Bool: "BoolStorage", dtype.Uint8: "ByteStorage", dtype.Int8: "CharStorage", dtype.Int16: "ShortStorage", dtype.Int32: "IntStorage",
 	dtype.Int64: "LongStorage", dtype.Float16: "HalfStorage", dtype.BFloat16: "BFloat16Storage", dtype.Float32: "FloatStorage",
 	dtype.Float64: "DoubleStorage", dtype.Complex64: "ComplexFloatStorage", dtype.Complex128: "ComplexDoubleStorage",
+	dtype.QUint8: "QUInt8Storage", dtype.QInt8: "QInt8Storage", dtype.QInt32: "QInt32Storage",
 }
 
 // storageClass is the name of a storage class, without a dtype the untyped one's.
@@ -104,10 +106,11 @@ func dtypeOf(value any) (dtype.DType, bool) {
 }
 
 // tensorMakers are the functions that make a tensor of a storage, of nothing or of other tensors.
-var tensorMakers = []pickle.Global{rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta, rebuildSparse}
+var tensorMakers = []pickle.Global{rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta, rebuildSparse, rebuildQuantized}
 
 var functions = []pickle.Global{
-	rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta, rebuildSparse, rebuildParameter, rebuildStateful, rebuildFromType, tensorClass, orderedDict, counter,
+	rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta, rebuildSparse, rebuildQuantized, rebuildParameter, rebuildStateful, rebuildFromType, tensorClass, orderedDict, counter,
+	perTensor, perChannel,
 	torchSize, torchDevice, getLayout, codecsEncode, builtinComplex, builtinSet, builtinBytes, builtinBytearray,
 }
 
@@ -140,7 +143,6 @@ var otherDType = regexp.MustCompile(`^(q?u?int|b?float|bits|complex)[0-9]`)
 // otherTensors are makers of tensors of PyTorch alone.
 var otherTensors = map[pickle.Global]string{
 	utils("_rebuild_nested_tensor"):                 "a nested tensor",
-	utils("_rebuild_qtensor"):                       "a quantized tensor",
 	utils("_rebuild_wrapper_subclass"):              "a tensor of a subclass",
 	utils("_rebuild_device_tensor_from_numpy"):      "a tensor of another device",
 	utils("_rebuild_device_tensor_from_cpu_tensor"): "a tensor of another device",

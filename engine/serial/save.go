@@ -216,7 +216,11 @@ func (s *saver) tensor(i int64) (any, error) {
 		return v, nil
 	}
 	var v any
-	if p := t.Parts(); p == nil {
+	if p := t.Parts(); t.Quantizer() != nil {
+		if v, err = s.quantized(t); err != nil {
+			return nil, err
+		}
+	} else if p == nil {
 		v = s.plain(t)
 	} else {
 		parts := tuple()

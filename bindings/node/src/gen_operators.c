@@ -4405,6 +4405,18 @@ static const lt_operator overloads_linalg_matrix_sqrth[] = {
     {"linalg.matrixSqrth", arguments_linalg_matrix_sqrth, results_linalg_matrix_sqrth, 1, 1, 1, -1, 0, {{call_linalg_matrix_sqrth, NULL}, {NULL, NULL}, {call_linalg_matrix_sqrth_out, NULL}}},
 };
 
+static tensor_status call_lyapunov(const lt_value *a, lt_value *r) { return tensor_lyapunov(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static const lt_argument arguments_lyapunov[] = {
+    {"H", LT_TENSOR, 0, -1, {0}},
+    {"G", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_lyapunov[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_lyapunov[] = {
+    {"lyapunov", arguments_lyapunov, results_lyapunov, 2, 2, 1, -1, 0, {{call_lyapunov, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_linalg_polar(const lt_value *a, lt_value *r) { return tensor_linalg_polar(a[0].tensor, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_linalg_polar_out(const lt_value *a, lt_value *r) { return tensor_linalg_polar_out(a[0].tensor, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_linalg_polar[] = {
@@ -5579,6 +5591,437 @@ static const lt_operator overloads_align_tensors[] = {
     {"alignTensors", arguments_align_tensors, results_align_tensors, 1, 1, 1, -1, 0, {{call_align_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_quantize_per_tensor(const lt_value *a, lt_value *r) { return tensor_quantize_per_tensor(a[0].tensor, a[1].f, a[2].i, (tensor_dtype)a[3].i, &r[0].tensor); }
+static const lt_argument arguments_quantize_per_tensor[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_FLOAT, 0, -1, {0}},
+    {"zeroPoint", LT_INT, 0, -1, {0}},
+    {"dtype", LT_DTYPE, 0, -1, {0}},
+};
+static const lt_argument results_quantize_per_tensor[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static tensor_status call_quantize_per_tensor_tensor_qparams(const lt_value *a, lt_value *r) { return tensor_quantize_per_tensor_tensor_qparams(a[0].tensor, a[1].tensor, a[2].tensor, (tensor_dtype)a[3].i, &r[0].tensor); }
+static const lt_argument arguments_quantize_per_tensor_tensor_qparams[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_TENSOR, 0, -1, {0}},
+    {"zeroPoint", LT_TENSOR, 0, -1, {0}},
+    {"dtype", LT_DTYPE, 0, -1, {0}},
+};
+static const lt_argument results_quantize_per_tensor_tensor_qparams[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static tensor_status call_quantize_per_tensor_tensors(const lt_value *a, lt_value *r) { return tensor_quantize_per_tensor_tensors(a[0].list.data, a[0].list.length, a[1].tensor, a[2].tensor, (tensor_dtype)a[3].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_quantize_per_tensor_tensors[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"scales", LT_TENSOR, 0, -1, {0}},
+    {"zeroPoints", LT_TENSOR, 0, -1, {0}},
+    {"dtype", LT_DTYPE, 0, -1, {0}},
+};
+static const lt_argument results_quantize_per_tensor_tensors[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, -1, {0}},
+};
+static const lt_operator overloads_quantize_per_tensor[] = {
+    {"quantizePerTensor", arguments_quantize_per_tensor, results_quantize_per_tensor, 4, 4, 1, -1, 0, {{call_quantize_per_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"quantizePerTensor", arguments_quantize_per_tensor_tensor_qparams, results_quantize_per_tensor_tensor_qparams, 4, 4, 1, -1, 0, {{call_quantize_per_tensor_tensor_qparams, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"quantizePerTensor", arguments_quantize_per_tensor_tensors, results_quantize_per_tensor_tensors, 4, 4, 1, -1, 0, {{call_quantize_per_tensor_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantize_per_tensor_dynamic(const lt_value *a, lt_value *r) { return tensor_quantize_per_tensor_dynamic(a[0].tensor, (tensor_dtype)a[1].i, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_quantize_per_tensor_dynamic[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"dtype", LT_DTYPE, 0, -1, {0}},
+    {"reduceRange", LT_BOOL, 0, -1, {0}},
+};
+static const lt_argument results_quantize_per_tensor_dynamic[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantize_per_tensor_dynamic[] = {
+    {"quantizePerTensorDynamic", arguments_quantize_per_tensor_dynamic, results_quantize_per_tensor_dynamic, 3, 3, 1, -1, 0, {{call_quantize_per_tensor_dynamic, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantize_per_channel(const lt_value *a, lt_value *r) { return tensor_quantize_per_channel(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, (tensor_dtype)a[4].i, &r[0].tensor); }
+static const lt_argument arguments_quantize_per_channel[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"scales", LT_TENSOR, 0, -1, {0}},
+    {"zeroPoints", LT_TENSOR, 0, -1, {0}},
+    {"axis", LT_INT, 0, -1, {0}},
+    {"dtype", LT_DTYPE, 0, -1, {0}},
+};
+static const lt_argument results_quantize_per_channel[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantize_per_channel[] = {
+    {"quantizePerChannel", arguments_quantize_per_channel, results_quantize_per_channel, 5, 5, 1, -1, 0, {{call_quantize_per_channel, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_dequantize(const lt_value *a, lt_value *r) { return tensor_dequantize(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_dequantize[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_dequantize[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static tensor_status call_dequantize_tensors(const lt_value *a, lt_value *r) { return tensor_dequantize_tensors(a[0].list.data, a[0].list.length, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_dequantize_tensors[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+};
+static const lt_argument results_dequantize_tensors[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, -1, {0}},
+};
+static const lt_operator overloads_dequantize[] = {
+    {"dequantize", arguments_dequantize, results_dequantize, 1, 1, 1, -1, 0, {{call_dequantize, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"dequantize", arguments_dequantize_tensors, results_dequantize_tensors, 1, 1, 1, -1, 0, {{call_dequantize_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_int_repr(const lt_value *a, lt_value *r) { return tensor_int_repr(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_int_repr[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_int_repr[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_int_repr[] = {
+    {"intRepr", arguments_int_repr, results_int_repr, 1, 1, 1, -1, 0, {{call_int_repr, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_q_scale(const lt_value *a, lt_value *r) { return tensor_q_scale(a[0].tensor, &r[0].f); }
+static const lt_argument arguments_q_scale[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_q_scale[] = {
+    {"out", LT_FLOAT, 0, -1, {0}},
+};
+static const lt_operator overloads_q_scale[] = {
+    {"qScale", arguments_q_scale, results_q_scale, 1, 1, 1, -1, 0, {{call_q_scale, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_q_zero_point(const lt_value *a, lt_value *r) { return tensor_q_zero_point(a[0].tensor, &r[0].i); }
+static const lt_argument arguments_q_zero_point[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_q_zero_point[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_q_zero_point[] = {
+    {"qZeroPoint", arguments_q_zero_point, results_q_zero_point, 1, 1, 1, -1, 0, {{call_q_zero_point, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_q_per_channel_scales(const lt_value *a, lt_value *r) { return tensor_q_per_channel_scales(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_q_per_channel_scales[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_q_per_channel_scales[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_q_per_channel_scales[] = {
+    {"qPerChannelScales", arguments_q_per_channel_scales, results_q_per_channel_scales, 1, 1, 1, -1, 0, {{call_q_per_channel_scales, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_q_per_channel_zero_points(const lt_value *a, lt_value *r) { return tensor_q_per_channel_zero_points(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_q_per_channel_zero_points[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_q_per_channel_zero_points[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_q_per_channel_zero_points[] = {
+    {"qPerChannelZeroPoints", arguments_q_per_channel_zero_points, results_q_per_channel_zero_points, 1, 1, 1, -1, 0, {{call_q_per_channel_zero_points, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_q_per_channel_axis(const lt_value *a, lt_value *r) { return tensor_q_per_channel_axis(a[0].tensor, &r[0].i); }
+static const lt_argument arguments_q_per_channel_axis[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_q_per_channel_axis[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_q_per_channel_axis[] = {
+    {"qPerChannelAxis", arguments_q_per_channel_axis, results_q_per_channel_axis, 1, 1, 1, -1, 0, {{call_q_per_channel_axis, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_qscheme(const lt_value *a, lt_value *r) { return tensor_qscheme(a[0].tensor, &r[0].string); }
+static const lt_argument arguments_qscheme[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_qscheme[] = {
+    {"out", LT_STR, 0, -1, {0}},
+};
+static const lt_operator overloads_qscheme[] = {
+    {"qscheme", arguments_qscheme, results_qscheme, 1, 1, 1, -1, 0, {{call_qscheme, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_quantized(const lt_value *a, lt_value *r) { return tensor_is_quantized(a[0].tensor, &r[0].b); }
+static const lt_argument arguments_is_quantized[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_is_quantized[] = {
+    {"out", LT_BOOL, 0, -1, {0}},
+};
+static const lt_operator overloads_is_quantized[] = {
+    {"isQuantized", arguments_is_quantized, results_is_quantized, 1, 1, 1, -1, 0, {{call_is_quantized, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_make_per_tensor_quantized_tensor(const lt_value *a, lt_value *r) { return tensor_make_per_tensor_quantized_tensor(a[0].tensor, a[1].f, a[2].i, &r[0].tensor); }
+static const lt_argument arguments_make_per_tensor_quantized_tensor[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_FLOAT, 0, -1, {0}},
+    {"zeroPoint", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_make_per_tensor_quantized_tensor[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_make_per_tensor_quantized_tensor[] = {
+    {"makePerTensorQuantizedTensor", arguments_make_per_tensor_quantized_tensor, results_make_per_tensor_quantized_tensor, 3, 3, 1, -1, 0, {{call_make_per_tensor_quantized_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_make_per_channel_quantized_tensor(const lt_value *a, lt_value *r) { return tensor_make_per_channel_quantized_tensor(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_make_per_channel_quantized_tensor[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_TENSOR, 0, -1, {0}},
+    {"zeroPoint", LT_TENSOR, 0, -1, {0}},
+    {"axis", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_make_per_channel_quantized_tensor[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_make_per_channel_quantized_tensor[] = {
+    {"makePerChannelQuantizedTensor", arguments_make_per_channel_quantized_tensor, results_make_per_channel_quantized_tensor, 4, 4, 1, -1, 0, {{call_make_per_channel_quantized_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_empty_affine_quantized(const lt_value *a, lt_value *r) { return tensor_empty_affine_quantized(a[0].list.data, a[0].list.length, (tensor_dtype)a[1].i, (tensor_layout)a[2].i, a[3].device, a[4].f, a[5].i, &r[0].tensor); }
+static const lt_argument arguments_empty_affine_quantized[] = {
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
+    {"scale", LT_FLOAT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.f = 1.0}},
+    {"zeroPoint", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
+};
+static const lt_argument results_empty_affine_quantized[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_empty_affine_quantized[] = {
+    {"emptyAffineQuantized", arguments_empty_affine_quantized, results_empty_affine_quantized, 6, 1, 1, -1, 0, {{call_empty_affine_quantized, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_empty_per_channel_affine_quantized(const lt_value *a, lt_value *r) { return tensor_empty_per_channel_affine_quantized(a[0].list.data, a[0].list.length, a[1].tensor, a[2].tensor, a[3].i, (tensor_dtype)a[4].i, (tensor_layout)a[5].i, a[6].device, &r[0].tensor); }
+static const lt_argument arguments_empty_per_channel_affine_quantized[] = {
+    {"size", LT_INT, LT_IS_LIST | LT_IS_VARIADIC, -1, {0}},
+    {"scales", LT_TENSOR, LT_IS_KEYWORD, -1, {0}},
+    {"zeroPoints", LT_TENSOR, LT_IS_KEYWORD, -1, {0}},
+    {"axis", LT_INT, LT_IS_KEYWORD, -1, {0}},
+    {"dtype", LT_DTYPE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"layout", LT_LAYOUT, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = -1}},
+    {"device", LT_DEVICE, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.device = {TENSOR_DEVICE_NONE, -1}}},
+};
+static const lt_argument results_empty_per_channel_affine_quantized[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_empty_per_channel_affine_quantized[] = {
+    {"emptyPerChannelAffineQuantized", arguments_empty_per_channel_affine_quantized, results_empty_per_channel_affine_quantized, 7, 1, 1, -1, 0, {{call_empty_per_channel_affine_quantized, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_choose_qparams_per_tensor(const lt_value *a, lt_value *r) { return tensor_choose_qparams_per_tensor(a[0].tensor, a[1].i, &r[0].f, &r[1].i); }
+static const lt_argument arguments_choose_qparams_per_tensor[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"reduceRange", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+};
+static const lt_argument results_choose_qparams_per_tensor[] = {
+    {"scale", LT_FLOAT, 0, -1, {0}},
+    {"zeroPoint", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_choose_qparams_per_tensor[] = {
+    {"chooseQparamsPerTensor", arguments_choose_qparams_per_tensor, results_choose_qparams_per_tensor, 2, 2, 2, -1, 0, {{call_choose_qparams_per_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_add(const lt_value *a, lt_value *r) { return tensor_quantized_add(a[0].tensor, a[1].tensor, a[2].f, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_quantized_add[] = {
+    {"qa", LT_TENSOR, 0, -1, {0}},
+    {"qb", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_FLOAT, 0, -1, {0}},
+    {"zeroPoint", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_quantized_add[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_add[] = {
+    {"quantized.add", arguments_quantized_add, results_quantized_add, 4, 4, 1, -1, 0, {{call_quantized_add, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_add_relu(const lt_value *a, lt_value *r) { return tensor_quantized_add_relu(a[0].tensor, a[1].tensor, a[2].f, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_quantized_add_relu[] = {
+    {"qa", LT_TENSOR, 0, -1, {0}},
+    {"qb", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_FLOAT, 0, -1, {0}},
+    {"zeroPoint", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_quantized_add_relu[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_add_relu[] = {
+    {"quantized.addRelu", arguments_quantized_add_relu, results_quantized_add_relu, 4, 4, 1, -1, 0, {{call_quantized_add_relu, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_mul(const lt_value *a, lt_value *r) { return tensor_quantized_mul(a[0].tensor, a[1].tensor, a[2].f, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_quantized_mul[] = {
+    {"qa", LT_TENSOR, 0, -1, {0}},
+    {"qb", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_FLOAT, 0, -1, {0}},
+    {"zeroPoint", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_quantized_mul[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_mul[] = {
+    {"quantized.mul", arguments_quantized_mul, results_quantized_mul, 4, 4, 1, -1, 0, {{call_quantized_mul, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_mul_relu(const lt_value *a, lt_value *r) { return tensor_quantized_mul_relu(a[0].tensor, a[1].tensor, a[2].f, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_quantized_mul_relu[] = {
+    {"qa", LT_TENSOR, 0, -1, {0}},
+    {"qb", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_FLOAT, 0, -1, {0}},
+    {"zeroPoint", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_quantized_mul_relu[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_mul_relu[] = {
+    {"quantized.mulRelu", arguments_quantized_mul_relu, results_quantized_mul_relu, 4, 4, 1, -1, 0, {{call_quantized_mul_relu, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_add_scalar(const lt_value *a, lt_value *r) { return tensor_quantized_add_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static const lt_argument arguments_quantized_add_scalar[] = {
+    {"qa", LT_TENSOR, 0, -1, {0}},
+    {"b", LT_SCALAR, 0, -1, {0}},
+};
+static const lt_argument results_quantized_add_scalar[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_add_scalar[] = {
+    {"quantized.addScalar", arguments_quantized_add_scalar, results_quantized_add_scalar, 2, 2, 1, -1, 0, {{call_quantized_add_scalar, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_add_scalar_relu(const lt_value *a, lt_value *r) { return tensor_quantized_add_scalar_relu(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static const lt_argument arguments_quantized_add_scalar_relu[] = {
+    {"qa", LT_TENSOR, 0, -1, {0}},
+    {"b", LT_SCALAR, 0, -1, {0}},
+};
+static const lt_argument results_quantized_add_scalar_relu[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_add_scalar_relu[] = {
+    {"quantized.addScalarRelu", arguments_quantized_add_scalar_relu, results_quantized_add_scalar_relu, 2, 2, 1, -1, 0, {{call_quantized_add_scalar_relu, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_mul_scalar(const lt_value *a, lt_value *r) { return tensor_quantized_mul_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static const lt_argument arguments_quantized_mul_scalar[] = {
+    {"qa", LT_TENSOR, 0, -1, {0}},
+    {"b", LT_SCALAR, 0, -1, {0}},
+};
+static const lt_argument results_quantized_mul_scalar[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_mul_scalar[] = {
+    {"quantized.mulScalar", arguments_quantized_mul_scalar, results_quantized_mul_scalar, 2, 2, 1, -1, 0, {{call_quantized_mul_scalar, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_mul_scalar_relu(const lt_value *a, lt_value *r) { return tensor_quantized_mul_scalar_relu(a[0].tensor, a[1].scalar, &r[0].tensor); }
+static const lt_argument arguments_quantized_mul_scalar_relu[] = {
+    {"qa", LT_TENSOR, 0, -1, {0}},
+    {"b", LT_SCALAR, 0, -1, {0}},
+};
+static const lt_argument results_quantized_mul_scalar_relu[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_mul_scalar_relu[] = {
+    {"quantized.mulScalarRelu", arguments_quantized_mul_scalar_relu, results_quantized_mul_scalar_relu, 2, 2, 1, -1, 0, {{call_quantized_mul_scalar_relu, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_relu6(const lt_value *a, lt_value *r) { return tensor_quantized_relu6(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_quantized_relu6[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_quantized_relu6[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_relu6[] = {
+    {"quantized.relu6", arguments_quantized_relu6, results_quantized_relu6, 1, 1, 1, -1, 0, {{call_quantized_relu6, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_cat(const lt_value *a, lt_value *r) { return tensor_quantized_cat(a[0].list.data, a[0].list.length, a[1].i, a[2].number, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_quantized_cat[] = {
+    {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"dim", LT_INT, 0, 0, {0}},
+    {"scale", LT_FLOAT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+    {"zeroPoint", LT_INT, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {.i = TENSOR_NONE}},
+};
+static const lt_argument results_quantized_cat[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_cat[] = {
+    {"quantized.cat", arguments_quantized_cat, results_quantized_cat, 4, 4, 1, -1, 0, {{call_quantized_cat, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_matmul(const lt_value *a, lt_value *r) { return tensor_quantized_matmul(a[0].tensor, a[1].tensor, a[2].f, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_quantized_matmul[] = {
+    {"qa", LT_TENSOR, 0, -1, {0}},
+    {"qb", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_FLOAT, 0, -1, {0}},
+    {"zeroPoint", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_quantized_matmul[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_matmul[] = {
+    {"quantized.matmul", arguments_quantized_matmul, results_quantized_matmul, 4, 4, 1, -1, 0, {{call_quantized_matmul, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_linear(const lt_value *a, lt_value *r) { return tensor_quantized_linear(a[0].tensor, a[1].tensor, a[2].tensor, a[3].f, a[4].i, &r[0].tensor); }
+static const lt_argument arguments_quantized_linear[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"weight", LT_TENSOR, 0, -1, {0}},
+    {"bias", LT_TENSOR, LT_IS_OPTIONAL, -1, {0}},
+    {"scale", LT_FLOAT, 0, -1, {0}},
+    {"zeroPoint", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_quantized_linear[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_linear[] = {
+    {"quantized.linear", arguments_quantized_linear, results_quantized_linear, 5, 5, 1, -1, 0, {{call_quantized_linear, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_linear_relu(const lt_value *a, lt_value *r) { return tensor_quantized_linear_relu(a[0].tensor, a[1].tensor, a[2].tensor, a[3].f, a[4].i, &r[0].tensor); }
+static const lt_argument arguments_quantized_linear_relu[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"weight", LT_TENSOR, 0, -1, {0}},
+    {"bias", LT_TENSOR, LT_IS_OPTIONAL, -1, {0}},
+    {"scale", LT_FLOAT, 0, -1, {0}},
+    {"zeroPoint", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_quantized_linear_relu[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_linear_relu[] = {
+    {"quantized.linearRelu", arguments_quantized_linear_relu, results_quantized_linear_relu, 5, 5, 1, -1, 0, {{call_quantized_linear_relu, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_linear_dynamic(const lt_value *a, lt_value *r) { return tensor_quantized_linear_dynamic(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, &r[0].tensor); }
+static const lt_argument arguments_quantized_linear_dynamic[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"weight", LT_TENSOR, 0, -1, {0}},
+    {"bias", LT_TENSOR, LT_IS_OPTIONAL, -1, {0}},
+    {"reduceRange", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+};
+static const lt_argument results_quantized_linear_dynamic[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_linear_dynamic[] = {
+    {"quantized.linearDynamic", arguments_quantized_linear_dynamic, results_quantized_linear_dynamic, 4, 4, 1, -1, 0, {{call_quantized_linear_dynamic, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_to_string(const lt_value *a, lt_value *r) { return tensor_to_string(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, (int32_t)a[5].i, &r[0].string); }
 static const lt_argument arguments_to_string[] = {
     {"input", LT_TENSOR, 0, -1, {0}},
@@ -6010,6 +6453,19 @@ static const lt_argument results_poisson[] = {
 };
 static const lt_operator overloads_poisson[] = {
     {"poisson", arguments_poisson, results_poisson, 2, 1, 1, -1, 0, {{call_poisson, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_binomial(const lt_value *a, lt_value *r) { return tensor_binomial(a[0].tensor, a[1].tensor, a[2].generator, &r[0].tensor); }
+static const lt_argument arguments_binomial[] = {
+    {"count", LT_TENSOR, 0, -1, {0}},
+    {"prob", LT_TENSOR, 0, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+};
+static const lt_argument results_binomial[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_binomial[] = {
+    {"binomial", arguments_binomial, results_binomial, 3, 3, 1, -1, 0, {{call_binomial, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_uniform_(const lt_value *a, lt_value *r) { (void)r; return tensor_uniform_(a[0].tensor, a[1].f, a[2].f, a[3].generator); }
@@ -10659,6 +11115,7 @@ const lt_entry lt_entries[] = {
     {"orgqr", overloads_orgqr, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"ormqr", overloads_ormqr, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"linalg.matrixSqrth", overloads_linalg_matrix_sqrth, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"lyapunov", overloads_lyapunov, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"linalg.polar", overloads_linalg_polar, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"linalg.det", overloads_linalg_det, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"det", overloads_det, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
@@ -10734,6 +11191,37 @@ const lt_entry lt_entries[] = {
     {"alignTo", overloads_align_to, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"alignAs", overloads_align_as, 1, LT_AS_METHOD},
     {"alignTensors", overloads_align_tensors, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantizePerTensor", overloads_quantize_per_tensor, 3, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantizePerTensorDynamic", overloads_quantize_per_tensor_dynamic, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantizePerChannel", overloads_quantize_per_channel, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"dequantize", overloads_dequantize, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"intRepr", overloads_int_repr, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"qScale", overloads_q_scale, 1, LT_AS_FUNCTION | LT_AS_METHOD},
+    {"qZeroPoint", overloads_q_zero_point, 1, LT_AS_FUNCTION | LT_AS_METHOD},
+    {"qPerChannelScales", overloads_q_per_channel_scales, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"qPerChannelZeroPoints", overloads_q_per_channel_zero_points, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"qPerChannelAxis", overloads_q_per_channel_axis, 1, LT_AS_FUNCTION | LT_AS_METHOD},
+    {"qscheme", overloads_qscheme, 1, LT_AS_METHOD},
+    {"isQuantized", overloads_is_quantized, 1, LT_AS_METHOD},
+    {"makePerTensorQuantizedTensor", overloads_make_per_tensor_quantized_tensor, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"makePerChannelQuantizedTensor", overloads_make_per_channel_quantized_tensor, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"emptyAffineQuantized", overloads_empty_affine_quantized, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"emptyPerChannelAffineQuantized", overloads_empty_per_channel_affine_quantized, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"chooseQparamsPerTensor", overloads_choose_qparams_per_tensor, 1, LT_AS_FUNCTION},
+    {"quantized.add", overloads_quantized_add, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.addRelu", overloads_quantized_add_relu, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.mul", overloads_quantized_mul, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.mulRelu", overloads_quantized_mul_relu, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.addScalar", overloads_quantized_add_scalar, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.addScalarRelu", overloads_quantized_add_scalar_relu, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.mulScalar", overloads_quantized_mul_scalar, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.mulScalarRelu", overloads_quantized_mul_scalar_relu, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.relu6", overloads_quantized_relu6, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.cat", overloads_quantized_cat, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.matmul", overloads_quantized_matmul, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.linear", overloads_quantized_linear, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.linearRelu", overloads_quantized_linear_relu, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.linearDynamic", overloads_quantized_linear_dynamic, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"toString", overloads_to_string, 1, LT_AS_FUNCTION},
     {"scalarOperand", overloads_scalar_operand, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"resultType", overloads_result_type, 1, LT_AS_FUNCTION},
@@ -10766,6 +11254,7 @@ const lt_entry lt_entries[] = {
     {"bernoulli", overloads_bernoulli, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"multinomial", overloads_multinomial, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"poisson", overloads_poisson, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"binomial", overloads_binomial, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"uniform_", overloads_uniform_, 1, LT_AS_METHOD},
     {"normal_", overloads_normal_, 1, LT_AS_METHOD},
     {"random_", overloads_random_, 3, LT_AS_METHOD},

@@ -33,7 +33,7 @@ from ._create import legacy_class as _legacy_class
 from ._device import device
 from ._dlpack import from_dlpack, from_numpy, to_dlpack
 from ._dtypes import NAMES as _NAMES
-from ._dtypes import dtype, finfo, iinfo, layout, memory_format
+from ._dtypes import dtype, finfo, iinfo, layout, memory_format, qscheme
 from ._files import load, load_npy, load_npz, save, save_npy, save_npz
 from ._forked import refuse as _refuse_in_forks
 from ._library import __version__
@@ -60,6 +60,7 @@ from ._modes import (
     use_deterministic_algorithms,
 )
 from ._print import get_printoptions, set_printoptions
+from ._quantized import PRIVATE as _QUANTIZED
 from ._random import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from ._sharing import register as _register_sharing
 from ._size import Size
@@ -76,18 +77,34 @@ newaxis = None
 _SUBMODULES = frozenset(
     (
         *("accelerator", "autograd", "backends", "cpu", "cuda", "distributed", "fft", "func", "hdf5", "linalg", "mps", "multiprocessing", "nn"),
-        *("overrides", "random", "return_types", "safetensors", "signal", "sparse", "special", "storage", "testing", "utils", "version", "xpu", "_C"),
+        *(
+            "ops",
+            "overrides",
+            "random",
+            "return_types",
+            "safetensors",
+            "signal",
+            "sparse",
+            "special",
+            "storage",
+            "testing",
+            "utils",
+            "version",
+            "xpu",
+            "_C",
+        ),
     )
 )
 
 # Generated functions first: the ones above have a Python form of their own.
 globals().update({name: getattr(_functions, name) for name in _functions.__all__ if name not in globals()})
 globals().update(_NAMES)
+globals().update({"_" + name: getattr(_functions, name) for name in _QUANTIZED})
 globals().update({name + "Tensor": _legacy_class(name) for name in _LEGACY})
 globals().update({name + "Storage": _legacy_storage(name) for name in _STORAGES})
 
 # The classes that scripts print and pickles name are the package's, wherever they are defined.
-for _class in (Tensor, Size, dtype, device, layout, memory_format, finfo, iinfo, Generator, UntypedStorage, TypedStorage):
+for _class in (Tensor, Size, dtype, device, layout, memory_format, qscheme, finfo, iinfo, Generator, UntypedStorage, TypedStorage):
     _class.__module__ = __name__
 
 _refuse_in_forks(Tensor)

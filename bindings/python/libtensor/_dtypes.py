@@ -75,6 +75,12 @@ class layout(Named):
     __slots__ = ()
 
 
+class qscheme(Named):
+    """How numbers are quantized: torch.per_tensor_affine, ..."""
+
+    __slots__ = ()
+
+
 class memory_format(Named):
     """The order of a tensor's dimensions in memory: torch.contiguous_format, ..."""
 
@@ -83,7 +89,7 @@ class memory_format(Named):
 
 DTYPES = tuple(dtype(code, *row) for code, row in enumerate(gen_names.DTYPES))
 bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128, complex32, bcomplex32 = DTYPES[:14]
-QUANTIZED = DTYPES[14:]  # storages keep the integers of these; tensors have none of them
+QUANTIZED = DTYPES[14:]
 quint8, qint8, qint32, quint4x2, quint2x4 = QUANTIZED
 INTEGERS = frozenset((uint8, int8, int16, int32, int64))
 REAL = {d: DTYPES[code] for d, code in zip(DTYPES, gen_names.REAL, strict=True) if d.is_complex}
@@ -95,7 +101,14 @@ strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = LAYOUTS
 FORMATS = tuple(memory_format(*item) for item in enumerate(gen_names.FORMATS))
 contiguous_format, preserve_format, channels_last, channels_last_3d = FORMATS
 
-NAMES = {x.name: x for x in DTYPES + LAYOUTS + FORMATS}
+SCHEMES = tuple(
+    qscheme(*item)
+    for item in enumerate(
+        ("per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric", "per_channel_affine_float_qparams")
+    )
+)
+
+NAMES = {x.name: x for x in DTYPES + LAYOUTS + FORMATS + SCHEMES}
 NAMES |= {"half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64}
 NAMES |= {"cfloat": complex64, "cdouble": complex128, "chalf": complex32}
 

@@ -33,6 +33,8 @@ def reduce(tensor):
     if tensor.layout is not strided:
         coalesced = _f.is_coalesced(tensor) if tensor.layout is sparse_coo else None
         return rebuild_sparse, (tensor.layout, [part.detach() for part in parts(tensor)], tuple(tensor.shape), coalesced)
+    if tensor.is_quantized:
+        return rebuild_quantized, (_f.int_repr(tensor), *parameters(tensor))
     if tensor.is_meta:
         return rebuild_meta, (tuple(tensor.shape), tensor.stride(), tensor.dtype)
     stride = packed(tensor)
@@ -60,6 +62,20 @@ def rebuild_sparse(layout, parts, size, coalesced):
     return _f.sparse_compressed_tensor(*parts, size, layout=layout)
 
 
+def parameters(tensor):
+    """How a tensor is quantized, for rebuild_quantized()."""
+    if _f.qscheme(tensor) == "per_tensor_affine":
+        return _f.q_scale(tensor), _f.q_zero_point(tensor)
+    return _f.q_per_channel_scales(tensor), _f.q_per_channel_zero_points(tensor), _f.q_per_channel_axis(tensor)
+
+
+@rebuilds
+def rebuild_quantized(integers, *parameters):
+    """The quantized tensor of a pickle, whose parameters are checked."""
+    make = _f.make_per_tensor_quantized_tensor if len(parameters) == 2 else _f.make_per_channel_quantized_tensor
+    return make(integers, *parameters)
+
+
 @rebuilds
 def rebuild_meta(size, stride, dtype):
     return _f.empty_strided(size, stride, dtype=dtype, device="meta")
@@ -71,7 +87,7 @@ def deepcopy(tensor, memo):
         raise wrong_type("deepcopy", "tensor", "Tensor", tensor)
     if id(tensor) in memo:
         return memo[id(tensor)]
-    if tensor.layout is not strided:
+    if tensor.layout is not strided or tensor.is_quantized:
         made = tensor.detach().clone()
     elif tensor.is_meta:
         made = rebuild_meta(tensor.shape, tensor.stride(), tensor.dtype)

@@ -190,7 +190,8 @@ class Tensor(_direct.TensorBase):
     is_meta = property(lambda self: self.device.type == "meta")
     is_sparse = property(lambda self: self.layout is _dtypes.sparse_coo)
     is_sparse_csr = property(lambda self: self.layout is _dtypes.sparse_csr)
-    is_quantized = is_mkldnn = is_nested = False
+    is_quantized = property(lambda self: self.dtype in _dtypes.QUANTIZED)
+    is_mkldnn = is_nested = False
     is_mps = is_xpu = is_xla = is_ipu = is_hpu = is_mtia = is_maia = is_vulkan = False
     name = None
 

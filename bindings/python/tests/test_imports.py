@@ -18,16 +18,16 @@ the classes, each with its handle alone
 arguments and results of the generated functions
     _results _convert _match _call
 the generated functions
-    gen_functions gen_fft gen_linalg gen_nn_functional gen_signal_windows gen_sparse gen_special
+    gen_functions gen_fft gen_linalg gen_nn_functional gen_quantized gen_signal_windows gen_sparse gen_special
 what is made of them
-    _cast _compose _random _interop _serialize _parcels _sharing _dlpack _arrow _sequence _create _keys _sparse _storage _typed_storage
+    _cast _compose _random _interop _serialize _parcels _sharing _dlpack _arrow _sequence _create _keys _quantized _sparse _storage _typed_storage
 the other methods of Tensor
     _operators gen_operators _callbacks _nodes _hooks _function _anomaly _grad _names _methods
 files, devices
     _structure _files _accelerators
 the public modules
     autograd.anomaly_mode autograd.function autograd.functional autograd.gradcheck autograd.graph autograd func
-    _C accelerator cpu cuda distributed fft hdf5 linalg mps multiprocessing overrides random return_types safetensors sparse special
+    _C accelerator cpu cuda distributed fft hdf5 linalg mps multiprocessing ops.quantized ops overrides random return_types safetensors sparse special
     storage testing version xpu
     nn.functional nn signal.windows signal utils.checkpoint utils.dlpack utils.hooks utils
     backends.cpu backends.cuda backends.cudnn backends.mkl backends.mkldnn backends.mps backends.openmp backends

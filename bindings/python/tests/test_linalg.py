@@ -117,6 +117,27 @@ def test_matrices_that_are_not_finite_are_refused(name, bad):
         getattr(torch.linalg, name)(a)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex128])
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_the_triangle_that_is_not_read_may_be_anything(dtype, bad):
+    a = torch.diag(torch.arange(1.0, 6.0)).to(dtype).expand(3, 5, 5).clone()
+    a[1, 2, 4] = bad
+    for lower, upper in ((a, a.mT), (a.mT.contiguous().mT, a.mT.contiguous())):
+        assert torch.linalg.eigvalsh(lower).tolist() == torch.linalg.eigvalsh(upper, UPLO="U").tolist() == [[1, 2, 3, 4, 5]] * 3
+        for name, wrong in (("L", upper), ("U", lower)):
+            with pytest.raises(torch.linalg.LinAlgError, match=r"linalg.eigh: \(batch element 1\): .*non-finite"):
+                torch.linalg.eigh(wrong, UPLO=name)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64])
+def test_norms_of_one_element_are_its_size(dtype):
+    huge = torch.finfo(dtype).max / 2
+    x = torch.tensor([[huge], [-huge], [1 / huge], [0.0]], dtype=dtype)
+    for p in (0.5, 1, 2, 3, -1, math.inf, -math.inf):
+        assert torch.equal(torch.linalg.vector_norm(x, p, dim=1), x.abs()[:, 0]) and torch.equal(torch.norm(x, p, 1, keepdim=True), x.abs())
+    assert torch.linalg.vector_norm(x, 0, dim=1).tolist() == [1, 1, 1, 0]
+
+
 def test_shapes_and_dtypes_are_refused_with_their_facts():
     for call, text in [
         (lambda: torch.linalg.inv(torch.ones(2, 3)), "linalg.inv: A must be batches of square matrices, but they are 2 by 3"),

@@ -361,6 +361,22 @@ def test_gradients_of_values(layout):
     assert torch.autograd.gradcheck(lambda v: to(layout, d).mul(2).to_dense() * v.sum(), (v.detach().requires_grad_(),))
 
 
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"])
+def test_gradients_of_sparse_results_may_have_any_layout(layout):
+    x = torch.tensor([[1.0, 0, 2, 0], [0, 3, 0, 4]], requires_grad=True)
+    g = torch.arange(1.0, 9).reshape(2, 4)
+    s = to(layout, x)
+    (kept,) = torch.autograd.grad(s.to_dense(), x, g, retain_graph=True)
+    for given in (g, g.to_sparse(), g.to_sparse_csr()):
+        assert torch.equal(torch.autograd.grad(s, x, given, retain_graph=True)[0], kept)
+        assert torch.equal(torch.autograd.grad(x * 2, x, given)[0], 2 * g)
+        leaf = s.detach().requires_grad_()
+        leaf.grad = given
+        assert leaf.grad.layout is leaf.layout and torch.equal(leaf.grad.to_dense(), kept)
+    with pytest.raises(RuntimeError, match=r"shape of \[3 4\] and output\[0\] has a shape of \[2 4\]"):
+        torch.autograd.grad(s, x, torch.ones(3, 4))
+
+
 def test_gradients_reach_what_values_are_made_of():
     i = torch.tensor([[0, 1, 0], [2, 0, 2]])
     v = torch.tensor([1.0, 2, 3], dtype=torch.float64, requires_grad=True)

@@ -29,7 +29,7 @@ inline Pair gamma_prefix(double a, double x) {
 // The sum of x^k / ((a + 1) ... (a + k)), in double length for doubles: its terms decrease slowly.
 template <class R>
 inline Pair gamma_series(double a, double x) {
-  const double inverse = 1 / x;
+  const double inverse = x < 0x1p-1000 ? 0 : 1 / x;
   R term = 1, sum = 1;
   for (int k = 1; leading(term) > 0x1p-60 * leading(sum); k++) {
     if constexpr (std::is_same_v<R, double>) {

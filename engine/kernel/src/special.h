@@ -125,6 +125,8 @@ inline double hurwitz_zeta(double s, double q) {
   }
   if (s == __builtin_inf() && q > 0) return q < 1 ? s : q == 1;
   if (q == __builtin_inf()) return 0;
+  // All but the integral counts for less than 2^-60.
+  if (q > 0x1p60 * s) return __builtin_pow(q, 1 - s) / (s - 1);
   Pair sum = 0, z = q;
   for (int k = 0; k < 10 || z.hi < 10; z = Pair::sum(q, ++k)) {
     const Pair term = inverse_power(z, s);

@@ -29,7 +29,7 @@ LT_INLINE Doubles verfcx(Doubles x) {
   const Doubles m = abs(x);
   const Mask<double> large = m > 0x1p500;
   const Doubles down = select(large, Doubles(0x1p-400), Doubles(1.0));
-  const Two<double> v = erfcx_any(Two<double>{min(m, Doubles(0x1p1000)) * down, 0.0});
+  const Two<double> v = erfcx_any(Two<double>{min(m, Doubles(0x1.fffffffffffffp1023)) * down, 0.0});
   const Two<double> square = two_prod(max(x, Doubles(-27.0)), max(x, Doubles(-27.0)));
   const auto e = exp_parts(min(square.hi, Doubles(800.0)), square.lo);
   // What is taken away, in units of 2^(n + 1); nothing where it does not count.
@@ -90,7 +90,7 @@ LT_INLINE Doubles vlog_ndtr(Doubles x) {
   const Two<double> square = two_prod(limited, limited);
   const Two<double> sum = two_sum(square.hi * -0.5, l.hi);
   const Doubles rest = l.lo - square.lo * 0.5;
-  const Doubles left = select(m < 0x1p480, sum.hi + (sum.lo + rest), m * m * -0.5);
+  const Doubles left = select(m < 0x1p480, sum.hi + (sum.lo + rest), m * (m * -0.5));
   return select(x == x, select(x > 0.0, right, left), x);
 }
 LT_INLINE Floats vlog_ndtr(Floats x) {

@@ -23,7 +23,7 @@ var headerTemplate string
 var sections = map[string]string{
 	"creation": "creation", "random": "random numbers", "copy": "copies and casts", "view": "views", "pointwise": "pointwise",
 	"comparison": "comparison", "reduction": "reductions", "scan": "scans", "index": "indexing", "join": "joining", "sort": "sorting and searching",
-	"matrix": "matrix products", "linalg": "linear algebra", "fft": "Fourier transforms", "special": "special functions", "nn": "neural network functions", "sparse": "sparse tensors",
+	"matrix": "matrix products", "linalg": "linear algebra", "fft": "Fourier transforms", "special": "special functions", "nn": "neural network functions", "sparse": "sparse tensors", "quantized": "quantized tensors",
 	"gradient": "gradients",
 	"storage":  "storages and memory", "file": "files", "query": "queries and settings",
 }
@@ -287,7 +287,7 @@ func (f form) cArgument(i int) string {
 		return fmt.Sprintf("LT_ENUM(%s.type, -1, %d, %s); %s.device = %s;", name, len(schema.Devices)-1, op, slot, name)
 	case "dtype":
 		last := dtype.Count - 1
-		if f.op.Args[0].Type.Base == "Storage" {
+		if f.op.Args[0].Type.Base == "Storage" || f.op.Category == "quantized" {
 			last = len(schema.DTypes) - 1 // quantized types too
 		}
 		return fmt.Sprintf("LT_ENUM(%s, -1, %d, %s); %s.i = %s;", name, last, op, slot, name)

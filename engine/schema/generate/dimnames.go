@@ -16,7 +16,7 @@ const namedDir = "engine/named"
 // generateNamed writes the backend of tensors with names: for each operator a function that finds the names of the results by the
 // rule of its entry, and calls the operator past the layer.
 func generateNamed(out *output, ops []*schema.Operator, all []*function, imports map[string]string) error {
-	own, err := ownRules()
+	own, err := ownFunctions(namedDir)
 	if err != nil {
 		return err
 	}
@@ -45,9 +45,9 @@ func generateNamed(out *output, ops []*schema.Operator, all []*function, imports
 	return nil
 }
 
-// ownRules are the functions of the package by hand, among which are those of operators with a rule of their own.
-func ownRules() (map[string]bool, error) {
-	files, err := handwritten(namedDir)
+// ownFunctions are the functions of a package by hand, among which are those of operators with a rule of their own.
+func ownFunctions(dir string) (map[string]bool, error) {
+	files, err := handwritten(dir)
 	own := map[string]bool{}
 	for _, path := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)

@@ -17,7 +17,7 @@ import (
 )
 
 // tables are the folders of operators, with the façade's table of their functions.
-var tables = map[string]string{opsDir: "", compositeDir: "composed", autogradDir: "recorded", sparseDir: "parted"}
+var tables = map[string]string{opsDir: "", compositeDir: "composed", autogradDir: "recorded", sparseDir: "parted", quantizedDir: "quantized"}
 
 const (
 	opsDir       = "engine/ops"
@@ -85,10 +85,14 @@ func facade(out *output, ops []*schema.Operator) error {
 	out.write(facadeDir+"/gen_backend.go", facadeBackend(all, imports))
 	out.write(compositeDir+"/gen_register.go", registered(all, "composite", "composed", "Compose"))
 	out.write(sparseDir+"/gen_register.go", registered(all, "sparse", "parted", "Part"))
+	out.write(quantizedDir+"/gen_register.go", registered(all, "quantized", "quantized", "Quantize"))
 	if err := sparseUnary(out, ops, all); err != nil {
 		return err
 	}
 	if err := generateNamed(out, ops, all, imports); err != nil {
+		return err
+	}
+	if err := generateQuantized(out, ops, all, imports); err != nil {
 		return err
 	}
 	return generateDerivatives(out, ops, all, imports)
@@ -154,7 +158,7 @@ func declareFile(path string, text any, declared map[string]*function, imports m
 		if !ok || f.Recv != nil || !f.Name.IsExported() {
 			continue
 		}
-		if dir := filepath.Dir(path); (dir == autogradDir || dir == sparseDir) && !takesContext(f) {
+		if dir := filepath.Dir(path); (dir == autogradDir || dir == sparseDir || dir == quantizedDir) && !takesContext(f) {
 			continue
 		}
 		if declared[f.Name.Name] != nil {

@@ -47,7 +47,7 @@ func enumerators(prefix string, names []string, notes map[string]string) string 
 // headerEnums are the enumerations of tensor.h.
 func headerEnums() map[string]string {
 	return map[string]string{
-		"DTypes":  enumerators("TENSOR_", dtypeNames(len(schema.DTypes)), map[string]string{dtype.QUint8.String(): "the quantized types: storages hold their integers, tensors have none of them"}),
+		"DTypes":  enumerators("TENSOR_", dtypeNames(len(schema.DTypes)), map[string]string{dtype.QUint8.String(): "the quantized types, of tensors that quantize_per_tensor and its like make"}),
 		"Devices": enumerators("TENSOR_", schema.Devices, map[string]string{"meta": "sizes, strides and dtype without data", "mps": "these have a name here and no backend"}),
 		"Layouts": enumerators("TENSOR_", schema.Layouts, nil),
 		"Formats": enumerators("TENSOR_", schema.MemoryFormats, nil),

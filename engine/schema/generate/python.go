@@ -33,7 +33,7 @@ func (f *pyFunction) has(variant string) bool {
 }
 
 // pyModules are the files of public names; a name without dots is in functions.
-var pyModules = []string{"functions", "fft", "linalg", "nn_functional", "signal_windows", "sparse", "special"}
+var pyModules = []string{"functions", "fft", "linalg", "nn_functional", "quantized", "signal_windows", "sparse", "special"}
 
 // pyAliases are the keywords that NumPy's users know, which PyTorch takes too.
 var pyAliases = map[string]string{"dim": "axis", "keepdim": "keepdims"}

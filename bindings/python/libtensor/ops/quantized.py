@@ -1,0 +1,75 @@
+"""Arithmetic of quantized tensors whose result is quantized as the caller says, and linear layers of them."""
+
+from .. import gen_quantized as _q
+from ..gen_quantized import *  # noqa: F403
+from ..gen_quantized import __all__ as _names
+
+__all__ = [*_names, "LinearPackedParams", "linear", "linear_dynamic", "linear_prepack", "linear_relu", "linear_unpack"]
+
+
+class LinearPackedParams:
+    """A weight of qint8 and a bias of a linear layer, as linear_prepack() gives them."""
+
+    __slots__ = ("_bias", "_weight")
+
+    def __init__(self, weight, bias=None):
+        self._weight, self._bias = weight, bias
+
+    def unpack(self):
+        """The weight and the bias, None where there is none."""
+        return self._weight, self._bias
+
+    def __repr__(self):
+        return f"LinearPackedParams(weight={self._weight!r}, bias={self._bias!r})"
+
+    def __reduce__(self):
+        return LinearPackedParams, self.unpack()
+
+
+def linear_prepack(W, B=None):
+    """The parameters of a linear layer: a weight of qint8 (out x in) and a bias of float32 (out).
+
+    >>> torch.ops.quantized.linear_prepack(torch.quantize_per_tensor(torch.eye(2), 0.5, 0, torch.qint8)).unpack()[1] is None
+    True
+    """
+    return LinearPackedParams(W, B)
+
+
+def linear_unpack(W_prepack):
+    """The weight and the bias of linear_prepack().
+
+    >>> w = torch.quantize_per_tensor(torch.eye(2), 0.5, 0, torch.qint8)
+    >>> torch.ops.quantized.linear_unpack(torch.ops.quantized.linear_prepack(w))[0] is w
+    True
+    """
+    return W_prepack.unpack()
+
+
+def linear(X, W_prepack, Y_scale_i, Y_zero_point_i):
+    """A linear layer of a tensor of quint8 or qint8, whose result is quantized with a scale and a zero point.
+
+    >>> w = torch.ops.quantized.linear_prepack(torch.quantize_per_tensor(torch.eye(2), 0.5, 0, torch.qint8))
+    >>> torch.ops.quantized.linear(torch.quantize_per_tensor(torch.ones(2), 0.5, 0, torch.quint8), w, 0.25, 0).int_repr()
+    tensor([4, 4], dtype=torch.uint8)
+    """
+    return _q.linear(X, *W_prepack.unpack(), Y_scale_i, Y_zero_point_i)
+
+
+def linear_relu(X, W_prepack, Y_scale_i, Y_zero_point_i):
+    """linear(), and 0 where it is less.
+
+    >>> w = torch.ops.quantized.linear_prepack(torch.quantize_per_tensor(-torch.eye(2), 0.5, 0, torch.qint8))
+    >>> torch.ops.quantized.linear_relu(torch.quantize_per_tensor(torch.ones(2), 0.5, 0, torch.quint8), w, 0.25, 0).int_repr()
+    tensor([0, 0], dtype=torch.uint8)
+    """
+    return _q.linear_relu(X, *W_prepack.unpack(), Y_scale_i, Y_zero_point_i)
+
+
+def linear_dynamic(X, W_prepack, reduce_range=False):
+    """A linear layer of a tensor of float32, which is quantized for it; the result is of float32.
+
+    >>> w = torch.ops.quantized.linear_prepack(torch.quantize_per_tensor(torch.eye(2), 0.5, 0, torch.qint8))
+    >>> torch.ops.quantized.linear_dynamic(torch.tensor([0.0, 2.55]), w)
+    tensor([0.0000, 2.5500])
+    """
+    return _q.linear_dynamic(X, *W_prepack.unpack(), reduce_range)

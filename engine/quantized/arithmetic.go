@@ -1,0 +1,197 @@
+package quantized
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Arithmetic whose result is quantized as the caller says.
+
+// wants refuses operands that are not quantized, or per channel.
+func (s *scope) wants(name string, t *tensor.Tensor) {
+	switch {
+	case s.Err != nil:
+	case !isQuantized(t):
+		s.failf("%s must be a quantized tensor, but got %v", name, t.DType())
+	case t.Quantizer().PerChannel():
+		s.failf("%s must be quantized with one scale, but it is quantized per channel; dequantize() converts", name)
+	}
+}
+
+// both are two operands of the same dtype.
+func (s *scope) both(qa, qb *tensor.Tensor) {
+	s.wants("qa", qa)
+	s.wants("qb", qb)
+	if s.Err == nil && qa.DType() != qb.DType() {
+		s.failf("qa and qb must have the same dtype, but got %v and %v", qa.DType(), qb.DType())
+	}
+}
+
+// binary quantizes what f makes of two tensors' numbers.
+func binary(c aten.Ctx, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool, f func(s *scope, a, b *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	s.both(qa, qb)
+	r := f(s, s.dense(qa), s.dense(qb))
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return s.Give(s.positive(s.quantized(r, qa.DType(), tensor.PerTensor(scale, zero)), relu))
+}
+
+// positive is t with what is less than 0 made 0, where that is wanted.
+func (s *scope) positive(t *tensor.Tensor, wanted bool) *tensor.Tensor {
+	if !wanted {
+		return t
+	}
+	return s.Unary(s.c.Relu, t)
+}
+
+func (s *scope) sum(a, b *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Add(nil, a, b, dtype.IntScalar(1)) })
+}
+
+func (s *scope) product(a, b *tensor.Tensor) *tensor.Tensor { return s.Binary(s.c.Mul, a, b) }
+
+// QuantizedAdd is the sum of two tensors.
+func QuantizedAdd(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	return binary(c, "quantized.add", qa, qb, scale, zero, false, (*scope).sum)
+}
+
+// QuantizedAddRelu is the sum of two tensors, 0 where it is less.
+func QuantizedAddRelu(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	return binary(c, "quantized.add_relu", qa, qb, scale, zero, true, (*scope).sum)
+}
+
+// QuantizedMul is the product of two tensors.
+func QuantizedMul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	return binary(c, "quantized.mul", qa, qb, scale, zero, false, (*scope).product)
+}
+
+// QuantizedMulRelu is the product of two tensors, 0 where it is less.
+func QuantizedMulRelu(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	return binary(c, "quantized.mul_relu", qa, qb, scale, zero, true, (*scope).product)
+}
+
+// QuantizedAddScalar is a tensor plus a number, whose quantizer holds all that the tensor's did.
+func QuantizedAddScalar(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+	return shifted(c, "quantized.add_scalar", qa, b, false)
+}
+
+// QuantizedAddScalarRelu is QuantizedAddScalar, 0 where it is less.
+func QuantizedAddScalarRelu(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+	return shifted(c, "quantized.add_scalar_relu", qa, b, true)
+}
+
+// shifted moves the zero point by the number's integer, and where the range of the integers ends before that it makes the scale wider.
+func shifted(c aten.Ctx, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool) (*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	s.wants("qa", qa)
+	x, ok := s.finite(b)
+	if !ok {
+		return nil, s.Err
+	}
+	q := qa.Quantizer()
+	lo, hi := qa.DType().IntegerRange()
+	scale, zero := q.Scales[0], float64(q.Zeros[0])-math.RoundToEven(x/q.Scales[0])
+	if at := min(max(zero, float64(lo)), float64(hi)); at == zero {
+		return s.Give(s.positive(s.copied(qa, tensor.PerTensor(scale, int64(zero))), relu))
+	} else if at > zero {
+		scale, zero = scale*(float64(hi)-zero)/float64(hi-lo), at
+	} else {
+		scale, zero = scale*(zero-float64(lo))/float64(hi-lo), at
+	}
+	r := s.sum(s.dense(qa), s.Number(dtype.FloatScalar(math.RoundToEven(x/q.Scales[0])*q.Scales[0])))
+	return s.Give(s.positive(s.quantized(r, qa.DType(), tensor.PerTensor(scale, int64(zero))), relu))
+}
+
+// finite is a number that is real and finite.
+func (s *scope) finite(b dtype.Scalar) (float64, bool) {
+	x := b.Float()
+	if s.Err == nil && (b.Kind == dtype.KindComplex || math.IsNaN(x) || math.IsInf(x, 0)) {
+		s.failf("b must be a finite real number, but got %v", b)
+	}
+	return x, s.Err == nil
+}
+
+// copied is a copy of the integers of t with another quantizer.
+func (s *scope) copied(t *tensor.Tensor, q *tensor.Quantizer) *tensor.Tensor {
+	ints := s.ints(t)
+	made := s.Step(func() (*tensor.Tensor, error) { return s.c.Clone(ints, shape.Preserve) })
+	if s.Err != nil {
+		return nil
+	}
+	return s.as(made, t.DType(), q)
+}
+
+// QuantizedMulScalar is a tensor times a number, whose integers are those of the tensor, from the other end for a negative one.
+func QuantizedMulScalar(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+	return stretched(c, "quantized.mul_scalar", qa, b, false)
+}
+
+// QuantizedMulScalarRelu is QuantizedMulScalar, 0 where it is less.
+func QuantizedMulScalarRelu(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+	return stretched(c, "quantized.mul_scalar_relu", qa, b, true)
+}
+
+func stretched(c aten.Ctx, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool) (*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	s.wants("qa", qa)
+	x, ok := s.finite(b)
+	if !ok {
+		return nil, s.Err
+	}
+	q := qa.Quantizer()
+	lo, hi := qa.DType().IntegerRange()
+	switch {
+	case x > 0:
+		return s.Give(s.positive(s.copied(qa, tensor.PerTensor(q.Scales[0]*x, q.Zeros[0])), relu))
+	case x == 0:
+		made := s.copied(qa, tensor.PerTensor(1, 0))
+		s.Do(func() error { return c.Zero(made) })
+		return s.Give(made)
+	}
+	turned := s.Step(func() (*tensor.Tensor, error) { return c.BitwiseNot(nil, s.ints(qa)) })
+	// ~x is hi + lo - x for integers with a sign, and for others too.
+	made := s.as(turned, qa.DType(), tensor.PerTensor(-x*q.Scales[0], hi+lo-q.Zeros[0]))
+	return s.Give(s.positive(made, relu))
+}
+
+// QuantizedRelu6 is the numbers held to [0, 6].
+func QuantizedRelu6(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "quantized.relu6")
+	defer s.Close()
+	s.wants("self", self)
+	return s.Give(s.Step(func() (*tensor.Tensor, error) { return c.Clamp(nil, self, dtype.IntScalar(0), dtype.IntScalar(6)) }))
+}
+
+// QuantizedCat joins tensors, quantized anew: as the first of them unless scale and zero say otherwise.
+func QuantizedCat(c aten.Ctx, tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (*tensor.Tensor, error) {
+	s := within(c, "quantized.cat")
+	defer s.Close()
+	if len(tensors) == 0 {
+		s.failf("expected a list of at least one tensor")
+	}
+	alike := make([]*tensor.Tensor, len(tensors))
+	for i, t := range tensors {
+		if s.wants("every tensor", t); s.Err != nil {
+			return nil, s.Err
+		}
+		q := *tensor.PerTensor(tensors[0].Quantizer().Scales[0], tensors[0].Quantizer().Zeros[0])
+		if scale != nil {
+			q.Scales[0] = *scale
+		}
+		if zero != ops.NoInt {
+			q.Zeros[0] = int64(zero)
+		}
+		alike[i] = s.requantized(t, tensors[0].DType(), &q)
+	}
+	return s.Give(s.Step(func() (*tensor.Tensor, error) { return c.Cat(nil, alike, dim) }))
+}

@@ -1,0 +1,150 @@
+package quantized
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Where channels go: what an operator does to a tensor whose elements are the numbers of their channels tells which channel each element of
+// the result has. They are on the CPU, wherever the tensor is.
+
+// numbered is a tensor of the sizes of t whose elements are the numbers of their channels, all those of a channel in one place of memory.
+func (s *scope) numbered(t *tensor.Tensor, number func(i int) int64) *tensor.Tensor {
+	q := t.Quantizer()
+	vector := s.list([]int64{int64(len(q.Scales))}, dtype.Int64, device.Host, func(i int) dtype.Scalar { return dtype.IntScalar(number(i)) })
+	strides := make([]int64, t.Dim())
+	strides[q.Axis] = 1
+	return s.Step(func() (*tensor.Tensor, error) { return vector.View(s.Op, t.Sizes(), strides, 0) })
+}
+
+// followed are the quantizers of n views of t, which on makes of tensors of its sizes.
+func (s *scope) followed(t *tensor.Tensor, n int, on func(*tensor.Tensor) []*tensor.Tensor) []*tensor.Quantizer {
+	q := t.Quantizer()
+	quantizers := slices.Repeat([]*tensor.Quantizer{q}, n)
+	if s.Err != nil || !q.PerChannel() {
+		return quantizers
+	}
+	base := s.numbered(t, func(i int) int64 { return int64(i) })
+	if s.Err != nil {
+		return nil
+	}
+	views := on(base)
+	if s.Err != nil {
+		s.Err = nil
+		s.failf("a view of sizes %v that is quantized per channel along axis %d has no channels along one dimension of it; dequantize() converts", t.Sizes(), q.Axis)
+		return nil
+	}
+	for i, v := range views {
+		axis := -1
+		for k, stride := range v.Strides() {
+			if stride == 0 {
+				continue
+			}
+			if axis >= 0 && v.Sizes()[axis] > 1 && v.Sizes()[k] > 1 {
+				axis = -2
+				break
+			}
+			if axis < 0 || v.Sizes()[k] > 1 {
+				axis = k
+			}
+		}
+		switch {
+		case axis == -2 || v.Storage() != base.Storage():
+			s.failf("the channels along axis %d of sizes %v are not along one dimension of a view of sizes %v; dequantize() converts", q.Axis, t.Sizes(), v.Sizes())
+			return nil
+		case axis < 0: // of one channel
+			quantizers[i] = tensor.PerTensor(q.Scales[v.Offset()], q.Zeros[v.Offset()])
+			continue
+		}
+		quantizers[i] = taken(q, axis, int(v.Sizes()[axis]), func(k int) int64 { return v.Offset() + int64(k)*v.Strides()[axis] })
+	}
+	return quantizers
+}
+
+// gathered is the quantizer of what f made of tensors: that of the first, but for channels.
+func (s *scope) gathered(t, made []*tensor.Tensor, f does) *tensor.Quantizer {
+	of := t[0].Quantizer()
+	if s.Err != nil || !of.PerChannel() {
+		return of
+	}
+	all := &tensor.Quantizer{} // the channels of all tensors; those of the same scale and zero point have one number
+	numbers := map[channel]int64{}
+	number := func(c channel) int64 {
+		n, ok := numbers[c]
+		if !ok {
+			n = int64(len(numbers))
+			numbers[c] = n
+			all.Scales, all.Zeros = append(all.Scales, c.scale), append(all.Zeros, c.zero)
+		}
+		return n
+	}
+	numbered := slices.Clone(t)
+	for i := range t {
+		if !isQuantized(t[i]) {
+			continue
+		}
+		q := t[i].Quantizer()
+		if t[i].DType() != t[0].DType() || !q.PerChannel() {
+			s.failf("tensors that are quantized per channel go with others of the same dtype that are too, but got %v with %s and %v with %s", t[0].DType(), of.Scheme(), t[i].DType(), q.Scheme())
+			return nil
+		}
+		numbered[i] = s.numbered(t[i], func(k int) int64 { return number(channel{q.Scales[k], q.Zeros[k]}) })
+	}
+	list := s.keep(func() ([]*tensor.Tensor, error) { return f(nil, numbered) })
+	if s.Err != nil {
+		return nil
+	}
+	for k := range list[0].Dim() {
+		axis := (of.Axis + k) % list[0].Dim() // where it was, if it can be there
+		if channels, ok := s.along(list[0], axis); ok {
+			return taken(all, axis, len(channels), func(k int) int64 { return channels[k] })
+		}
+	}
+	s.failf("the channels of tensors that are quantized per channel are not along one dimension of the result, of sizes %v; dequantize() converts", list[0].Sizes())
+	return nil
+}
+
+type channel struct {
+	scale float64
+	zero  int64
+}
+
+// taken is a quantizer of n channels of q, along an axis.
+func taken(q *tensor.Quantizer, axis, n int, which func(k int) int64) *tensor.Quantizer {
+	made := &tensor.Quantizer{Scales: make([]float64, n), Zeros: make([]int64, n), Axis: axis}
+	for k := range n {
+		made.Scales[k], made.Zeros[k] = q.Scales[which(k)], q.Zeros[which(k)]
+	}
+	return made
+}
+
+// along are the numbers in a tensor by the index along an axis; false where they depend on another index too.
+func (s *scope) along(t *tensor.Tensor, axis int) (numbers []int64, ok bool) {
+	all := launch.RowMajor(&s.Scope, t, dtype.Int64)
+	if s.Err != nil {
+		return nil, false
+	}
+	elements, err := launch.Ints(s.Op, all)
+	if s.Fail(err); err != nil {
+		return nil, false
+	}
+	n, inner := int(t.Sizes()[axis]), 1
+	for _, size := range t.Sizes()[axis+1:] {
+		inner *= int(size)
+	}
+	if len(elements) == 0 && n > 0 {
+		return nil, false // nothing tells
+	}
+	for i, number := range elements {
+		if k := i / inner % n; k == len(numbers) {
+			numbers = append(numbers, number)
+		} else if numbers[k] != number {
+			return nil, false
+		}
+	}
+	return numbers, true
+}

@@ -1,0 +1,164 @@
+package quantized
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Products of integers, whose sums are integers of 32 bits, which are quantized once.
+
+// QuantizedLinear is self times the transposed weight, plus bias.
+func QuantizedLinear(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	return linear(c, "quantized.linear", self, weight, bias, scale, zero, false)
+}
+
+// QuantizedLinearRelu is QuantizedLinear, 0 where it is less.
+func QuantizedLinearRelu(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	return linear(c, "quantized.linear_relu", self, weight, bias, scale, zero, true)
+}
+
+func linear(c aten.Ctx, op string, self, weight, bias *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	s.wants("self", self)
+	if s.Err == nil && self.DType() == dtype.QInt32 {
+		s.failf("self must be quint8 or qint8, but got %v", self.DType())
+	}
+	s.checkWeight(self, weight, bias)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	p := product{a: s.ints(self), b: s.transposed(s.ints(weight)), of: self.Quantizer(), by: weight.Quantizer(), bias: bias, relu: relu}
+	return s.Give(s.multiplied(p, self.DType(), tensor.PerTensor(scale, zero)))
+}
+
+// checkWeight holds the parameters of a linear layer to each other.
+func (s *scope) checkWeight(self, weight, bias *tensor.Tensor) {
+	switch {
+	case s.Err != nil:
+	case !isQuantized(weight) || weight.DType() != dtype.QInt8:
+		s.failf("weight must be a quantized tensor of qint8, but got %v", weight.DType())
+	case weight.Dim() != 2 || self.Dim() < 1 || self.Sizes()[self.Dim()-1] != weight.Sizes()[1]:
+		s.failf("sizes %v do not go with a weight of sizes %v, whose second is that of the last dimension", self.Sizes(), weight.Sizes())
+	case weight.Quantizer().Axis > 0:
+		s.failf("the channels of weight must be along dimension 0, but are along %d", weight.Quantizer().Axis)
+	case bias == nil:
+	case isQuantized(bias) || bias.DType() != dtype.Float32:
+		s.failf("bias must be of float32, but got %v", bias.DType())
+	case bias.Dim() != 1 || bias.Numel() != weight.Sizes()[0]:
+		s.failf("bias must have one dimension of %d elements, but got sizes %v", weight.Sizes()[0], bias.Sizes())
+	}
+}
+
+// QuantizedLinearDynamic is QuantizedLinear of numbers, which are quantized for it, in numbers.
+func QuantizedLinearDynamic(c aten.Ctx, self, weight, bias *tensor.Tensor, reduce bool) (*tensor.Tensor, error) {
+	s := within(c, "quantized.linear_dynamic")
+	defer s.Close()
+	s.checkWeight(self, weight, bias)
+	q := s.Step(func() (*tensor.Tensor, error) { return c.QuantizePerTensorDynamic(self, dtype.QUint8, reduce) })
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	p := product{a: s.ints(q), b: s.transposed(s.ints(weight)), of: q.Quantizer(), by: weight.Quantizer(), bias: bias}
+	return s.Give(s.multiplied(p, dtype.Float32, nil))
+}
+
+// QuantizedMatmul is the matrix product of two tensors: with sums of integers where the second is a matrix of 8-bit integers.
+func QuantizedMatmul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	s := within(c, "quantized.matmul")
+	defer s.Close()
+	s.both(qa, qb)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	if qa.DType() == dtype.QInt32 || qb.Dim() != 2 || qa.Dim() < 2 {
+		r := s.Binary(c.Matmul, s.dense(qa), s.dense(qb))
+		return s.Give(s.quantized(r, qa.DType(), tensor.PerTensor(scale, zero)))
+	}
+	if last := qa.Sizes()[qa.Dim()-1]; last != qb.Sizes()[0] {
+		s.failf("sizes %v and %v cannot be multiplied: %d columns go with as many rows, not %d", qa.Sizes(), qb.Sizes(), last, qb.Sizes()[0])
+		return nil, s.Err
+	}
+	p := product{a: s.ints(qa), b: s.ints(qb), of: qa.Quantizer(), by: qb.Quantizer()}
+	return s.Give(s.multiplied(p, qa.DType(), tensor.PerTensor(scale, zero)))
+}
+
+func (s *scope) transposed(t *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Transpose(nil, t, 0, 1) })
+}
+
+// product is that of integers, of which a has any dimensions before its last and b is a matrix.
+type product struct {
+	a, b   *tensor.Tensor
+	of, by *tensor.Quantizer
+	bias   *tensor.Tensor // numbers, or nil
+	relu   bool
+}
+
+// multiplied is the product as a quantized tensor, or in float32 where there is no quantizer.
+func (s *scope) multiplied(p product, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	k, n := p.b.Sizes()[0], p.b.Sizes()[1]
+	sizes := append(slices.Clone(p.a.Sizes()[:p.a.Dim()-1]), n)
+	rows := int64(1)
+	for _, size := range sizes[:len(sizes)-1] {
+		rows *= size
+	}
+	to := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, sizes, d.Stored(), p.a.Device()) })
+	made, w := to, launch.QuantizedProduct{AZero: int32(p.of.Zeros[0])}
+	over := 1.0
+	if q != nil {
+		made = s.as(to, d, q)
+		lo, hi := d.IntegerRange()
+		w.Zero, w.Low, w.High, over = int32(q.Zeros[0]), int32(lo), int32(hi), q.Scales[0]
+		if p.relu {
+			w.Low = w.Zero
+		}
+	}
+	if s.Err != nil {
+		return nil
+	}
+	units := make([]float64, len(p.by.Scales)) // of the sums
+	for i := range p.by.Scales {
+		units[i] = p.of.Scales[0] * p.by.Scales[i]
+		w.Scales, w.BZeros = append(w.Scales, float32(units[i]/over)), append(w.BZeros, int32(p.by.Zeros[i]))
+	}
+	w.To, w.A, w.B = s.flat(to, rows, n), s.flat(p.a, rows, k), p.b
+	if p.b.DType() == dtype.Uint8 { // the product takes int8: the same integers less 128
+		w.B = s.signed(p.b)
+		for i := range w.BZeros {
+			w.BZeros[i] -= 128
+		}
+	}
+	if p.bias != nil {
+		size := []int64{1}
+		if p.by.PerChannel() {
+			size[0] = n
+		}
+		in := s.list(size, dtype.Float32, p.a.Device(), func(i int) dtype.Scalar { return dtype.FloatScalar(units[i]) })
+		quotient := s.Step(func() (*tensor.Tensor, error) { return s.c.Div(nil, p.bias, in, "") })
+		w.Bias = launch.RowMajor(&s.Scope, quotient, dtype.Float32)
+	}
+	s.Do(func() error { return launch.On(to).QuantizedProduct(s.Op, w) })
+	return made
+}
+
+// flat is t as a matrix.
+func (s *scope) flat(t *tensor.Tensor, rows, columns int64) *tensor.Tensor {
+	if s.Err != nil || t.Dim() == 2 {
+		return t
+	}
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(t, []int64{rows, columns}) })
+}
+
+// signed is integers of uint8 less 128, in int8.
+func (s *scope) signed(t *tensor.Tensor) *tensor.Tensor {
+	turned := s.Binary(s.c.BitwiseXor, t, s.Number(dtype.IntScalar(128)))
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.ViewDtype(turned, dtype.Int8) })
+}

@@ -1,0 +1,278 @@
+package quantized
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// make is x quantized, which is checked first.
+func (s *scope) make(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) (*tensor.Tensor, error) {
+	switch {
+	case s.Err != nil:
+	case isQuantized(x):
+		s.failf("the tensor is quantized already; dequantize() converts")
+	case x.DType() != dtype.Float32:
+		s.failf("numbers of dtype float32 are quantized, but got %v; float() converts", x.DType())
+	default:
+		s.Fail(tensor.CheckQuantized(s.Op, d))
+	}
+	return s.Give(s.quantized(x, d, q))
+}
+
+// QuantizePerTensor quantizes with one scale.
+func QuantizePerTensor(c aten.Ctx, self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
+	s := within(c, "quantize_per_tensor")
+	defer s.Close()
+	return s.make(self, d, tensor.PerTensor(scale, zero))
+}
+
+// QuantizePerTensorTensorQparams is QuantizePerTensor with a scale and a zero point in tensors.
+func QuantizePerTensorTensorQparams(c aten.Ctx, self, scale, zero *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+	s := within(c, "quantize_per_tensor")
+	defer s.Close()
+	scales, zeros := s.floats("scale", scale), s.integers("zero_point", zero)
+	if s.Err == nil && (len(scales) != 1 || len(zeros) != 1) {
+		s.failf("scale and zero_point must have one element, but got %d and %d", len(scales), len(zeros))
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return s.make(self, d, tensor.PerTensor(scales[0], zeros[0]))
+}
+
+// QuantizePerTensorTensors is QuantizePerTensor for each tensor of a list, with a scale and a zero point each.
+func QuantizePerTensorTensors(c aten.Ctx, tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) ([]*tensor.Tensor, error) {
+	s := within(c, "quantize_per_tensor")
+	defer s.Close()
+	each, zero := s.floats("scales", scales), s.integers("zero_points", zeros)
+	if s.Err == nil && (len(each) != len(tensors) || len(zero) != len(tensors)) {
+		s.failf("there must be a scale and a zero point for each of the %d tensors, but got %d and %d", len(tensors), len(each), len(zero))
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return owner.List(len(tensors), func(i int) (*tensor.Tensor, error) { return c.QuantizePerTensor(tensors[i], each[i], zero[i], d) })
+}
+
+// QuantizePerChannel quantizes with a scale for each index along an axis.
+func QuantizePerChannel(c aten.Ctx, self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (*tensor.Tensor, error) {
+	s := within(c, "quantize_per_channel")
+	defer s.Close()
+	q := s.channels(self, scales, zeros, axis)
+	return s.make(self, d, q)
+}
+
+// channels is the quantizer for a tensor.
+func (s *scope) channels(t, scales, zeros *tensor.Tensor, axis int64) *tensor.Quantizer {
+	at, err := shape.WrapDim(s.Op, axis, t.Dim())
+	s.Fail(err)
+	if t.Dim() == 0 {
+		s.failf("a tensor without dimensions has no channels")
+	}
+	for _, x := range []*tensor.Tensor{scales, zeros} {
+		if s.Err == nil && x.Dim() != 1 {
+			s.failf("scales and zero_points must have one dimension, but got sizes %v", x.Sizes())
+		}
+	}
+	return &tensor.Quantizer{Scales: s.floats("scales", scales), Zeros: s.integers("zero_points", zeros), Axis: at}
+}
+
+// QuantizePerTensorDynamic quantizes with the scale and zero point that hold all numbers.
+func QuantizePerTensorDynamic(c aten.Ctx, self *tensor.Tensor, d dtype.DType, reduce bool) (*tensor.Tensor, error) {
+	s := within(c, "quantize_per_tensor_dynamic")
+	defer s.Close()
+	lo, hi := d.IntegerRange()
+	if d != dtype.QUint8 && d != dtype.QInt8 {
+		s.Fail(tensor.CheckQuantized(s.Op, d))
+		s.failf("not implemented for dtype %v; use quint8 or qint8", d)
+	}
+	if reduce {
+		lo, hi = floorHalf(lo), floorHalf(hi)
+	}
+	scale, zero := s.chosen(self, lo, hi)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return s.make(self, d, tensor.PerTensor(scale, zero))
+}
+
+// floorHalf is the bound of a range of one bit less.
+func floorHalf(v int64) int64 { return v >> 1 }
+
+// ChooseQparamsPerTensor are the scale and zero point of quint8 that hold all numbers.
+func ChooseQparamsPerTensor(c aten.Ctx, self *tensor.Tensor, reduce bool) (float64, int64, error) {
+	s := within(c, "choose_qparams_per_tensor")
+	defer s.Close()
+	hi := int64(math.MaxUint8)
+	if reduce {
+		hi = floorHalf(hi)
+	}
+	scale, zero := s.chosen(self, 0, hi)
+	return scale, zero, s.Err
+}
+
+// leastScale is what smaller scales are made.
+const leastScale = 6.1e-5
+
+// chosen are the scale and the zero point that spread the numbers of x, and 0, over the integers from lo to hi.
+func (s *scope) chosen(x *tensor.Tensor, lo, hi int64) (scale float64, zero int64) {
+	if s.Err == nil && x.DType() != dtype.Float32 {
+		s.failf("numbers of dtype float32 are quantized, but got %v; float() converts", x.DType())
+	}
+	if s.Err == nil && x.Numel() == 0 {
+		s.failf("a tensor without elements has no range")
+	}
+	if s.Err != nil {
+		return 0, 0
+	}
+	least, most, err := s.c.Aminmax(nil, nil, x, ops.NoInt, false)
+	s.Keep(least, err)
+	s.Keep(most, nil)
+	if s.Err != nil {
+		return 0, 0
+	}
+	from, to := min(float32(s.number(least)), 0), max(float32(s.number(most)), 0)
+	if from != from || to != to || math.IsInf(float64(from), 0) || math.IsInf(float64(to), 0) {
+		s.failf("the numbers must be finite, but they are from %v to %v", from, to)
+		return 0, 0
+	}
+	scale = (float64(to) - float64(from)) / float64(hi-lo)
+	if float32(scale) == 0 || math.IsInf(float64(1/float32(scale)), 0) {
+		scale = 0.1
+	}
+	if scale < leastScale {
+		scale = float64(float32(leastScale))
+		switch {
+		case from == 0:
+			to = float32(scale * float64(hi-lo))
+		case to == 0:
+			from = -float32(scale * float64(hi-lo))
+		default:
+			wider := float32(leastScale) / float32((float64(to)-float64(from))/float64(hi-lo))
+			from, to = from*wider, to*wider
+		}
+	}
+	// The end whose zero point is less wrong decides.
+	fromLeast, fromMost := float64(lo)-float64(from)/scale, float64(hi)-float64(to)/scale
+	errorLeast := math.Abs(float64(lo)) - math.Abs(float64(from)/scale)
+	errorMost := math.Abs(float64(hi)) - math.Abs(float64(to)/scale)
+	at := fromMost
+	if errorLeast < errorMost {
+		at = fromLeast
+	}
+	switch {
+	case at < float64(lo):
+		zero = lo
+	case at > float64(hi):
+		zero = hi
+	default:
+		zero = int64(math.RoundToEven(at))
+	}
+	return scale, zero
+}
+
+// Dequantize is the numbers of a quantized tensor; any other is given in float32.
+func Dequantize(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "dequantize")
+	defer s.Close()
+	return s.Give(s.cast(s.dense(self), dtype.Float32))
+}
+
+// DequantizeTensors is Dequantize for each tensor of a list.
+func DequantizeTensors(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return owner.List(len(tensors), func(i int) (*tensor.Tensor, error) { return c.Dequantize(tensors[i]) })
+}
+
+// MakePerTensorQuantizedTensor is a copy of integers that stand for numbers with one scale.
+func MakePerTensorQuantizedTensor(c aten.Ctx, self *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	s := within(c, "_make_per_tensor_quantized_tensor")
+	defer s.Close()
+	return s.of(self, tensor.PerTensor(scale, zero))
+}
+
+// MakePerChannelQuantizedTensor is a copy of integers with a scale for each index along an axis.
+func MakePerChannelQuantizedTensor(c aten.Ctx, self, scales, zeros *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
+	s := within(c, "_make_per_channel_quantized_tensor")
+	defer s.Close()
+	return s.of(self, s.channels(self, scales, zeros, axis))
+}
+
+// of is a quantized copy of integers.
+func (s *scope) of(ints *tensor.Tensor, q *tensor.Quantizer) (*tensor.Tensor, error) {
+	var d dtype.DType
+	switch ints.DType() {
+	case dtype.Uint8:
+		d = dtype.QUint8
+	case dtype.Int8:
+		d = dtype.QInt8
+	case dtype.Int32:
+		d = dtype.QInt32
+	default:
+		s.failf("quantized tensors are made of integers of uint8, int8 or int32, but got %v", ints.DType())
+	}
+	copied := s.Step(func() (*tensor.Tensor, error) { return s.c.Clone(ints, shape.Preserve) })
+	return s.Give(s.as(copied, d, q))
+}
+
+// EmptyAffineQuantized is a tensor of arbitrary integers with one scale.
+func EmptyAffineQuantized(c aten.Ctx, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (*tensor.Tensor, error) {
+	s := within(c, "_empty_affine_quantized")
+	defer s.Close()
+	return s.empty(size, d, l, dev, func(*tensor.Tensor) *tensor.Quantizer { return tensor.PerTensor(scale, zero) })
+}
+
+// EmptyPerChannelAffineQuantized is a tensor of arbitrary integers with a scale for each index along an axis.
+func EmptyPerChannelAffineQuantized(c aten.Ctx, size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	s := within(c, "_empty_per_channel_affine_quantized")
+	defer s.Close()
+	return s.empty(size, d, l, dev, func(t *tensor.Tensor) *tensor.Quantizer { return s.channels(t, scales, zeros, axis) })
+}
+
+func (s *scope) empty(size []int64, d dtype.DType, l tensor.Layout, dev device.Device, of func(*tensor.Tensor) *tensor.Quantizer) (*tensor.Tensor, error) {
+	s.Fail(tensor.CheckQuantized(s.Op, d))
+	ints := s.Step(func() (*tensor.Tensor, error) { return s.c.Empty(nil, size, d.Stored(), l, dev, shape.Contiguous) })
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return s.Give(s.as(ints, d, of(ints)))
+}
+
+// floats are the elements of a tensor of scales.
+func (s *scope) floats(name string, t *tensor.Tensor) []float64 {
+	if s.Err == nil && !t.DType().IsFloatingPoint() {
+		s.failf("%s must be floats, but got %v", name, t.DType())
+	}
+	return elements(s, t, dtype.Float64, dtype.Scalar.Float)
+}
+
+// integers are the elements of a tensor of zero points.
+func (s *scope) integers(name string, t *tensor.Tensor) []int64 {
+	if s.Err == nil && !t.DType().IsIntegral() {
+		s.failf("%s must be integers, but got %v", name, t.DType())
+	}
+	return elements(s, t, dtype.Int64, func(v dtype.Scalar) int64 { return v.I })
+}
+
+func elements[T any](s *scope, t *tensor.Tensor, d dtype.DType, value func(dtype.Scalar) T) []T {
+	t = launch.RowMajor(&s.Scope, s.cast(t, d), d)
+	if s.Err != nil {
+		return nil
+	}
+	at, err := launch.Elements(s.Op, t)
+	if s.Fail(err); err != nil {
+		return nil
+	}
+	list := make([]T, t.Numel())
+	for i := range list {
+		list[i] = value(at(int64(i)))
+	}
+	return list
+}

@@ -1,0 +1,174 @@
+package quantized
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/format"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Operators with a form of their own: the generator takes a function of a name like theirs in the place of one that it would write.
+
+// quantizedCopy writes numbers, quantized as self is.
+func quantizedCopy(c aten.Ctx, self, src *tensor.Tensor, busy bool) error {
+	s := within(c, "copy_")
+	defer s.Close()
+	switch {
+	case !isQuantized(self):
+		s.failf("the numbers of a quantized tensor are copied to a quantized one, but got a tensor of dtype %v; dequantize() converts", self.DType())
+		return s.Err
+	case isQuantized(src) && src.DType() == self.DType() && src.Quantizer().Equal(self.Quantizer()) && slices.Equal(src.Sizes(), self.Sizes()):
+		return c.Copy(s.ints(self), s.ints(src), busy)
+	}
+	x := s.cast(s.dense(src), dtype.Float32)
+	if s.Err == nil && !slices.Equal(x.Sizes(), self.Sizes()) {
+		sizes := self.Sizes()
+		x = s.Step(func() (*tensor.Tensor, error) { return c.Expand(x, sizes, false) })
+	}
+	made := s.quantized(x, self.DType(), self.Quantizer())
+	if s.Err != nil {
+		return s.Err
+	}
+	s.Do(func() error { return c.Copy(s.ints(self), s.ints(made), busy) })
+	return s.Err
+}
+
+// quantizedToOptions is the tensor itself, or a copy, where neither its dtype nor its layout is to be another one.
+func quantizedToOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	s := within(c, "to")
+	defer s.Close()
+	if d != dtype.None && d != self.DType() {
+		s.failf("a tensor of dtype %v is not converted to %v by to(); dequantize() gives its numbers, int_repr() its integers", self.DType(), d)
+		return nil, s.Err
+	}
+	ints := s.ints(self)
+	moved := s.Step(func() (*tensor.Tensor, error) { return c.ToOptions(ints, dtype.None, l, dev, busy, forced, f) })
+	return s.Give(s.as(moved, self.DType(), self.Quantizer()))
+}
+
+// quantizedEqual tells whether dtypes, sizes, quantizers and numbers are the same.
+func quantizedEqual(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
+	s := within(c, "equal")
+	defer s.Close()
+	if !isQuantized(self) || !isQuantized(other) {
+		s.failf("a quantized tensor compares with another one, but got %v and %v; dequantize() converts", self.DType(), other.DType())
+		return false, s.Err
+	}
+	if self.DType() != other.DType() || !self.Quantizer().Equal(other.Quantizer()) {
+		return false, nil
+	}
+	return c.Equal(s.ints(self), s.ints(other))
+}
+
+// quantizedEmptyLike is a tensor of arbitrary integers with the same quantizer.
+func quantizedEmptyLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	s := within(c, "empty_like")
+	defer s.Close()
+	if d != dtype.None && d != self.DType() {
+		s.failf("a tensor like one of dtype %v is not made with %v; dequantize() gives its numbers", self.DType(), d)
+		return nil, s.Err
+	}
+	ints := s.ints(self)
+	made := s.Step(func() (*tensor.Tensor, error) { return c.EmptyLike(ints, dtype.None, l, dev, f) })
+	return s.Give(s.as(made, self.DType(), self.Quantizer()))
+}
+
+// quantizedZero writes the integer of 0.
+func quantizedZero(c aten.Ctx, self *tensor.Tensor) error {
+	s := within(c, "zero_")
+	defer s.Close()
+	return c.Copy(self, s.Number(dtype.IntScalar(0)), false)
+}
+
+// quantizedResize gives a tensor with one scale other sizes.
+func quantizedResize(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
+	s := within(c, "resize_")
+	defer s.Close()
+	if s.ordered(self); s.Err != nil && !slices.Equal(self.Sizes(), size) {
+		return s.Err
+	}
+	return c.Past(tensor.Quantized).Resize(self, size, f)
+}
+
+// quantizedIndexSetScalar writes one number.
+func quantizedIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
+	s := within(c, "index_set_scalar_")
+	defer s.Close()
+	return c.IndexSet(self, items, s.Number(value))
+}
+
+// quantizedIndexSet writes numbers to what the items select, which is a view or places.
+func quantizedIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
+	return none(place(c, "index_set_", nil, []*tensor.Tensor{self, value}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return nothing(c.IndexSet(t[0], items, t[1]))
+	}))
+}
+
+// quantizedToString prints the numbers, and how they are quantized.
+func quantizedToString(c aten.Ctx, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
+	o, err := ops.PrintOptions(precision, threshold, edgeItems, lineWidth, sci)
+	if err != nil {
+		return "", err
+	}
+	s := within(c, "to_string")
+	defer s.Close()
+	x := s.dense(self)
+	if s.Err != nil {
+		return "", s.Err
+	}
+	a := format.Attributes{Meta: !launch.Known(self), Names: self.Names()}
+	if dev := self.Device(); dev != device.Host {
+		a.Device = dev.String()
+	}
+	q := self.Quantizer()
+	quantizer := []string{"quantization_scheme=torch." + q.Scheme()}
+	if !q.PerChannel() {
+		quantizer = append(quantizer, "scale="+format.Number(dtype.FloatScalar(q.Scales[0])), "zero_point="+format.Number(dtype.IntScalar(q.Zeros[0])))
+		return format.Quantized(x, self.DType(), quantizer, a, o), nil
+	}
+	for _, part := range []struct {
+		name string
+		of   func(*tensor.Tensor) (*tensor.Tensor, error)
+	}{{"scale=", c.QPerChannelScales}, {"zero_point=", c.QPerChannelZeroPoints}} {
+		t := s.Step(func() (*tensor.Tensor, error) { return part.of(self) })
+		if s.Err != nil {
+			return "", s.Err
+		}
+		quantizer = append(quantizer, part.name+format.Tensor(t, format.Attributes{}, o))
+	}
+	quantizer = append(quantizer, "axis="+format.Number(dtype.IntScalar(int64(q.Axis))))
+	return format.Quantized(x, self.DType(), quantizer, a, o), nil
+}
+
+// quantizedTanh is in (-1, 1), over which the integers are spread.
+func quantizedTanh(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return spread(c, "tanh", out, self, c.Tanh, 2, -1)
+}
+
+// quantizedSigmoid is in (0, 1).
+func quantizedSigmoid(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return spread(c, "sigmoid", out, self, c.Sigmoid, 1, 0)
+}
+
+// spread is a function of the numbers with results of a known width, from the least on, which all integers are for. Those of 32 bits begin with 0.
+func spread(c aten.Ctx, op string, out, self *tensor.Tensor, f func(out, self *tensor.Tensor) (*tensor.Tensor, error), width, least float64) (*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	if !isQuantized(self) {
+		return nil, aten.Refused(op, tensor.Quantized)
+	}
+	lo, hi := self.DType().IntegerRange()
+	scale := width / float64(hi-lo+1)
+	zero := lo - int64(least/scale)
+	if self.DType() == dtype.QInt32 {
+		zero = 0
+	}
+	y := s.Unary(f, s.dense(self))
+	return one(s.give(out, []*tensor.Tensor{s.quantized(y, self.DType(), tensor.PerTensor(scale, zero))}))
+}

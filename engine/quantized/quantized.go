@@ -1,0 +1,155 @@
+// Package quantized has tensors of integers that stand for numbers: (integer - zero point) * scale, with one scale for all elements or one for
+// each channel (tensor.Quantizer). What only moves elements, or asks for their order, runs on the integers; what computes runs on the
+// numbers, whose result is quantized again, or has a form of its own that computes with integers.
+//
+// The backend is generated from the rules of the entries (gen_rules.go); rules.go has the functions that rules are.
+package quantized
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+func init() {
+	aten.Register(tensor.Quantized, &aten.Kind{Name: "quantized", Instead: "dequantize() converts", Backend: rules})
+}
+
+// scope is the façade for one composition: it owns what the steps make, and after the first error they do nothing.
+type scope struct {
+	owner.Scope
+	c aten.Ctx
+}
+
+func within(c aten.Ctx, op string) *scope { return &scope{owner.Scope{Op: op}, c} }
+
+// failf is the first error of the operator.
+func (s *scope) failf(format string, a ...any) {
+	if s.Err == nil {
+		s.Err = status.Runtimef(s.Op+": "+format, a...)
+	}
+}
+
+// isQuantized tells whether a tensor has a quantizer.
+func isQuantized(t *tensor.Tensor) bool { return t != nil && t.Quantizer() != nil }
+
+// ints is the tensor of integers of a quantized tensor, and any other as it is.
+func (s *scope) ints(t *tensor.Tensor) *tensor.Tensor {
+	if !isQuantized(t) {
+		return t
+	}
+	return s.Keep(t.Ints(), nil)
+}
+
+// as is the quantized tensor of the dtype d over integers.
+func (s *scope) as(ints *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return ints.AsQuantized(s.Op, d, q) })
+}
+
+var quantize, dequantize = kernel.Get("quantize"), kernel.Get("dequantize")
+
+// works is the dtype in which the kernels work: the numbers are float32, but integers of 32 bits want doubles.
+func works(d dtype.DType) dtype.DType {
+	if d == dtype.QInt32 {
+		return dtype.Float64
+	}
+	return dtype.Float32
+}
+
+// parameters are the scales of a quantizer, or their reciprocals, and its zero points, as operands that broadcast to a tensor of n dimensions.
+func (s *scope) parameters(q *tensor.Quantizer, dev device.Device, n int, reciprocal bool) (scales, zeros *tensor.Tensor) {
+	var sizes []int64
+	if q.PerChannel() {
+		sizes = make([]int64, n)
+		for i := range sizes {
+			sizes[i] = 1
+		}
+		sizes[q.Axis] = int64(len(q.Scales))
+	}
+	value := func(i int) dtype.Scalar {
+		scale := float32(q.Scales[i])
+		if reciprocal {
+			scale = 1 / scale
+		}
+		return dtype.FloatScalar(float64(scale))
+	}
+	scales = s.list(sizes, dtype.Float32, dev, value)
+	zeros = s.list(sizes, dtype.Int32, dev, func(i int) dtype.Scalar { return dtype.IntScalar(q.Zeros[i]) })
+	return scales, zeros
+}
+
+// quantized is x, of float32, as a tensor of the dtype d, laid out as x is.
+func (s *scope) quantized(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	to := s.Step(func() (*tensor.Tensor, error) {
+		return s.c.EmptyLike(x, d.Stored(), tensor.NoLayout, device.None, shape.Preserve)
+	})
+	made := s.as(to, d, q) // refused before there is work
+	s.write(to, x, d, q)
+	return made
+}
+
+// write quantizes x, which broadcasts to the integers to.
+func (s *scope) write(to, x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) {
+	if s.Err != nil {
+		return
+	}
+	if x.DType() != dtype.Float32 {
+		s.failf("numbers of dtype float32 are quantized, but got %v; float() converts", x.DType())
+		return
+	}
+	inverse, zeros := s.parameters(q, to.Device(), to.Dim(), true)
+	lo, hi := d.IntegerRange()
+	var params launch.Params
+	params.Set(0, dtype.Int32, dtype.IntScalar(lo))
+	params.Set(1, dtype.Int32, dtype.IntScalar(hi))
+	s.run(quantize, works(d), &params, to, x, inverse, zeros)
+}
+
+// dense is the numbers of a quantized tensor, in float32, and any other tensor as it is.
+func (s *scope) dense(t *tensor.Tensor) *tensor.Tensor {
+	if !isQuantized(t) || s.Err != nil {
+		return t
+	}
+	ints := s.ints(t)
+	to := s.Step(func() (*tensor.Tensor, error) {
+		return s.c.EmptyLike(ints, dtype.Float32, tensor.NoLayout, device.None, shape.Preserve)
+	})
+	if s.Err != nil {
+		return nil
+	}
+	scales, zeros := s.parameters(t.Quantizer(), t.Device(), t.Dim(), false)
+	s.run(dequantize, works(t.DType()), nil, to, ints, scales, zeros)
+	return to
+}
+
+func (s *scope) run(k *kernel.Kernel, compute dtype.DType, params *launch.Params, operands ...*tensor.Tensor) {
+	s.Do(func() error {
+		w := launch.Elementwise{Kernel: k, Compute: compute, Params: params}
+		copy(w.Operands[:], operands)
+		return launch.On(operands[0]).Elementwise(s.Op, w)
+	})
+}
+
+// list is a tensor of values that are made one by one.
+func (s *scope) list(sizes []int64, d dtype.DType, dev device.Device, value func(i int) dtype.Scalar) *tensor.Tensor {
+	t := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, sizes, d, dev) })
+	s.Do(func() error {
+		return launch.On(t).Write(s.Op, launch.Writing{To: t, Set: func(bytes []byte) {
+			for i := range int(t.Numel()) {
+				tensor.Put(unsafe.Pointer(&bytes[int64(i)*d.Size()]), d, value(i))
+			}
+		}})
+	})
+	return t
+}

@@ -1,0 +1,116 @@
+package quantized
+
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// quantizer is that of a tensor, per channel or not.
+func quantizer(op string, t *tensor.Tensor, channels bool) (*tensor.Quantizer, error) {
+	q := t.Quantizer()
+	switch {
+	case q == nil:
+		return nil, status.Runtimef("%s: expected a quantized tensor, but got one of dtype %v", op, t.DType())
+	case q.PerChannel() && !channels:
+		return nil, status.Runtimef("%s: the tensor is quantized per channel; q_per_channel_scales(), q_per_channel_zero_points() and q_per_channel_axis() tell how", op)
+	case !q.PerChannel() && channels:
+		return nil, status.Runtimef("%s: the tensor is quantized with one scale; q_scale() and q_zero_point() tell how", op)
+	}
+	return q, nil
+}
+
+// QScale is the scale of a tensor that has one.
+func QScale(_ aten.Ctx, self *tensor.Tensor) (float64, error) {
+	q, err := quantizer("q_scale", self, false)
+	if err != nil {
+		return 0, err
+	}
+	return q.Scales[0], nil
+}
+
+// QZeroPoint is the zero point of a tensor that has one.
+func QZeroPoint(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
+	q, err := quantizer("q_zero_point", self, false)
+	if err != nil {
+		return 0, err
+	}
+	return q.Zeros[0], nil
+}
+
+// QPerChannelScales are the scales of the channels.
+func QPerChannelScales(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "q_per_channel_scales")
+	defer s.Close()
+	q, err := quantizer(s.Op, self, true)
+	if err != nil {
+		return nil, err
+	}
+	return s.Give(s.list([]int64{int64(len(q.Scales))}, dtype.Float64, self.Device(), func(i int) dtype.Scalar { return dtype.FloatScalar(q.Scales[i]) }))
+}
+
+// QPerChannelZeroPoints are the zero points of the channels.
+func QPerChannelZeroPoints(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "q_per_channel_zero_points")
+	defer s.Close()
+	q, err := quantizer(s.Op, self, true)
+	if err != nil {
+		return nil, err
+	}
+	return s.Give(s.list([]int64{int64(len(q.Zeros))}, dtype.Int64, self.Device(), func(i int) dtype.Scalar { return dtype.IntScalar(q.Zeros[i]) }))
+}
+
+// QPerChannelAxis is the dimension of the channels.
+func QPerChannelAxis(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
+	q, err := quantizer("q_per_channel_axis", self, true)
+	if err != nil {
+		return 0, err
+	}
+	return int64(q.Axis), nil
+}
+
+// Qscheme is the name of the kind of quantizer.
+func Qscheme(_ aten.Ctx, self *tensor.Tensor) (string, error) {
+	q := self.Quantizer()
+	if q == nil {
+		return "", status.Runtimef("qscheme: expected a quantized tensor, but got one of dtype %v", self.DType())
+	}
+	return q.Scheme(), nil
+}
+
+// IsQuantized tells whether the tensor has a quantizer.
+func IsQuantized(_ aten.Ctx, self *tensor.Tensor) (bool, error) { return isQuantized(self), nil }
+
+// IntRepr is a copy of the integers.
+func IntRepr(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if !isQuantized(self) {
+		return nil, status.Runtimef("int_repr: expected a quantized tensor, but got one of dtype %v", self.DType())
+	}
+	s := within(c, "int_repr")
+	defer s.Close()
+	ints := s.ints(self)
+	return s.Give(s.Step(func() (*tensor.Tensor, error) { return c.Clone(ints, shape.Preserve) }))
+}
+
+// cast is t in another dtype.
+func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	if s.Err != nil || t.DType() == d {
+		return t
+	}
+	return s.Step(func() (*tensor.Tensor, error) {
+		return s.c.ToOptions(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve)
+	})
+}
+
+// number is the only element of t.
+func (s *scope) number(t *tensor.Tensor) float64 {
+	if s.Err != nil {
+		return 0
+	}
+	v, err := s.c.Item(t)
+	s.Fail(err)
+	return v.Float()
+}

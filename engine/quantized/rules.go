@@ -1,0 +1,291 @@
+package quantized
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// The rules. Each gets the operator's tensors, its output if it has one, which is the first tensor in place, and what it does to plain ones.
+
+type does = func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error)
+
+// first is the first quantized tensor of a call, whose quantizer the results have.
+func (s *scope) first(t []*tensor.Tensor) *tensor.Tensor {
+	if i := slices.IndexFunc(t, isQuantized); i >= 0 && s.Err == nil {
+		return t[i]
+	}
+	s.Fail(aten.Refused(s.Op, tensor.Quantized)) // only an output, or a tensor of another kind of argument, is quantized
+	return nil
+}
+
+// leading is first for operators whose results are made of the first tensor's elements.
+func (s *scope) leading(t []*tensor.Tensor) *tensor.Tensor {
+	if s.Err == nil && !isQuantized(t[0]) {
+		s.Fail(aten.Refused(s.Op, tensor.Quantized))
+		return nil
+	}
+	return t[0]
+}
+
+// ordered refuses channels, whose integers do not compare.
+func (s *scope) ordered(t *tensor.Tensor) {
+	if s.Err == nil && t.Quantizer().PerChannel() {
+		s.failf("not implemented for tensors that are quantized per channel, whose integers are of different scales; dequantize() converts")
+	}
+}
+
+// all are the tensors of integers in the place of quantized ones.
+func (s *scope) all(t []*tensor.Tensor) []*tensor.Tensor {
+	plain := make([]*tensor.Tensor, len(t))
+	for i := range t {
+		plain[i] = s.ints(t[i])
+	}
+	return plain
+}
+
+// keep runs what makes results.
+func (s *scope) keep(f func() ([]*tensor.Tensor, error)) []*tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	list, err := f()
+	s.Fail(err)
+	for _, t := range list {
+		s.Keep(t, nil)
+	}
+	return list
+}
+
+// give hands results over: to out where there is one, which is a quantized tensor of the same sizes.
+func (s *scope) give(out *tensor.Tensor, list []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if s.Err != nil || out == nil {
+		return s.GiveAll(list)
+	}
+	if r := list[0]; !isQuantized(out) || !slices.Equal(out.Sizes(), r.Sizes()) {
+		s.failf("the result is a quantized tensor of sizes %v, which out must be too, but got %v of sizes %v", r.Sizes(), out.DType(), out.Sizes())
+		return nil, s.Err
+	}
+	s.Do(func() error { return s.c.Copy(out, list[0], false) })
+	return []*tensor.Tensor{out}, s.Err
+}
+
+// view is the view of the integers, whose channels are where the same view of their numbers has them.
+func view(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	self := s.leading(t)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	on := func(self *tensor.Tensor) []*tensor.Tensor {
+		return s.keep(func() ([]*tensor.Tensor, error) {
+			return f(nil, append([]*tensor.Tensor{self}, t[1:]...))
+		})
+	}
+	list := on(s.ints(self))
+	quantizers := s.followed(self, len(list), on)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	if out != nil {
+		r := list[0]
+		s.Do(func() error { return out.SetGeometry(op, r.Sizes(), r.Strides(), r.Offset()) })
+		s.Do(func() error { return out.SetQuantizer(op, quantizers[0]) })
+		return []*tensor.Tensor{out}, s.Err
+	}
+	for i := range list {
+		list[i] = s.as(list[i], self.DType(), quantizers[i])
+	}
+	return s.GiveAll(list)
+}
+
+// move is the integers in other places. Further quantized tensors are quantized as the first is.
+func move(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	self := s.leading(t)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	alike := slices.Clone(t)
+	for i := range t {
+		if isQuantized(t[i]) && !self.Quantizer().PerChannel() {
+			alike[i] = s.requantized(t[i], self.DType(), self.Quantizer())
+		}
+	}
+	list := s.keep(func() ([]*tensor.Tensor, error) { return f(nil, s.all(alike)) })
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	q := s.gathered(t, list, f)
+	for i := range list {
+		list[i] = s.as(list[i], self.DType(), q)
+	}
+	return s.give(out, list)
+}
+
+// requantized is t with another dtype and quantizer.
+func (s *scope) requantized(t *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
+	if s.Err != nil || t.DType() == d && t.Quantizer().Equal(q) {
+		return t
+	}
+	return s.quantized(s.dense(t), d, q)
+}
+
+// rank is what the operator finds by the order of the integers, and where.
+func rank(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	self := s.leading(t)
+	s.ordered(self)
+	list := s.keep(func() ([]*tensor.Tensor, error) { return f(nil, s.all(t)) })
+	for i := range list {
+		if list[i].DType() == self.DType().Stored() {
+			list[i] = s.as(list[i], self.DType(), self.Quantizer())
+		}
+	}
+	return s.give(out, list)
+}
+
+// index is where the operator finds what by the order of the integers.
+func index(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	s.ordered(s.leading(t))
+	return s.GiveAll(s.keep(func() ([]*tensor.Tensor, error) { return f(out, s.all(t)) }))
+}
+
+// place is the integers, among which others are put: numbers are quantized as they are.
+func place(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	self := s.leading(t)
+	s.ordered(self)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	plain := slices.Clone(t)
+	last := len(t) - 1
+	for i := range t {
+		if t[i] == nil {
+			continue
+		}
+		switch d := t[i].DType(); {
+		case isQuantized(t[i]):
+			plain[i] = s.requantized(t[i], self.DType(), self.Quantizer())
+		case i == last && i > 0 && (d.IsFloatingPoint() || t[i].IsWrappedNumber()):
+			plain[i] = s.like(self, t[i])
+		}
+	}
+	plain = s.all(plain)
+	if out == self {
+		plain[0] = s.ints(self)
+		s.keep(func() ([]*tensor.Tensor, error) { return nil, s.in(f, plain) })
+		return []*tensor.Tensor{self}, s.Err
+	}
+	list := s.keep(func() ([]*tensor.Tensor, error) { return f(nil, plain) })
+	for i := range list {
+		list[i] = s.as(list[i], self.DType(), self.Quantizer())
+	}
+	return s.give(out, list)
+}
+
+// in runs the operator in place of the first tensor, which gives it back.
+func (s *scope) in(f does, t []*tensor.Tensor) error {
+	_, err := f(t[0], t)
+	return err
+}
+
+// like is a tensor of numbers quantized as t is.
+func (s *scope) like(t, x *tensor.Tensor) *tensor.Tensor {
+	if x.DType() != dtype.Float32 {
+		x = s.cast(x, dtype.Float32)
+	}
+	return s.quantized(x, t.DType(), t.Quantizer())
+}
+
+// numbers is what the operator does to the numbers, quantized as the first quantized tensor is.
+func numbers(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	of := s.first(t)
+	plain := s.denseAll(t)
+	list := s.keep(func() ([]*tensor.Tensor, error) { return f(nil, plain) })
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	for i := range list {
+		if q := of.Quantizer(); q.PerChannel() && !slices.Equal(list[i].Sizes(), of.Sizes()) {
+			s.ordered(of)
+		}
+		list[i] = s.quantized(s.cast(list[i], dtype.Float32), of.DType(), of.Quantizer())
+	}
+	return s.give(out, list)
+}
+
+// answer is what the operator says of the numbers.
+func answer(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	if isQuantized(out) {
+		s.failf("the result is not quantized and cannot be written to a tensor of dtype %v", out.DType())
+	}
+	plain := s.denseAll(t)
+	return s.GiveAll(s.keep(func() ([]*tensor.Tensor, error) { return f(out, plain) }))
+}
+
+func (s *scope) denseAll(t []*tensor.Tensor) []*tensor.Tensor {
+	plain := make([]*tensor.Tensor, len(t))
+	for i := range t {
+		plain[i] = s.dense(t[i])
+	}
+	return plain
+}
+
+// withoutOut refuses outputs of operators with several results.
+func withoutOut(op string, outs ...*tensor.Tensor) error {
+	for _, t := range outs {
+		if t != nil {
+			return status.NotImplementedf("%s: out is not implemented for quantized tensors; leave it out", op)
+		}
+	}
+	return nil
+}
+
+// Results of operators as a list, and back.
+
+func nothing(err error) ([]*tensor.Tensor, error) { return nil, err }
+
+func none(_ []*tensor.Tensor, err error) error { return err }
+
+func single(t *tensor.Tensor, err error) ([]*tensor.Tensor, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []*tensor.Tensor{t}, nil
+}
+
+func one(list []*tensor.Tensor, err error) (*tensor.Tensor, error) {
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+func pair(a, b *tensor.Tensor, err error) ([]*tensor.Tensor, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []*tensor.Tensor{a, b}, nil
+}
+
+func two(list []*tensor.Tensor, err error) (a, b *tensor.Tensor, _ error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	return list[0], list[1], nil
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/schema"
+)
+
+const quantizedDir = "engine/quantized"
+
+// generateQuantized writes the backend of quantized tensors: for each operator whose entry has a rule a function that calls the rule's, of
+// engine/quantized, with the tensors that there are and what the operator does to others in their place.
+func generateQuantized(out *output, ops []*schema.Operator, all []*function, imports map[string]string) error {
+	own, err := ownFunctions(quantizedDir)
+	if err != nil {
+		return err
+	}
+	byGo := map[string]*function{}
+	for _, f := range all {
+		byGo[f.name] = f
+	}
+	var functions, table strings.Builder
+	for _, o := range ops {
+		f, rule := byGo[o.GoName()], o.QuantizedRule()
+		if o.AliasOf != "" || f == nil || f.any || f.keys() == "" {
+			continue
+		}
+		if !own["quantized"+f.name] {
+			if f.table != "" || slices.Contains([]string{"own", "steps", "refuse"}, rule) {
+				continue
+			}
+			text, err := (&quantizing{o, f}).function()
+			if err != nil {
+				return o.Wrong(err)
+			}
+			functions.WriteString(text)
+		}
+		fmt.Fprintf(&table, "\t%s: quantized%s,\n", f.name, f.name)
+	}
+	text := "\n// rules are the operators on quantized tensors.\nvar rules = aten.Backend{\n" + table.String() + "}\n" + functions.String()
+	out.write(quantizedDir+"/gen_rules.go", headerOf("quantized", text, imports))
+	return nil
+}
+
+// quantizing writes the function of one operator.
+type quantizing struct {
+	op *schema.Operator
+	f  *function
+}
+
+// results are the functions of engine/quantized that make one list of an operator's results, and results of a list.
+func (q *quantizing) results() (list, back string, err error) {
+	switch text := strings.Join(q.f.results, " "); text {
+	case "error":
+		return "nothing", "none", nil
+	case tensorType + " error":
+		return "single", "one", nil
+	case tensorType + " " + tensorType + " error":
+		return "pair", "two", nil
+	case tensorsType + " error":
+		return "", "", nil
+	default:
+		return "", "", fmt.Errorf("quantized: the rule %s is not for the results %s", q.op.QuantizedRule(), text)
+	}
+}
+
+func (q *quantizing) function() (string, error) {
+	outs := len(q.f.params) - len(q.op.Args)
+	var arguments, operands, refused []string
+	tensors, out, given := "", "nil", "_"
+	alone := !slices.ContainsFunc(q.f.params[outs:], func(p param) bool { return p.typ == tensorType })
+	for i, p := range q.f.params {
+		switch {
+		case i < outs && outs > 1:
+			arguments, refused = append(arguments, "nil"), append(refused, p.name)
+		case i < outs:
+			arguments, out, given = append(arguments, "out"), p.name, "out"
+		case p.typ == tensorType:
+			arguments, operands = append(arguments, fmt.Sprintf("t[%d]", len(operands))), append(operands, p.name)
+		case p.typ == tensorsType && alone: // a list beside tensors, of indices, is left as it is
+			arguments, tensors = append(arguments, "t"), p.name
+		default:
+			arguments = append(arguments, p.name)
+		}
+	}
+	if tensors == "" {
+		tensors = "[]*tensor.Tensor{" + strings.Join(operands, ", ") + "}"
+	}
+	text := fmt.Sprintf("\nfunc quantized%s(c aten.Ctx, %s {\n", q.f.name, strings.TrimPrefix(q.f.signature(true), "("))
+	switch rule := q.op.QuantizedRule(); {
+	case rule == "past":
+		return text + fmt.Sprintf("\treturn c.Past(tensor.Quantized).%s(%s)\n}\n", q.f.name, q.f.arguments()), nil
+	case rule == "answer" && !strings.Contains(q.f.results[0], tensorType):
+		return text + fmt.Sprintf("\ts := within(c, %q)\n\tdefer s.Close()\n\tt := s.denseAll(%s)\n\tif err = s.Err; err != nil {\n\t\treturn\n\t}\n\treturn c.%s(%s)\n}\n",
+			q.op.Name, tensors, q.f.name, strings.Join(arguments, ", ")), nil
+	}
+	list, back, err := q.results()
+	if err != nil {
+		return "", err
+	}
+	if refused != nil {
+		text += fmt.Sprintf("\tif err = withoutOut(%q, %s); err != nil {\n\t\treturn\n\t}\n", q.op.Name, strings.Join(refused, ", "))
+	}
+	return text + fmt.Sprintf("\treturn %s(%s(c, %q, %s, %s, func(%s *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {\n\t\treturn %s(c.%s(%s))\n\t}))\n}\n",
+		back, q.op.QuantizedRule(), q.op.Name, out, tensors, given, list, q.f.name, strings.Join(arguments, ", ")), nil
+}

@@ -1,0 +1,154 @@
+package serial
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/serial/pickle"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Quantized tensors are calls of a maker with (scheme, scale, zero point), or (scheme, scales, zero points, axis), whose numbers are lists or
+// tensors.
+
+// scheme is the name of a kind of quantizer.
+func scheme(name string) pickle.Global { return pickle.Global{Module: "torch", Name: name} }
+
+var perTensor, perChannel = scheme("per_tensor_affine"), scheme("per_channel_affine")
+
+// parameters are what a file has of a quantizer.
+func parameters(q *tensor.Quantizer) *pickle.Tuple {
+	if !q.PerChannel() {
+		return tuple(perTensor, q.Scales[0], q.Zeros[0])
+	}
+	scales, zeros := &pickle.List{}, &pickle.List{}
+	for i := range q.Scales {
+		scales.Items, zeros.Items = append(scales.Items, q.Scales[i]), append(zeros.Items, q.Zeros[i])
+	}
+	return tuple(perChannel, scales, zeros, int64(q.Axis))
+}
+
+// quantized is the value of a quantized tensor.
+func (s *saver) quantized(t *tensor.Tensor) (any, error) {
+	if t.IsMeta() {
+		return nil, status.NotImplementedf("%s: a quantized tensor on device meta cannot be saved", s.op)
+	}
+	k := s.kept[t.Storage()]
+	if k.dtype != t.DType() {
+		return nil, status.NotImplementedf("%s: the memory of a tensor of dtype %v is saved as that of another dtype too; clone() one of them", s.op, t.DType())
+	}
+	return call(rebuildQuantized, k.persistent(), k.offset(t), ints(t.Sizes()), ints(t.Strides()), parameters(t.Quantizer()), false, call(orderedDict)), nil
+}
+
+// quantizing is a tensor of integers that is going to be a quantized one when the bytes are there.
+type quantizing struct {
+	number        int // among the loader's tensors
+	dtype         dtype.DType
+	scales, zeros any
+	axis          int64
+}
+
+// quantized makes the integers of (storage, offset, size, stride, parameters, requires_grad, hooks).
+func (l *loader) quantized(c *pickle.Call) (*tensor.Tensor, quantizing, error) {
+	args := c.Args.Items
+	var q quantizing
+	if len(args) < 5 {
+		return nil, q, l.bad("a quantized tensor", c.Args)
+	}
+	given, _ := args[4].(*pickle.Tuple)
+	_, d, err := l.storage(args[0])
+	if err != nil {
+		return nil, q, err
+	}
+	switch {
+	case given == nil || len(given.Items) < 3:
+		return nil, q, l.bad("how a tensor is quantized", args[4])
+	case given.Items[0] == perTensor && len(given.Items) == 3:
+		q = quantizing{dtype: d, scales: given.Items[1], zeros: given.Items[2], axis: -1}
+	case given.Items[0] == perChannel && len(given.Items) == 4:
+		axis, ok := given.Items[3].(int64)
+		if !ok || axis < 0 {
+			return nil, q, l.bad("the axis of a quantized tensor", given.Items[3])
+		}
+		q = quantizing{dtype: d, scales: given.Items[1], zeros: given.Items[2], axis: axis}
+	default:
+		return nil, q, l.bad("how a tensor is quantized", args[4])
+	}
+	if err := tensor.CheckQuantized(l.op, d); err != nil {
+		return nil, q, err
+	}
+	for _, value := range []any{q.scales, q.zeros} { // tensors whose bytes are going to be read too
+		if _, err := l.tensor(value); err != nil {
+			return nil, q, err
+		}
+	}
+	t, err := l.strided(d.Stored(), args)
+	return t, q, err
+}
+
+// finish makes quantized tensors of their integers.
+func (l *loader) finish(w quantizing) error {
+	scales, err := l.numbersOf(w.scales)
+	if err != nil {
+		return err
+	}
+	zeros, err := l.numbersOf(w.zeros)
+	if err != nil {
+		return err
+	}
+	q := &tensor.Quantizer{Axis: int(w.axis)}
+	for _, v := range scales {
+		q.Scales = append(q.Scales, v.Float())
+	}
+	for _, v := range zeros {
+		if v.Kind != dtype.KindInt {
+			return l.bad("the zero point of a quantized tensor", w.zeros)
+		}
+		q.Zeros = append(q.Zeros, v.I)
+	}
+	made, err := l.tensors[w.number].AsQuantized(l.op, w.dtype, q)
+	if err == nil {
+		l.tensors[w.number].Release()
+		l.tensors[w.number] = made
+	}
+	return err
+}
+
+// numbersOf are the numbers that a value is: one, a list of them, or a tensor.
+func (l *loader) numbersOf(value any) ([]dtype.Scalar, error) {
+	switch v := value.(type) {
+	case int64:
+		return []dtype.Scalar{dtype.IntScalar(v)}, nil
+	case float64:
+		return []dtype.Scalar{dtype.FloatScalar(v)}, nil
+	case *pickle.List:
+		var all []dtype.Scalar
+		for _, item := range v.Items {
+			if _, nested := item.(*pickle.List); nested {
+				return nil, l.bad("how a tensor is quantized", value)
+			}
+			one, err := l.numbersOf(item)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, one...)
+		}
+		return all, nil
+	case *pickle.Call:
+		i, err := l.tensor(v)
+		if err != nil {
+			return nil, err
+		}
+		if i < 0 || l.tensors[i].Dim() != 1 || l.tensors[i].IsMeta() || l.tensors[i].Parts() != nil {
+			break
+		}
+		t := l.tensors[i]
+		all := make([]dtype.Scalar, t.Numel())
+		for k := range all {
+			all[k] = tensor.Get(unsafe.Add(t.Data(), int64(k)*t.Strides()[0]*t.DType().Size()), t.DType())
+		}
+		return all, nil
+	}
+	return nil, l.bad("how a tensor is quantized", value)
+}

@@ -1,0 +1,125 @@
+package tensor
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+// Quantizer says which numbers the integers of a quantized tensor stand for: (integer - zero point) * scale. It is never changed once a
+// tensor has it, so that aliases share it.
+type Quantizer struct {
+	Scales []float64 // one, or one for each index along Axis
+	Zeros  []int64
+	Axis   int // -1 where one scale is that of all elements
+}
+
+// PerTensor is the quantizer with one scale for all elements.
+func PerTensor(scale float64, zero int64) *Quantizer {
+	return &Quantizer{Scales: []float64{scale}, Zeros: []int64{zero}, Axis: -1}
+}
+
+// PerChannel tells whether each index along an axis has a scale of its own.
+func (q *Quantizer) PerChannel() bool { return q.Axis >= 0 }
+
+// Scheme is the name that PyTorch has for the kind of quantizer.
+func (q *Quantizer) Scheme() string {
+	if q.PerChannel() {
+		return "per_channel_affine"
+	}
+	return "per_tensor_affine"
+}
+
+// Equal tells whether two quantizers say the same.
+func (q *Quantizer) Equal(other *Quantizer) bool {
+	return q.Axis == other.Axis && slices.Equal(q.Scales, other.Scales) && slices.Equal(q.Zeros, other.Zeros)
+}
+
+// Quantizer of a quantized tensor; nil of any other.
+func (t *Tensor) Quantizer() *Quantizer {
+	if t.kind.keys&Quantized == 0 {
+		return nil
+	}
+	q, _ := t.kind.state.(*Quantizer)
+	return q
+}
+
+// Ints is the tensor of the integers that a quantized tensor keeps, over the same memory.
+func (t *Tensor) Ints() *Tensor {
+	a := t.Alias()
+	a.dtype = t.dtype.Stored()
+	a.SetKeys(t.kind.keys&^Quantized, nil)
+	return a
+}
+
+// AsQuantized is a tensor of the quantized dtype d over the integers of t, which q says the numbers of.
+func (t *Tensor) AsQuantized(op string, d dtype.DType, q *Quantizer) (*Tensor, error) {
+	if d.Stored() != t.dtype {
+		return nil, status.Runtimef("%s: a tensor of dtype %v keeps integers of %v, but got %v", op, d, d.Stored(), t.dtype)
+	}
+	if err := q.check(op, d, t.sizes); err != nil {
+		return nil, err
+	}
+	a := t.Alias()
+	a.dtype = d
+	a.SetKeys(t.kind.keys|Quantized, q)
+	return a, nil
+}
+
+// SetQuantizer gives a quantized tensor another quantizer.
+func (t *Tensor) SetQuantizer(op string, q *Quantizer) error {
+	if err := q.check(op, t.dtype, t.sizes); err != nil {
+		return err
+	}
+	t.kind.state = q
+	return nil
+}
+
+// check refuses a quantizer that tensors of a dtype and sizes cannot have.
+func (q *Quantizer) check(op string, d dtype.DType, sizes []int64) error {
+	if err := CheckQuantized(op, d); err != nil {
+		return err
+	}
+	lo, hi := d.IntegerRange()
+	for i, scale := range q.Scales {
+		// Numbers are float32, which the scale and what is multiplied by instead of dividing by it must be.
+		if s := float32(scale); !(s > 0) || math.IsInf(float64(s), 0) || math.IsInf(float64(1/s), 0) {
+			return status.Runtimef("%s: a scale must be positive, and finite as a float32 and its reciprocal are, but %s%v", op, q.place(i), scale)
+		}
+	}
+	for i, zero := range q.Zeros {
+		if zero < lo || zero > hi {
+			return status.Runtimef("%s: a zero point of %v must be in [%d, %d], but %s%d", op, d, lo, hi, q.place(i), zero)
+		}
+	}
+	switch {
+	case !q.PerChannel():
+	case q.Axis >= len(sizes):
+		return status.Runtimef("%s: axis %d of the channels is out of range for a tensor of %d dimensions", op, q.Axis, len(sizes))
+	case int64(len(q.Scales)) != sizes[q.Axis] || len(q.Zeros) != len(q.Scales):
+		return status.Runtimef("%s: a scale and a zero point are needed for each of the %d channels along axis %d, but got %d and %d", op, sizes[q.Axis], q.Axis, len(q.Scales), len(q.Zeros))
+	}
+	return nil
+}
+
+// CheckQuantized refuses dtypes that quantized tensors do not have.
+func CheckQuantized(op string, d dtype.DType) error {
+	switch {
+	case d == dtype.QUint4x2 || d == dtype.QUint2x4:
+		return status.Runtimef("%s: tensors of dtype %v, which has several elements in a byte, are not implemented; use quint8, qint8 or qint32", op, d)
+	case !d.IsQuantized():
+		return status.Runtimef("%s: expected a quantized dtype, quint8, qint8 or qint32, but got %v", op, d)
+	}
+	return nil
+}
+
+// place is the beginning of what an error says of the i-th channel.
+func (q *Quantizer) place(i int) string {
+	if !q.PerChannel() {
+		return "got "
+	}
+	return fmt.Sprintf("channel %d has ", i)
+}
