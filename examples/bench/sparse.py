@@ -45,9 +45,7 @@ def operands(library, rows, columns, values, size):
 
 def calls(library, entries, vector, matrix, size):
     """A name, and a call."""
-    (raw, coo, csr), (_, other, other_csr) = (
-        operands(library, *each, size) for each in entries
-    )
+    (raw, coo, csr), (_, other, other_csr) = (operands(library, *each, size) for each in entries)
     if library is scipy:
 
         def coalesce():
@@ -74,9 +72,7 @@ def calls(library, entries, vector, matrix, size):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=100_000)
     parser.add_argument("--entries", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=9)
@@ -99,15 +95,8 @@ def main() -> None:
     libraries = [library for library in (libtensor, torch, scipy) if library]
     for library in libraries[: 2 if torch else 1]:
         library.set_num_threads(options.threads)
-    cases = [
-        dict(calls(library, entries, vector, matrix, options.size))
-        for library in libraries
-    ]
-    print(
-        f"{'':18}"
-        + "".join(f"{library.__name__:>16}" for library in libraries)
-        + f"{'/ the faster':>16}"
-    )
+    cases = [dict(calls(library, entries, vector, matrix, options.size)) for library in libraries]
+    print(f"{'':18}" + "".join(f"{library.__name__:>16}" for library in libraries) + f"{'/ the faster':>16}")
     ratios = []
     for name in cases[0]:
         times = [[] for _ in libraries]
