@@ -2187,7 +2187,7 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // sparse.addmm
 	func(c aten.Ctx, f frame) error {
-		r0, err := c.SparseSampledAddmm(f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		r0, err := c.SparseSampledAddmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)
 	}, // sparse.sampled_addmm
 	func(c aten.Ctx, f frame) error {

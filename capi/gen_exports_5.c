@@ -526,6 +526,19 @@ TENSOR_API tensor_status tensor_sparse_sampled_addmm(const tensor_t *self, const
   return status;
 }
 
+TENSOR_API tensor_status tensor_sparse_sampled_addmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 633, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.sampled_addmm", "self");
+  LT_REQUIRED(a[1], mat1, LT_TENSOR, "sparse.sampled_addmm", "mat1");
+  LT_REQUIRED(a[2], mat2, LT_TENSOR, "sparse.sampled_addmm", "mat2");
+  LT_SCALAR(beta, LT_MUST, "sparse.sampled_addmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "sparse.sampled_addmm", "alpha"); a[4].scalar = alpha;
+  LT_OUTPUT(frame.out[0], out, "sparse.sampled_addmm", "out");
+  tensor_status status = lt_invoke(&frame, "sparse.sampled_addmm");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_sparse_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "sparse.softmax", "out");
   lt_value a[3];

@@ -4585,6 +4585,8 @@ static intptr_t packed_sparse_sampled_addmm(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_sparse_sampled_addmm_out(lt_value *a) { return tensor_sparse_sampled_addmm_out(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, a[5].pointer); }
+
 static intptr_t packed_sparse_softmax(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_sparse_softmax(a[0].pointer, a[1].i, a[2].i, &made);
@@ -11215,7 +11217,7 @@ lt_operator lt_operators[] = {
     {"sparse.addmm", {{packed_sparse_addmm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_addmm, 5, "T", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, 0},
     {"sparse.log_softmax", {{packed_sparse_log_softmax, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_log_softmax, 3, "T", "(Tensor input, int dim, *, dtype dtype=None)", -1, 0},
     {"sparse.mm", {{packed_sparse_mm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_mm, 2, "T", "(Tensor input, Tensor mat2)", -1, 0},
-    {"sparse.sampled_addmm", {{packed_sparse_sampled_addmm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_sampled_addmm, 5, "T", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, 0},
+    {"sparse.sampled_addmm", {{packed_sparse_sampled_addmm, NULL}, {NULL, NULL}, {packed_sparse_sampled_addmm_out, NULL}}, of_sparse_sampled_addmm, 5, "T", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, 0},
     {"sparse.softmax", {{packed_sparse_softmax, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_softmax, 3, "T", "(Tensor input, int dim, *, dtype dtype=None)", -1, 0},
     {"sparse.spdiags", {{packed_sparse_spdiags, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_spdiags, 4, "T", "(Tensor diagonals, Tensor offsets, sequence of int shape, layout layout=None)", -1, 0},
     {"sparse.spsolve", {{packed_sparse_spsolve, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_spsolve, 2, "T", "(Tensor input, Tensor other)", -1, 0},

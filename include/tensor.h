@@ -3503,6 +3503,7 @@ TENSOR_API tensor_status tensor_sparse_addmm(const tensor_t *self, const tensor_
 
 // `beta` times the entries of `self` plus `alpha` times the elements of the product of the strided `mat1` and `mat2` at their places.
 TENSOR_API tensor_status tensor_sparse_sampled_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_sparse_sampled_addmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
 
 // The softmax of the entries of a sparse tensor along `dim`; elements that it does not keep count as minus infinity. `dtype`
 // converts the entries first.

@@ -8356,11 +8356,11 @@ export namespace sparse {
   /**
    * `beta` times the entries of `self` plus `alpha` times the elements of the product of the strided `mat1` and `mat2` at their places.
    */
-  export function sampledAddmm(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar }): Tensor;
-  export function sampledAddmm(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
+  export function sampledAddmm(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+  export function sampledAddmm(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   /** sparse.sampledAddmm, off the event loop. */
-  export function sampledAddmmAsync(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
-  export function sampledAddmmAsync(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  export function sampledAddmmAsync(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function sampledAddmmAsync(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The softmax of the entries of a sparse tensor along `dim`; elements that it does not keep count as minus infinity. `dtype`
    * converts the entries first.

@@ -7938,13 +7938,16 @@ func (c Ctx) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scal
 }
 
 // SparseSampledAddmm is the operator sparse.sampled_addmm.
-func (c Ctx) SparseSampledAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(mat1) | keys(mat2)); key != 0 {
+func (c Ctx) SparseSampledAddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self) | keys(mat1) | keys(mat2)); key != 0 {
+		if err := outOnly("sparse.sampled_addmm", key, keys(self)|keys(mat1)|keys(mat2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SparseSampledAddmm; does != nil {
-			return does(c, self, mat1, mat2, beta, alpha)
+			return does(c, out, self, mat1, mat2, beta, alpha)
 		}
 	}
-	return parted.SparseSampledAddmm(c, self, mat1, mat2, beta, alpha)
+	return parted.SparseSampledAddmm(c, out, self, mat1, mat2, beta, alpha)
 }
 
 // SparseSoftmax is the operator sparse.softmax.

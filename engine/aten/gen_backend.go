@@ -578,7 +578,7 @@ type Backend struct {
 	SparseSum                          func(c Ctx, self *tensor.Tensor, dim []int64, d dtype.DType) (*tensor.Tensor, error)
 	SparseMm                           func(c Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error)
 	SparseAddmm                        func(c Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error)
-	SparseSampledAddmm                 func(c Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error)
+	SparseSampledAddmm                 func(c Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error)
 	SparseSoftmax                      func(c Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error)
 	SparseLogSoftmax                   func(c Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error)
 	SparseSpdiags                      func(c Ctx, diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (*tensor.Tensor, error)

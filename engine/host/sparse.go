@@ -140,7 +140,7 @@ func (s *grouping) number() bool {
 			}
 		})
 		if a := failed.Load(); a != nil {
-			s.Fail(status.Indexf("index %d is out of bounds for dimension %d with size %d: the indices were changed after the tensor was made", a.bad, a.failed-1, s.Sizes[a.failed-1]))
+			s.Fail(status.Indexf("%s: index %d is out of bounds for dimension %d with size %d: the indices were changed after the tensor was made", s.Op, a.bad, a.failed-1, s.Sizes[a.failed-1]))
 		}
 		rising = rising && !falls.Load()
 		first += n

@@ -195,7 +195,7 @@ func (s *sparseProduct) run() (made launch.CSR) {
 		p.end, p.most = r+1, p.most+most[r]
 	}
 	if longest := slices.Max(append(most, 0)); longest > 1<<30 {
-		s.Fail(status.Runtimef("a row of the product has up to %d entries, more than the 1073741824 that can be added up", longest))
+		s.Fail(status.Runtimef("%s: a row of the product has up to %d entries, more than the 1073741824 that can be added up", s.Op, longest))
 		return
 	}
 	parallel.For(int64(len(parts)), 1, func(begin, end int64) {

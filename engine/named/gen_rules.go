@@ -4863,7 +4863,7 @@ func namedSparseAddmm(c aten.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha d
 	return
 }
 
-func namedSparseSampledAddmm(c aten.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+func namedSparseSampledAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("sparse.sampled_addmm", tensor.Named)
 	return
 }

@@ -114,7 +114,10 @@ func (s *scope) common(a, b *tensor.Tensor) *tensor.Tensor {
 
 // meeting are the positions of equal entries in two vectors that rise.
 func (s *scope) meeting(a, b *tensor.Tensor) (in, of *tensor.Tensor) {
-	if s.Err != nil || b.Numel() == 0 {
+	if s.Err != nil {
+		return nil, nil
+	}
+	if b.Numel() == 0 {
 		none := s.arange(0, a.Device())
 		return none, none
 	}

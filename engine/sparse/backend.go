@@ -36,7 +36,7 @@ func backend() aten.Backend {
 	b.Copy = copied
 	b.Save, b.SaveBytes, b.SaveDict = save, saveBytes, saveDict
 	b.IsContiguous, b.IsSetTo = isContiguous, isSetTo
-	b.Equal = equal
+	b.Equal, b.Allclose = equal, allclose
 	b.IndexGet = indexGet
 
 	b.Add = plus("add", aten.Ctx.Add)

@@ -90,12 +90,48 @@ func (s *scope) as(t *tensor.Tensor, f form) *tensor.Tensor {
 	return s.from(s.withDense(s.coordinatesOf(t), f.dense), f)
 }
 
-// withDense is x with another number of dense dimensions.
+// withDense is x with another number of dense dimensions: its entries come apart, or are put together.
 func (s *scope) withDense(x coordinates, dense int) coordinates {
-	if s.Err != nil || x.values.Dim()-1 == dense {
+	sparse := len(x.sizes) - dense
+	switch {
+	case s.Err != nil || x.sparse() == sparse:
+		return x
+	case x.sparse() < sparse:
+		return s.splitEntries(x, sparse)
+	}
+	return s.joinEntries(x, sparse)
+}
+
+// splitEntries has an entry for each element along the first dense dimensions.
+func (s *scope) splitEntries(x coordinates, sparse int) coordinates {
+	inner := x.sizes[x.sparse():sparse]
+	n := shape.Product(inner)
+	each := s.arange(x.count()*n, x.values.Device())
+	of := s.quotient(each, max(n, 1))
+	within := s.places(s.sub(each, s.times(of, n)), inner)
+	return coordinates{
+		s.cat(0, s.take(s.wide(x.indices), 1, of), within),
+		s.reshape(x.values, append([]int64{x.count() * n}, x.sizes[sparse:]...)...),
+		x.sizes, x.coalesced,
+	}
+}
+
+// joinEntries has an entry for each place in the first dimensions.
+func (s *scope) joinEntries(x coordinates, sparse int) coordinates {
+	x = s.coalesced(x)
+	if s.Err != nil {
 		return x
 	}
-	return s.found(s.dense(s.tensor(x)), len(x.sizes)-dense)
+	inner := x.sizes[sparse:x.sparse()]
+	n := shape.Product(inner)
+	rest := s.keys(s.part(x.indices, 0, int64(sparse), int64(x.sparse()-sparse)), inner)
+	once, inverse, _ := s.unique(s.keys(s.part(x.indices, 0, 0, int64(sparse)), x.sizes[:sparse]))
+	if s.Err != nil {
+		return x
+	}
+	count := once.Numel()
+	values := s.gather(count*n, s.add(s.times(inverse, n), rest), x.values)
+	return coordinates{s.placesOf(once, x.sizes[:sparse]), s.reshape(values, append([]int64{count}, x.sizes[sparse:]...)...), x.sizes, true}
 }
 
 // from is the tensor of a form that has the entries of x.

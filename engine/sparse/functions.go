@@ -46,7 +46,7 @@ func SparseAddmm(c aten.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.
 }
 
 // SparseSampledAddmm is beta*self + alpha*(mat1 @ mat2) at the places of self's entries.
-func SparseSampledAddmm(c aten.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+func SparseSampledAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	s := within(c, "sparse.sampled_addmm")
 	defer s.Close()
 	switch {
@@ -78,7 +78,7 @@ func SparseSampledAddmm(c aten.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha
 		x.values = s.Step(func() (*tensor.Tensor, error) { return c.Add(nil, kept, products, alpha) })
 	}
 	f := formOf(self)
-	return s.Give(s.from(x, f))
+	return s.result(out, s.from(x, f))
 }
 
 // SparseSpdiags is a matrix with the rows of diagonals on the diagonals that offsets name: element j of a row lies in column j.
@@ -349,4 +349,15 @@ func equal(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 		return false, s.Err
 	}
 	return c.Equal(x, y)
+}
+
+// allclose tells whether the elements of two tensors are close.
+func allclose(c aten.Ctx, self, other *tensor.Tensor, rtol, atol float64, equalNaN bool) (bool, error) {
+	s := within(c, "allclose")
+	defer s.Close()
+	x, y := s.dense(self), s.dense(other)
+	if s.Err != nil {
+		return false, s.Err
+	}
+	return c.Allclose(x, y, rtol, atol, equalNaN)
 }

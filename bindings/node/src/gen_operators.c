@@ -8268,6 +8268,7 @@ static const lt_operator overloads_sparse_addmm[] = {
 };
 
 static tensor_status call_sparse_sampled_addmm(const lt_value *a, lt_value *r) { return tensor_sparse_sampled_addmm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
+static tensor_status call_sparse_sampled_addmm_out(const lt_value *a, lt_value *r) { return tensor_sparse_sampled_addmm_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, r[0].tensor); }
 static const lt_argument arguments_sparse_sampled_addmm[] = {
     {"input", LT_TENSOR, 0, -1, {0}},
     {"mat1", LT_TENSOR, 0, -1, {0}},
@@ -8279,7 +8280,7 @@ static const lt_argument results_sparse_sampled_addmm[] = {
     {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_sparse_sampled_addmm[] = {
-    {"sparse.sampledAddmm", arguments_sparse_sampled_addmm, results_sparse_sampled_addmm, 5, 3, 1, -1, 0, {{call_sparse_sampled_addmm, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"sparse.sampledAddmm", arguments_sparse_sampled_addmm, results_sparse_sampled_addmm, 5, 3, 1, -1, 0, {{call_sparse_sampled_addmm, NULL}, {NULL, NULL}, {call_sparse_sampled_addmm_out, NULL}}},
 };
 
 static tensor_status call_sparse_softmax(const lt_value *a, lt_value *r) { return tensor_sparse_softmax(a[0].tensor, a[1].i, (tensor_dtype)a[2].i, &r[0].tensor); }

@@ -138,6 +138,7 @@ typedef struct {
   tensor_dtype (*dtype)(const void *);
   int64_t (*dtype_size)(tensor_dtype);
   tensor_device (*device)(const void *);
+  tensor_layout (*layout)(const void *);
   tensor_status (*hold)(const void *, void **, int64_t *);
   void (*let_go)(int64_t);
   tensor_status (*operand)(tensor_scalar, void **);

@@ -48,6 +48,7 @@ static PyObject *read(const function *f, PyObject *tensor, const void *handle, P
       device = ((tensor_device (*)(const void *))f->from)(handle);
       return device.type < 0 ? NULL : device_of(s, device);
     default:
+      if (f->reads == STRIDES && library.layout(handle) > TENSOR_STRIDED) return NULL;
       n = library.dim(handle);
       numbers = ((const int64_t *(*)(const void *))f->from)(handle);
       if (!numbers) return NULL;

@@ -29,6 +29,7 @@ FUNCTIONS = (
         "get_dtype",
         "dtype_size",
         "get_device",
+        "get_layout",
     ),
     *("hold", "let_go", "scalar_operand", "get_default_device", "dim_by_name", "to_dlpack", "from_dlpack", "dlpack_free", "last_error"),
     *("list_begin", "list_open", "list_number", "list_beyond", "list_end"),

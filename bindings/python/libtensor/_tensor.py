@@ -104,6 +104,8 @@ class Tensor(_direct.TensorBase):
         (3, 1)
         """
         if dim is None or not isinstance(self, Tensor):
+            if isinstance(self, Tensor) and self.layout is not _dtypes.strided:
+                raise RuntimeError(f"{self.layout} tensors do not have strides; those of their parts, such as values(), do")
             raise no_tensor(self, "stride")
         return self.stride()[wrapped_dim(dim, self, "stride()")]
 
@@ -147,6 +149,8 @@ class Tensor(_direct.TensorBase):
 
     @property
     def nbytes(self):
+        if self.layout is not _dtypes.strided:
+            raise RuntimeError(f"nbytes is not defined for {self.layout} tensors; add up those of their parts, such as values()")
         return self.numel() * self.itemsize
 
     @property

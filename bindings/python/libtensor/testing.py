@@ -87,6 +87,8 @@ def tensor_difference(actual, expected, where, options):
         return f"The values for attribute 'shape' do not match{where}: {actual.shape} != {expected.shape}."
     if options["check_stride"] and actual.stride() != expected.stride():
         return f"The values for attribute 'stride()' do not match{where}: {actual.stride()} != {expected.stride()}."
+    if actual.layout is not _dtypes.strided or expected.layout is not _dtypes.strided:
+        actual, expected = actual.to_dense(), expected.to_dense()
     rtol, atol = tolerances(actual, expected, options["rtol"], options["atol"])
     common = _f.promote_types(actual.dtype, expected.dtype)
     actual, expected = actual.to(common), expected.to(common).to(actual.device)

@@ -231,3 +231,63 @@ def test_batches_times_matrices_and_vectors():
         assert torch.equal(s @ m, x @ m) and torch.equal(s @ v, x @ v)
         assert torch.equal((s @ m.to_sparse()).to_dense(), x @ m)
     assert torch.zeros(0, 3, 4).to_sparse().matmul(m).shape == (0, 3, 2)
+
+
+def test_dense_dimensions_change_without_a_dense_copy():
+    d = torch.tensor(DENSE).double().reshape(2, 2, 4)
+    for a in range(1, 4):
+        for b in range(1, 4):
+            s = d.to_sparse(a).to_sparse(b)
+            assert s.sparse_dim() == b and torch.equal(s.to_dense(), d)
+    big = torch.sparse_coo_tensor([[10**9, 5]], torch.ones(2, 3), (2**31, 3))
+    split = big.to_sparse(2)
+    assert split.coalesce().indices().tolist() == [[5, 5, 5, 10**9, 10**9, 10**9], [0, 1, 2, 0, 1, 2]]
+    assert torch.equal(split.to_sparse(1).coalesce().indices(), big.coalesce().indices())
+    h = d.to_sparse(1).requires_grad_()
+    (h.to_sparse(3).to_dense() * 2).sum().backward()
+    assert torch.equal(h.grad.to_dense(), torch.full_like(d, 2))
+
+
+def test_sparse_tensors_have_no_strides():
+    for layout in LAYOUTS:
+        s = pair(layout)[1]
+        with pytest.raises(RuntimeError, match=f"{layout} tensors do not have strides"):
+            s.stride()
+        with pytest.raises(RuntimeError, match=f"{layout} tensors do not have strides"):
+            s.stride(0)
+        with pytest.raises(RuntimeError, match="nbytes is not defined"):
+            _ = s.nbytes
+        assert s.values().stride() if layout != "sparse_coo" else s.indices().stride()
+
+
+def test_closeness():
+    d, s = pair("sparse_csr")
+    assert torch.allclose(s, s + s * 1e-12) and not torch.allclose(s, s * 2) and torch.allclose(s, d)
+    torch.testing.assert_close(s, s + s * 1e-12)
+    with pytest.raises(AssertionError, match="not close"):
+        torch.testing.assert_close(s, s * 2)
+    with pytest.raises(AssertionError, match="'layout' do not match"):
+        torch.testing.assert_close(s, d)
+
+
+def test_sampled_product_to_an_output():
+    d, s = pair("sparse_csr")
+    m = torch.arange(16.0, dtype=torch.float64).reshape(4, 4)
+    out = torch.zeros(4, 4, dtype=torch.float64).to_sparse_csr()
+    assert torch.sparse.sampled_addmm(s, m, m, beta=0.5, out=out) is out
+    same(out, (m @ m + 0.5 * d) * (d != 0))
+    with pytest.raises(RuntimeError, match="strided"):
+        torch.sparse.sampled_addmm(s, m, m, out=torch.zeros(4, 4, dtype=torch.float64))
+
+
+def test_gradients_of_sparse_inputs_are_checked_by_their_entries():
+    m = torch.arange(8.0, dtype=torch.float64).reshape(4, 2)
+    for layout in LAYOUTS:
+        s = pair(layout)[1].requires_grad_()
+        assert torch.autograd.gradcheck(lambda s, m: s @ m, (s, m.clone().requires_grad_()))
+        assert torch.autograd.gradcheck(lambda s: s * 2, (s,), masked=True)
+        assert torch.autograd.gradgradcheck(lambda s: (s * s).to_dense(), (s,))
+    u = torch.sparse_coo_tensor([[0, 0, 1]], torch.ones(3, dtype=torch.float64), (2,)).requires_grad_()
+    assert torch.autograd.gradcheck(lambda s: s.to_dense() ** 2, (u,))
+    with pytest.raises(RuntimeError, match="Jacobian mismatch"):
+        torch.autograd.gradcheck(lambda s: s.to_dense().detach() + s.to_dense(), (pair("sparse_coo")[1].requires_grad_(),))

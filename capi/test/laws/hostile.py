@@ -40,7 +40,7 @@ ARGUMENTS = {
     "str?": "text_optional()",
     "device": "D()",
     "dtype": "dtype()",
-    "layout": "number_of(1, -1)",
+    "layout": "number_of(5, -1)",
     "memory_format": "number_of(3, -1)",
 }
 LISTS = {

@@ -3,7 +3,7 @@
 import itertools
 import warnings
 
-from .. import _dtypes
+from .. import _dtypes, _serialize
 from .. import gen_functions as _f
 from .._grad import grad
 from .._modes import enable_grad
@@ -38,7 +38,8 @@ def gradcheck(
     require gradients; where not, a GradcheckError says which, unless `raise_exception` is false.
 
     Inputs should be float64 or complex128. Of complex inputs and outputs the real and the imaginary part count as numbers of
-    their own. `fast_mode` compares in one random direction rather than element by element. `masked` is accepted: tensors are dense.
+    their own. `fast_mode` compares in one random direction rather than element by element. Of sparse inputs the entries alone are changed and
+    have gradients, whatever `masked` says.
 
     >>> x = torch.tensor([0.5, 2.], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradcheck(torch.sin, (x,))
@@ -50,7 +51,7 @@ def gradcheck(
         raise NotImplementedError("check_forward_ad: derivatives are computed in reverse mode only")
     if not check_backward_ad:
         raise ValueError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    func, inputs = of_entries(func, inputs)
     wanted = checked_inputs(inputs)
     try:
         check = Check(func, inputs, wanted, eps, atol, rtol)
@@ -92,7 +93,7 @@ def gradgradcheck(
         raise NotImplementedError("check_fwd_over_rev: derivatives are computed in reverse mode only")
     if not check_rev_over_rev:
         raise ValueError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
-    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    func, inputs = of_entries(func, inputs)
     if grad_outputs is None:
         with enable_grad():
             outputs = outputs_of(func, inputs)
@@ -124,6 +125,26 @@ def gradgradcheck(
 
 
 # ----------------------------------------------------------------------------------------------------- inputs and outputs
+
+
+def of_entries(func, inputs):
+    """The function and its inputs with the values of sparse inputs in their place, and dense results in that of sparse ones."""
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    sparse = {i: t for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.layout is not _dtypes.strided}
+    values = {i: _serialize.parts(t)[-1].detach().requires_grad_(t.requires_grad) for i, t in sparse.items()}
+
+    def made_of(t, entries):
+        *indices, _ = _serialize.parts(t)
+        return _serialize.rebuild_sparse(t.layout, [*indices, entries], tuple(t.shape), t.layout is _dtypes.sparse_coo and t.is_coalesced())
+
+    def dense(t):
+        return t.to_dense() if isinstance(t, Tensor) and t.layout is not _dtypes.strided else t
+
+    def of_values(*args):
+        made = func(*(made_of(sparse[i], t) if i in sparse else t for i, t in enumerate(args)))
+        return tuple(map(dense, made)) if isinstance(made, tuple | list) else dense(made)
+
+    return of_values, tuple(values.get(i, t) for i, t in enumerate(inputs))
 
 
 def is_wanted(t):
