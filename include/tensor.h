@@ -3579,6 +3579,22 @@ TENSOR_API tensor_status tensor_empty_per_channel_affine_quantized(const int64_t
 // The scale and the zero point that quantize_per_tensor_dynamic takes for quint8.
 TENSOR_API tensor_status tensor_choose_qparams_per_tensor(const tensor_t *self, bool reduce_range, double *scale, int64_t *zero_point);
 
+// The numbers that quantizing makes of a tensor of floats, in its dtype: round(x / scale) + zero_point, ties to even, held to [`quant_min`,
+// `quant_max`], as a number again. NaN stays NaN. The gradient is 1 where x is in that range, and 0 elsewhere.
+TENSOR_API tensor_status tensor_fake_quantize_per_tensor_affine(const tensor_t *self, double scale, int64_t zero_point, int64_t quant_min, int64_t quant_max, tensor_t **out);
+
+// fake_quantize_per_tensor_affine with a scale and a zero point that are tensors of one element, to which no gradient flows.
+TENSOR_API tensor_status tensor_fake_quantize_per_tensor_affine_tensor_qparams(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t quant_min, int64_t quant_max, tensor_t **out);
+
+// fake_quantize_per_tensor_affine, and a tensor of bool that is true where a number is in the range.
+TENSOR_API tensor_status tensor_fake_quantize_per_tensor_affine_cachemask(const tensor_t *self, double scale, int64_t zero_point, int64_t quant_min, int64_t quant_max, tensor_t **output, tensor_t **mask);
+
+// fake_quantize_per_tensor_affine with an element of `scale` and of `zero_point` for each index along the dimension `axis`, to which no gradient flows.
+TENSOR_API tensor_status tensor_fake_quantize_per_channel_affine(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t axis, int64_t quant_min, int64_t quant_max, tensor_t **out);
+
+// fake_quantize_per_channel_affine, and a tensor of bool that is true where a number is in the range.
+TENSOR_API tensor_status tensor_fake_quantize_per_channel_affine_cachemask(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t axis, int64_t quant_min, int64_t quant_max, tensor_t **output, tensor_t **mask);
+
 // The sum of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`.
 TENSOR_API tensor_status tensor_quantized_add(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out);
 

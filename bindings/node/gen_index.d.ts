@@ -5511,6 +5511,47 @@ export function emptyPerChannelAffineQuantizedAsync(size: Ints, options: { scale
 export function chooseQparamsPerTensor(input: Tensor, options?: { reduceRange?: boolean }): { scale: number; zeroPoint: Int };
 export function chooseQparamsPerTensor(input: Tensor, reduceRange: boolean): { scale: number; zeroPoint: Int };
 /**
+ * The numbers that quantizing makes of a tensor of floats, in its dtype: round(x / scale) + zero_point, ties to even, held to [`quant_min`,
+ * `quant_max`], as a number again. NaN stays NaN. The gradient is 1 where x is in that range, and 0 elsewhere.
+ */
+export function fakeQuantizePerTensorAffine(input: Tensor, options: { scale: number; zeroPoint: Int; quantMin: Int; quantMax: Int }): Tensor;
+export function fakeQuantizePerTensorAffine(input: Tensor, scale: number, zeroPoint: Int, quantMin: Int, quantMax: Int): Tensor;
+/**
+ * fake_quantize_per_tensor_affine with a scale and a zero point that are tensors of one element, to which no gradient flows.
+ */
+export function fakeQuantizePerTensorAffine(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; quantMin: Int; quantMax: Int }): Tensor;
+export function fakeQuantizePerTensorAffine(input: Tensor, scale: Tensor, zeroPoint: Tensor, quantMin: Int, quantMax: Int): Tensor;
+/** fakeQuantizePerTensorAffine, off the event loop. */
+export function fakeQuantizePerTensorAffineAsync(input: Tensor, options: { scale: number; zeroPoint: Int; quantMin: Int; quantMax: Int; signal?: Signal | null }): Promise<Tensor>;
+export function fakeQuantizePerTensorAffineAsync(input: Tensor, scale: number, zeroPoint: Int, quantMin: Int, quantMax: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/** fakeQuantizePerTensorAffine, off the event loop. */
+export function fakeQuantizePerTensorAffineAsync(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; quantMin: Int; quantMax: Int; signal?: Signal | null }): Promise<Tensor>;
+export function fakeQuantizePerTensorAffineAsync(input: Tensor, scale: Tensor, zeroPoint: Tensor, quantMin: Int, quantMax: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * fake_quantize_per_tensor_affine, and a tensor of bool that is true where a number is in the range.
+ */
+export function fakeQuantizePerTensorAffineCachemask(input: Tensor, options: { scale: number; zeroPoint: Int; quantMin: Int; quantMax: Int }): { output: Tensor; mask: Tensor };
+export function fakeQuantizePerTensorAffineCachemask(input: Tensor, scale: number, zeroPoint: Int, quantMin: Int, quantMax: Int): { output: Tensor; mask: Tensor };
+/** fakeQuantizePerTensorAffineCachemask, off the event loop. */
+export function fakeQuantizePerTensorAffineCachemaskAsync(input: Tensor, options: { scale: number; zeroPoint: Int; quantMin: Int; quantMax: Int; signal?: Signal | null }): Promise<{ output: Tensor; mask: Tensor }>;
+export function fakeQuantizePerTensorAffineCachemaskAsync(input: Tensor, scale: number, zeroPoint: Int, quantMin: Int, quantMax: Int, options?: { signal?: Signal | null }): Promise<{ output: Tensor; mask: Tensor }>;
+/**
+ * fake_quantize_per_tensor_affine with an element of `scale` and of `zero_point` for each index along the dimension `axis`, to which no gradient flows.
+ */
+export function fakeQuantizePerChannelAffine(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; axis: Int; quantMin: Int; quantMax: Int }): Tensor;
+export function fakeQuantizePerChannelAffine(input: Tensor, scale: Tensor, zeroPoint: Tensor, axis: Int, quantMin: Int, quantMax: Int): Tensor;
+/** fakeQuantizePerChannelAffine, off the event loop. */
+export function fakeQuantizePerChannelAffineAsync(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; axis: Int; quantMin: Int; quantMax: Int; signal?: Signal | null }): Promise<Tensor>;
+export function fakeQuantizePerChannelAffineAsync(input: Tensor, scale: Tensor, zeroPoint: Tensor, axis: Int, quantMin: Int, quantMax: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * fake_quantize_per_channel_affine, and a tensor of bool that is true where a number is in the range.
+ */
+export function fakeQuantizePerChannelAffineCachemask(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; axis: Int; quantMin: Int; quantMax: Int }): { output: Tensor; mask: Tensor };
+export function fakeQuantizePerChannelAffineCachemask(input: Tensor, scale: Tensor, zeroPoint: Tensor, axis: Int, quantMin: Int, quantMax: Int): { output: Tensor; mask: Tensor };
+/** fakeQuantizePerChannelAffineCachemask, off the event loop. */
+export function fakeQuantizePerChannelAffineCachemaskAsync(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; axis: Int; quantMin: Int; quantMax: Int; signal?: Signal | null }): Promise<{ output: Tensor; mask: Tensor }>;
+export function fakeQuantizePerChannelAffineCachemaskAsync(input: Tensor, scale: Tensor, zeroPoint: Tensor, axis: Int, quantMin: Int, quantMax: Int, options?: { signal?: Signal | null }): Promise<{ output: Tensor; mask: Tensor }>;
+/**
  * Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
  * `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
  * absent, as the elements need.

@@ -276,6 +276,14 @@ const lt_expm1Async = lt.expm1Async;
 const lt_eye = lt.eye;
 const lt_eyeAsync = lt.eyeAsync;
 const lt_failAllocation = lt.failAllocation;
+const lt_fakeQuantizePerChannelAffine = lt.fakeQuantizePerChannelAffine;
+const lt_fakeQuantizePerChannelAffineAsync = lt.fakeQuantizePerChannelAffineAsync;
+const lt_fakeQuantizePerChannelAffineCachemask = lt.fakeQuantizePerChannelAffineCachemask;
+const lt_fakeQuantizePerChannelAffineCachemaskAsync = lt.fakeQuantizePerChannelAffineCachemaskAsync;
+const lt_fakeQuantizePerTensorAffine = lt.fakeQuantizePerTensorAffine;
+const lt_fakeQuantizePerTensorAffineAsync = lt.fakeQuantizePerTensorAffineAsync;
+const lt_fakeQuantizePerTensorAffineCachemask = lt.fakeQuantizePerTensorAffineCachemask;
+const lt_fakeQuantizePerTensorAffineCachemaskAsync = lt.fakeQuantizePerTensorAffineCachemaskAsync;
 const lt_fft = lt.fft;
 const lt_fftC2c = lt.fftC2c;
 const lt_fftC2cAsync = lt.fftC2cAsync;
@@ -1183,6 +1191,14 @@ export {
   lt_eye as eye,
   lt_eyeAsync as eyeAsync,
   lt_failAllocation as failAllocation,
+  lt_fakeQuantizePerChannelAffine as fakeQuantizePerChannelAffine,
+  lt_fakeQuantizePerChannelAffineAsync as fakeQuantizePerChannelAffineAsync,
+  lt_fakeQuantizePerChannelAffineCachemask as fakeQuantizePerChannelAffineCachemask,
+  lt_fakeQuantizePerChannelAffineCachemaskAsync as fakeQuantizePerChannelAffineCachemaskAsync,
+  lt_fakeQuantizePerTensorAffine as fakeQuantizePerTensorAffine,
+  lt_fakeQuantizePerTensorAffineAsync as fakeQuantizePerTensorAffineAsync,
+  lt_fakeQuantizePerTensorAffineCachemask as fakeQuantizePerTensorAffineCachemask,
+  lt_fakeQuantizePerTensorAffineCachemaskAsync as fakeQuantizePerTensorAffineCachemaskAsync,
   lt_fft as fft,
   lt_fftC2c as fftC2c,
   lt_fftC2cAsync as fftC2cAsync,
