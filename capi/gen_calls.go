@@ -1619,6 +1619,7 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { return c.SetNumThreads(f.int(0)) },                                 // set_num_threads
 	func(c aten.Ctx, f frame) error { r0, err := c.GetNumThreads(); return f.setInt(err, r0) },           // get_num_threads
 	func(c aten.Ctx, f frame) error { r0, err := c.CpuTier(); return f.setStr(err, r0) },                 // cpu_tier
+	func(c aten.Ctx, f frame) error { r0, err := c.DispatchTable(f.str(0)); return f.setStr(err, r0) },   // dispatch_table
 	func(c aten.Ctx, f frame) error { r0, err := c.IsNonzero(f.tensor(0)); return f.setBool(err, r0) },   // is_nonzero
 	func(c aten.Ctx, f frame) error { r0, err := c.IsConj(f.tensor(0)); return f.setBool(err, r0) },      // is_conj
 	func(c aten.Ctx, f frame) error { r0, err := c.IsNeg(f.tensor(0)); return f.setBool(err, r0) },       // is_neg

@@ -2446,10 +2446,22 @@ TENSOR_API tensor_status tensor_cpu_tier(char **out) {
   return status;
 }
 
+TENSOR_API tensor_status tensor_dispatch_table(const char *name, char **out) {
+  LT_RESULT(out, "dispatch_table", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
+  LT_TEXT(name, "dispatch_table", "name"); a[0].text = name;
+  tensor_status status = lt_invoke(&frame, "dispatch_table");
+  if (status == TENSOR_OK) {
+    *out = (char *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_nonzero", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_nonzero", "self");
   tensor_status status = lt_invoke(&frame, "is_nonzero");
   if (status == TENSOR_OK) {
@@ -2461,7 +2473,7 @@ TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_conj", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_conj", "self");
   tensor_status status = lt_invoke(&frame, "is_conj");
   if (status == TENSOR_OK) {
@@ -2473,22 +2485,9 @@ TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_neg", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_neg", "self");
   tensor_status status = lt_invoke(&frame, "is_neg");
-  if (status == TENSOR_OK) {
-    *out = (bool)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out) {
-  LT_RESULT(out, "is_same_size", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "is_same_size", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "is_same_size", "other");
-  tensor_status status = lt_invoke(&frame, "is_same_size");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }

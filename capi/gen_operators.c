@@ -1091,6 +1091,8 @@ static intptr_t packed_digamma_out(lt_value *a) { return tensor_digamma_out(a[0]
 
 static intptr_t packed_dim_by_name(lt_value *a) { return tensor_dim_by_name(a[0].pointer, a[1].text, (int64_t *)&a[0].i); }
 
+static intptr_t packed_dispatch_table(lt_value *a) { return tensor_dispatch_table(a[0].text, (char **)&a[0].text); }
+
 static intptr_t packed_dist(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_dist(a[0].pointer, a[1].pointer, a[2].scalar, &made);
@@ -6609,6 +6611,10 @@ static const lt_parameter of_dim_by_name[] = {
     {"name", 'U', 0, -1, {0}},
 };
 
+static const lt_parameter of_dispatch_table[] = {
+    {"name", 'U', 0, -1, {0}},
+};
+
 static const lt_parameter of_dist[] = {
     {"input", 'T', 0, -1, {0}},
     {"other", 'T', 0, -1, {0}},
@@ -10704,6 +10710,7 @@ lt_operator lt_operators[] = {
     {"diff", {{packed_diff, NULL}, {NULL, NULL}, {packed_diff_out, NULL}}, of_diff, 5, "T", "(Tensor input, int n=1, int dim=-1, Tensor prepend=None, Tensor append=None)", -1, 0},
     {"digamma", {{packed_digamma, NULL}, {packed_digamma_, NULL}, {packed_digamma_out, NULL}}, of_digamma, 1, "T", "(Tensor input)", -1, 0},
     {"dim_by_name", {{packed_dim_by_name, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dim_by_name, 2, "I", "(Tensor input, str name)", -1, 0},
+    {"dispatch_table", {{packed_dispatch_table, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dispatch_table, 1, "U", "(str name)", -1, 0},
     {"dist", {{packed_dist, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dist, 3, "T", "(Tensor input, Tensor other, Number p=2)", -1, 0},
     {"div", {{packed_div, packed_div_scalar}, {packed_div_, packed_div_scalar_}, {packed_div_out, packed_div_scalar_out}}, of_div, 3, "T", "(Tensor|Number input, Tensor|Number other, *, str rounding_mode=None)", -1, 0},
     {"divide", {{packed_divide, packed_divide_scalar}, {packed_divide_, packed_divide_scalar_}, {packed_divide_out, packed_divide_scalar_out}}, of_divide, 3, "T", "(Tensor|Number input, Tensor|Number other, *, str rounding_mode=None)", -1, 0},
@@ -11409,4 +11416,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 844;
+const int lt_operator_count = 845;

@@ -4154,6 +4154,11 @@ TENSOR_API tensor_status tensor_get_num_threads(int64_t *out);
 // one. Free the text with tensor_string_free.
 TENSOR_API tensor_status tensor_cpu_tier(char **out);
 
+// What the operators of a name are, such as "add": a line for each kind of tensors, type of device and dtype, with tabs between the operator,
+// the word kind, device or dtype, its name, and what the operator is there: kernel, composite (its steps do what they do for the kind), rule
+// (the kind's own), constant (no gradient flows through it) or refused. Free the text with tensor_string_free.
+TENSOR_API tensor_status tensor_dispatch_table(const char *name, char **out);
+
 // Whether the only element of `self` is not zero; other numbers of elements are refused.
 TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out);
 

@@ -5637,6 +5637,12 @@ export function getNumThreads(): Int;
  */
 export function cpuTier(): string;
 /**
+ * What the operators of a name are, such as "add": a line for each kind of tensors, type of device and dtype, with tabs between the operator,
+ * the word kind, device or dtype, its name, and what the operator is there: kernel, composite (its steps do what they do for the kind), rule
+ * (the kind's own), constant (no gradient flows through it) or refused.
+ */
+export function dispatchTable(name: string): string;
+/**
  * Whether the only element of `self` is not zero; other numbers of elements are refused.
  */
 export function isNonzero(input: Tensor): boolean;

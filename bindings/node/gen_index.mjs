@@ -227,6 +227,7 @@ const lt_diff = lt.diff;
 const lt_diffAsync = lt.diffAsync;
 const lt_digamma = lt.digamma;
 const lt_digammaAsync = lt.digammaAsync;
+const lt_dispatchTable = lt.dispatchTable;
 const lt_dist = lt.dist;
 const lt_distAsync = lt.distAsync;
 const lt_div = lt.div;
@@ -1142,6 +1143,7 @@ export {
   lt_diffAsync as diffAsync,
   lt_digamma as digamma,
   lt_digammaAsync as digammaAsync,
+  lt_dispatchTable as dispatchTable,
   lt_dist as dist,
   lt_distAsync as distAsync,
   lt_div as div,

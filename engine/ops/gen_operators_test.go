@@ -480,6 +480,7 @@ var operators = map[string]any{
 	"set_num_threads":                        ctx.SetNumThreads,
 	"get_num_threads":                        ctx.GetNumThreads,
 	"cpu_tier":                               ctx.CpuTier,
+	"dispatch_table":                         ctx.DispatchTable,
 	"is_nonzero":                             ctx.IsNonzero,
 	"is_conj":                                ctx.IsConj,
 	"is_neg":                                 ctx.IsNeg,

@@ -6249,6 +6249,17 @@ static const lt_operator overloads_cpu_tier[] = {
     {"cpuTier", NULL, results_cpu_tier, 0, 0, 1, -1, 0, {{call_cpu_tier, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_dispatch_table(const lt_value *a, lt_value *r) { return tensor_dispatch_table(a[0].text, &r[0].string); }
+static const lt_argument arguments_dispatch_table[] = {
+    {"name", LT_STR, 0, -1, {0}},
+};
+static const lt_argument results_dispatch_table[] = {
+    {"out", LT_STR, 0, -1, {0}},
+};
+static const lt_operator overloads_dispatch_table[] = {
+    {"dispatchTable", arguments_dispatch_table, results_dispatch_table, 1, 1, 1, -1, 0, {{call_dispatch_table, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_is_nonzero(const lt_value *a, lt_value *r) { return tensor_is_nonzero(a[0].tensor, &r[0].b); }
 static const lt_argument arguments_is_nonzero[] = {
     {"input", LT_TENSOR, 0, -1, {0}},
@@ -11259,6 +11270,7 @@ const lt_entry lt_entries[] = {
     {"setNumThreads", overloads_set_num_threads, 1, LT_AS_FUNCTION},
     {"getNumThreads", overloads_get_num_threads, 1, LT_AS_FUNCTION},
     {"cpuTier", overloads_cpu_tier, 1, LT_AS_FUNCTION},
+    {"dispatchTable", overloads_dispatch_table, 1, LT_AS_FUNCTION},
     {"isNonzero", overloads_is_nonzero, 1, LT_AS_FUNCTION | LT_AS_METHOD},
     {"isConj", overloads_is_conj, 1, LT_AS_FUNCTION | LT_AS_METHOD},
     {"isNeg", overloads_is_neg, 1, LT_AS_FUNCTION | LT_AS_METHOD},

@@ -4213,6 +4213,14 @@ def cpu_tier():
     """
 
 
+@_operator("dispatch_table")
+def dispatch_table(name):
+    """What the operators of a name are, such as "add": a line for each kind of tensors, type of device and dtype, with tabs between the operator,
+    the word kind, device or dtype, its name, and what the operator is there: kernel, composite (its steps do what they do for the kind), rule
+    (the kind's own), constant (no gradient flows through it) or refused.
+    """
+
+
 @_operator("is_nonzero")
 def is_nonzero(input):
     """Whether the only element of `input` is not zero; other numbers of elements are refused.
