@@ -59,6 +59,11 @@ func (e *entry) write(b *strings.Builder) {
 		}
 		line("dtype", d.String(), word)
 	}
+	if k := kinds[tensor.Quantized.Number()].Load(); k != nil {
+		for _, d := range []dtype.DType{dtype.QUint8, dtype.QInt8, dtype.QInt32} {
+			line("dtype", d.String(), e.of(k, tensor.Quantized))
+		}
+	}
 }
 
 // of is what the operator is for a kind.

@@ -38,9 +38,14 @@ func gradientForm(o *schema.Operator, f *function) string {
 
 // generateDispatch writes what the façade's table of dispatch cannot see in the backends.
 func generateDispatch(out *output, ops []*schema.Operator, all []*function) error {
-	byGo := map[string]*function{}
+	byGo, first := map[string]*function{}, map[string]*schema.Operator{}
 	for _, f := range all {
 		byGo[f.name] = f
+	}
+	for _, o := range ops {
+		if o.AliasOf == "" {
+			first[o.GoName()] = o
+		}
 	}
 	sparse, err := backendOf(out, sparseDir)
 	if err != nil {
@@ -57,7 +62,7 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 		if f == nil || f.keys() == "" && !f.any {
 			continue // of no tensors
 		}
-		gradient := gradientForm(o, f)
+		gradient := gradientForm(first[f.name], f)
 		named := o.NameRule() != "refuse"
 		var dtypes uint32
 		for d := range dtype.DType(dtype.Count) {
