@@ -98,7 +98,7 @@ func (s *products) multiplyBlocks(c, self, a, b *tensor.Tensor, alpha, beta dtyp
 		CBatch: mc.batchStep, CRow: mc.row, CCol: mc.column}
 	tensor.Put(unsafe.Pointer(&g.Alpha), d.Compute(), alpha)
 	tensor.Put(unsafe.Pointer(&g.Beta), d.Compute(), beta)
-	shareBlocks(&g, run, fn.left.Size(), d.Size())
+	shareBlocks(g, fn.left, d, d, func(p kernel.Gemm, _, _ int64) { kernel.Call(run, unsafe.Pointer(&p)) })
 }
 
 // multiplySlabs is multiplyBlocks for n rows of c after the other.
@@ -144,8 +144,9 @@ func partOf(n, parts, least int64) int64 {
 	return (part + least - 1) / least * least
 }
 
-// shareBlocks cuts a product into blocks and shares them out. How it is cut does not show in the results.
-func shareBlocks(g *kernel.Gemm, run uintptr, leftSize, size int64) {
+// shareBlocks cuts a product of matrices of the given dtypes into blocks and shares them out to run, which gets the first row and
+// column of each. How it is cut does not show in the results.
+func shareBlocks(g kernel.Gemm, da, db, dc dtype.DType, run func(p kernel.Gemm, i, j int64)) {
 	work := max(g.M, packingRows)*g.N*g.K + matrixCost
 	rows, columns := g.M, g.N
 	blocks := func() (down, across int64) { return (g.M + rows - 1) / rows, (g.N + columns - 1) / columns }
@@ -158,17 +159,17 @@ func shareBlocks(g *kernel.Gemm, run uintptr, leftSize, size int64) {
 	each := down * across
 	parallel.For(g.Batch*each, max(productGrain*each/work, 1), func(begin, end int64) {
 		for t := begin; t < end; t++ {
-			p := *g
+			p := g
 			batch, i, j := t/each, t%each/across*rows, t%across*columns
 			p.Batch, p.M, p.N = 1, min(rows, g.M-i), min(columns, g.N-j)
 			if each == 1 {
 				p.Batch = end - begin
 				t = end
 			}
-			p.A += uintptr((batch*g.ABatch + i*g.ARow) * leftSize)
-			p.B += uintptr((batch*g.BBatch + j*g.BCol) * size)
-			p.C += uintptr((batch*g.CBatch + i*g.CRow + j*g.CCol) * size)
-			kernel.Call(run, unsafe.Pointer(&p))
+			p.A += uintptr((batch*g.ABatch + i*g.ARow) * da.Size())
+			p.B += uintptr((batch*g.BBatch + j*g.BCol) * db.Size())
+			p.C += uintptr((batch*g.CBatch + i*g.CRow + j*g.CCol) * dc.Size())
+			run(p, i, j)
 		}
 	})
 }

@@ -1,14 +1,22 @@
 package host
 
 import (
-	"math"
+	"slices"
+	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
+
+// bytesKernel, where the machine has it, multiplies bytes, and quantizedKernel, which gives the same, integers of 16 bits.
+var bytesKernel, quantizedKernel = kernel.Get("gemm_bytes"), kernel.Get("gemm_quantized")
+
+// pastColumns is how far beyond the last column the kernels may read what there is for each.
+const pastColumns = 64
 
 // quantizedProduct multiplies matrices of integers that stand for numbers.
 func quantizedProduct(op string, w launch.QuantizedProduct) error {
@@ -17,48 +25,97 @@ func quantizedProduct(op string, w launch.QuantizedProduct) error {
 	}
 	s := products{owner.Scope{Op: op}}
 	defer s.Close()
-	a, b := launch.RowMajorCopy(&s.Scope, w.A, dtype.Int32), launch.RowMajorCopy(&s.Scope, w.B, dtype.Int32)
-	sums := s.Keep(tensor.Empty(op, w.To.Sizes(), dtype.Int32, device.Host))
+	run, left := bytesKernel.Row(0), dtype.Uint8
+	if run == 0 {
+		run, left = quantizedKernel.Row(0), dtype.Int16
+	}
+	mb, mc := matricesOf(w.B), matricesOf(w.To)
+	a, zero := s.leftOf(w.A, left, w.AZero)
+	q := kernel.QuantizedGemm{AZero: zero, Zero: w.Zero, Low: float32(w.Low - w.Zero), High: float32(w.High - w.Zero), DType: int32(w.To.DType())}
+	offsets := eachColumn[int32](&s, mc.cols, dtype.Int32, &q.Offsets)
+	bias, scales := eachColumn[float32](&s, mc.cols, dtype.Float32, &q.Bias), eachColumn[float32](&s, mc.cols, dtype.Float32, &q.Scales)
 	if s.Err != nil {
 		return s.Err
 	}
-	for i, v := range elements[int32](a) {
-		elements[int32](a)[i] = v - w.AZero
+	for j := range mc.cols {
+		offsets[j] = int32(mb.rows) * w.AZero * itemOf(w.BZeros, j)
+		scales[j] = itemOf(w.Scales, j)
 	}
-	n := w.To.Sizes()[1]
-	for i, v := range elements[int32](b) {
-		elements[int32](b)[i] = v - itemOf(w.BZeros, int64(i)%n)
+	switch {
+	case w.Bias == nil:
+	case w.Bias.DType() == dtype.Int32:
+		for j, v := range elements[int32](w.Bias) {
+			offsets[j] += v
+		}
+	default:
+		copy(bias, elements[float32](w.Bias))
 	}
-	s.multiply(sums, nil, a, b, dtype.IntScalar(1), dtype.IntScalar(0))
-	var results *tensor.Tensor
+	if slices.ContainsFunc(w.BZeros, func(zero int32) bool { return zero != 0 }) {
+		zeros, sums := eachColumn[int32](&s, mc.cols, dtype.Int32, &q.Zeros), s.rowSums(w.A)
+		if s.Err != nil {
+			return s.Err
+		}
+		for j := range mc.cols {
+			zeros[j] = itemOf(w.BZeros, j)
+		}
+		q.RowSums = at(sums, 0)
+	}
+	ma := matricesOf(a)
+	q.Gemm = kernel.Gemm{A: ma.data, B: mb.data, C: mc.data, Batch: 1, M: mc.rows, N: mc.cols, K: mb.rows,
+		ARow: ma.row, ACol: ma.column, BRow: mb.row, BCol: mb.column, CRow: mc.row, CCol: mc.column}
+	shareBlocks(q.Gemm, left, dtype.Int8, w.To.DType(), func(p kernel.Gemm, i, j int64) {
+		q := q
+		q.Gemm = p
+		for _, column := range []*uintptr{&q.Offsets, &q.Zeros, &q.Bias, &q.Scales} {
+			*column += uintptr(4 * j)
+		}
+		if q.RowSums != 0 {
+			q.RowSums += uintptr(4 * i)
+		}
+		kernel.Call(run, unsafe.Pointer(&q))
+	})
+	return nil
+}
+
+// leftOf is the first operand as a kernel takes it, and its zero point: signed bytes are raised by 128 where it takes bytes.
+func (s *products) leftOf(a *tensor.Tensor, d dtype.DType, zero int32) (*tensor.Tensor, int32) {
+	if a.DType() == d && (a.Strides()[1] == 1 || a.Sizes()[1] == 1) {
+		return a, zero
+	}
+	raised := d == dtype.Uint8 && a.DType() == dtype.Int8
+	if !raised {
+		return launch.RowMajorCopy(&s.Scope, a, d), zero
+	}
+	a = launch.RowMajorCopy(&s.Scope, a, dtype.Int8)
 	if s.Err == nil {
-		results = s.Keep(tensor.Empty(op, w.To.Sizes(), w.To.DType(), device.Host))
+		for i := range elements[uint8](a) {
+			elements[uint8](a)[i] ^= 0x80
+		}
 	}
+	return a, zero + 0x80
+}
+
+// rowSums are the sums of rows, which wrap.
+func (s *products) rowSums(a *tensor.Tensor) *tensor.Tensor {
+	sums := s.Keep(tensor.Empty(s.Op, a.Sizes()[:1], dtype.Int64, device.Host))
+	s.Do(func() error {
+		return reduce(s.Op, launch.Reduction{Kernel: sumKernel, Compute: dtype.Int64, Out: [2]*tensor.Tensor{sums}, In: a, Mask: []bool{false, true}})
+	})
 	if s.Err != nil {
-		return s.Err
+		return nil
 	}
-	for i, sum := range elements[int32](sums) {
-		j := int64(i) % n
-		if w.Bias != nil && w.Bias.DType() == dtype.Int32 {
-			sum += elements[int32](w.Bias)[j]
-		}
-		scaled := float32(sum)
-		if w.Bias != nil && w.Bias.DType() == dtype.Float32 {
-			scaled += elements[float32](w.Bias)[j]
-		}
-		switch scaled *= itemOf(w.Scales, j); w.To.DType() {
-		case dtype.Int32:
-			elements[int32](results)[i] = sum
-		case dtype.Float32:
-			elements[float32](results)[i] = scaled
-		case dtype.Uint8:
-			elements[uint8](results)[i] = uint8(requantized(w, scaled))
-		default:
-			elements[int8](results)[i] = int8(requantized(w, scaled))
-		}
+	return launch.RowMajorCopy(&s.Scope, sums, dtype.Int32)
+}
+
+// eachColumn makes room for an item for each of n columns, zeros, whose address goes to at.
+func eachColumn[T any](s *products, n int64, d dtype.DType, at *uintptr) []T {
+	items := s.Keep(tensor.Empty(s.Op, []int64{n + pastColumns}, d, device.Host))
+	if s.Err != nil {
+		return nil
 	}
-	s.copy(w.To, results)
-	return s.Err
+	*at = uintptr(items.Data())
+	clear(elements[T](items))
+	return elements[T](items)
 }
 
 // itemOf is the item for column j: of one for all, of one for each, or 0 where there are none.
@@ -70,16 +127,4 @@ func itemOf[T int32 | float32](items []T, j int64) T {
 		return items[0]
 	}
 	return items[j]
-}
-
-// requantized is a number as an integer of the result.
-func requantized(w launch.QuantizedProduct, x float32) int32 {
-	r := math.RoundToEven(float64(x)) + float64(w.Zero)
-	switch {
-	case r >= float64(w.High):
-		return w.High
-	case r > float64(w.Low):
-		return int32(r)
-	}
-	return w.Low
 }

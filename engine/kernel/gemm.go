@@ -15,6 +15,15 @@ type Gemm struct {
 	Alpha, Beta        [16]byte
 }
 
+// QuantizedGemm is a product of matrices of integers that stand for numbers; it mirrors lt_gemm_quantized.
+type QuantizedGemm struct {
+	Gemm
+	Offsets, Zeros, RowSums, Bias, Scales uintptr
+	AZero, Zero                           int32
+	Low, High                             float32
+	DType                                 int32
+}
+
 // Dot is the sum of products of two vectors, written in the kernel's total dtype; it mirrors lt_dot.
 type Dot struct {
 	A, B, Out       uintptr
@@ -26,6 +35,8 @@ type Dot struct {
 var (
 	_ [unsafe.Sizeof(Gemm{}) - C.sizeof_lt_gemm]struct{}
 	_ [C.sizeof_lt_gemm - unsafe.Sizeof(Gemm{})]struct{}
+	_ [unsafe.Sizeof(QuantizedGemm{}) - C.sizeof_lt_gemm_quantized]struct{}
+	_ [C.sizeof_lt_gemm_quantized - unsafe.Sizeof(QuantizedGemm{})]struct{}
 	_ [unsafe.Sizeof(Dot{}) - C.sizeof_lt_dot]struct{}
 	_ [C.sizeof_lt_dot - unsafe.Sizeof(Dot{})]struct{}
 )

@@ -17,6 +17,20 @@ typedef struct {
   uint8_t alpha[16], beta[16];
 } lt_gemm;
 
+// A product of matrices of integers that stand for numbers; b is int8, a int16, or uint8 where the
+// kernel is gemm_bytes, and its columns are adjacent. Arrays have an item for each column of c, and
+// may be read up to 64 items from its last one on. A sum is that of (a - a_zero) * b, plus offsets,
+// less zeros times the row's row_sums where these are not NULL; it wraps. It is written to an int32
+// c; in float32, plus bias and times scales, to a float32 one; and rounded, halves to even, within
+// low and high, plus zero, to one of 8 bits. The factors and the batch of g do not count.
+typedef struct {
+  lt_gemm g;
+  uintptr_t offsets, zeros, row_sums, bias, scales;
+  int32_t a_zero, zero;
+  float low, high;
+  int32_t dtype;  // of c
+} lt_gemm_quantized;
+
 // The sum of products of two vectors; conjugate applies to the first. The result is float64 for
 // floats, complex128 for complex numbers, and of the same dtype for integers.
 typedef struct {

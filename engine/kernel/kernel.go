@@ -31,6 +31,15 @@ package kernel
 //   return 0;
 // #endif
 // }
+//
+// static int lt_cpu_bytes(int wide) {
+// #if defined(__x86_64__)
+//   __builtin_cpu_init();
+//   return wide ? __builtin_cpu_supports("avx512vnni") : __builtin_cpu_supports("avxvnni");
+// #else
+//   return 0;
+// #endif
+// }
 import "C"
 
 import (
@@ -150,8 +159,18 @@ var load = sync.OnceValue(func() *table {
 })
 
 // supported tells whether the machine has the instructions of a kernel that takes more of them than its tier promises.
-func supported(name string) bool {
-	return name != "gemm_bfloat16" && name != "gemm_dots_bfloat16" || C.lt_cpu_bfloat16() != 0
+func supported(tier, name string) bool {
+	switch name {
+	case "gemm_bfloat16", "gemm_dots_bfloat16":
+		return C.lt_cpu_bfloat16() != 0
+	case "gemm_bytes":
+		wide := C.int(0)
+		if tier == "avx512" {
+			wide = 1
+		}
+		return C.lt_cpu_bytes(wide) != 0
+	}
+	return true
 }
 
 // read gathers the kernels that the units of a tier define.
@@ -170,7 +189,7 @@ func read(tier string) *table {
 			}
 			k := &Kernel{Name: C.GoString(entry.name)}
 			k.sign(C.GoString(entry.signature))
-			if supported(k.Name) {
+			if supported(tier, k.Name) {
 				for d := range k.rows {
 					k.rows[d] = uintptr(entry.rows[d])
 				}

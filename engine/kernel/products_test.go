@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -38,7 +39,7 @@ func (m *matrix) at(i, j int64) unsafe.Pointer {
 }
 
 func newMatrix(d dtype.DType, rows, cols, row, col int64, number func(i, j int64) dtype.Scalar) *matrix {
-	m := &matrix{d, row, col, make([]byte, (max(rows-1, 0)*row+max(cols-1, 0)*col+1)*d.Size())}
+	m := &matrix{d, row, col, bytes.Repeat([]byte{0xff}, int((max(rows-1, 0)*row+max(cols-1, 0)*col+1)*d.Size()))} // NaN in gaps
 	for i := range rows {
 		for j := range cols {
 			tensor.Put(m.at(i, j), d, number(i, j))
@@ -152,4 +153,67 @@ func near(d dtype.DType, a, b, old, c *matrix, i, j, k int64, alpha, beta dtype.
 		size += magnitude(x) * magnitude(y)
 	}
 	return magnitude(got.Complex()-want) <= 2*float64(k+4)*unit(d.Compute())*size+unit(d)*magnitude(want)
+}
+
+// Kernels of quantized products in every tier sum integers of the full range without saturating, and requantize them alike.
+func TestQuantizedProductsOfEveryTier(t *testing.T) {
+	const m, n = 19, 83
+	r := rand.New(rand.NewPCG(7, 8))
+	extreme := func(low int64) func(int64, int64) dtype.Scalar {
+		return func(int64, int64) dtype.Scalar {
+			return dtype.IntScalar(low + []int64{0, 255, 255, r.Int64N(256)}[r.IntN(4)])
+		}
+	}
+	small := func(int64, int64) dtype.Scalar { return dtype.IntScalar(r.Int64N(200) - 100) }
+	factor := func(int64, int64) dtype.Scalar { return dtype.FloatScalar(r.Float64() / 1000) }
+	for _, k := range []int64{0, 1, 6, 64, 519, 1031} {
+		for _, table := range tierTables() {
+			for _, name := range []string{"gemm_quantized", "gemm_bytes"} {
+				fn, left := table.kernels[name].Row(0), dtype.Int16
+				if fn == 0 {
+					continue
+				}
+				if name == "gemm_bytes" {
+					left = dtype.Uint8
+				}
+				for _, to := range []dtype.DType{dtype.Int32, dtype.Float32, dtype.Uint8, dtype.Int8} {
+					a, b := newMatrix(left, m, k, k+2, 1, extreme(0)), newMatrix(dtype.Int8, k, n, 1, k+1, extreme(-128))
+					c := newMatrix(to, m, n, n+3, 1, small)
+					columns := func(d dtype.DType, number func(int64, int64) dtype.Scalar) *matrix {
+						return newMatrix(d, 1, n+64, n+64, 1, number)
+					}
+					offsets, zeros, sums := columns(dtype.Int32, small), columns(dtype.Int32, small), newMatrix(dtype.Int32, 1, m, m, 1, small)
+					bias, scales := columns(dtype.Float32, small), columns(dtype.Float32, factor)
+					q := QuantizedGemm{Gemm: Gemm{Batch: 1, M: m, N: n, K: k, ARow: a.row, ACol: 1, BRow: 1, BCol: b.col, CRow: c.row, CCol: 1},
+						AZero: 131, Zero: 5, Low: -100, High: 122, DType: int32(to)}
+					call(fn, q, [][]byte{a.bytes, b.bytes, c.bytes, offsets.bytes, zeros.bytes, sums.bytes, bias.bytes, scales.bytes}, func(q *QuantizedGemm, at []uintptr) {
+						q.A, q.B, q.C, q.Offsets, q.Zeros, q.RowSums, q.Bias, q.Scales = at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7]
+					})
+					integer := func(x *matrix, i, j int64) int32 { return int32(tensor.Get(x.at(i, j), x.d).Int()) }
+					for i := range int64(m) {
+						for j := range int64(n) {
+							sum := integer(offsets, 0, j) - integer(zeros, 0, j)*integer(sums, 0, i)
+							for p := range k {
+								sum += (integer(a, i, p) - 131) * integer(b, p, j)
+							}
+							x := (float32(sum) + float32(tensor.Get(bias.at(0, j), dtype.Float32).Float())) * float32(tensor.Get(scales.at(0, j), dtype.Float32).Float())
+							want := dtype.IntScalar(int64(sum))
+							switch to {
+							case dtype.Float32:
+								want = dtype.FloatScalar(float64(x))
+							case dtype.Uint8, dtype.Int8:
+								want = dtype.IntScalar(int64(math.RoundToEven(min(max(float64(x), -100), 122))) + 5)
+								if to == dtype.Uint8 {
+									want = dtype.IntScalar(int64(uint8(want.Int())))
+								}
+							}
+							if !assert.Equal(t, want, tensor.Get(c.at(i, j), to), "%s %s: %d, %d of %d to %v", table.tier, name, i, j, k, to) {
+								return
+							}
+						}
+					}
+				}
+			}
+		}
+	}
 }

@@ -11,7 +11,8 @@
 namespace lt {
 namespace {
 
-constexpr int64_t kRowBlock = 256;  // rows that share a packed panel
+// Rows that share a packed panel, and the bytes of a that more rows may take where k is one part.
+constexpr int64_t kRowBlock = 256, kLeftBytes = 1 << 18;
 
 // Rows whose sums fill the registers.
 template <class Unit>
@@ -31,38 +32,51 @@ LT_INLINE void unrolled(F &&f) {
   unrolled_over(f, std::make_integer_sequence<int, n>());
 }
 
-// Where the products of one part of k go: the first part sets sums, the others add to them, and the
-// last one writes c.
+// What becomes of sums: c = alpha * sums + beta * c.
 template <class P, class T>
+struct Scaled {
+  using Sum = typename P::Sum;
+  static constexpr bool kMayBeSums = __is_same(Sum, T);
+  static constexpr bool kFromZero = true;  // what sums start with
+  const lt_gemm *g;
+  Sum alpha, beta;
+
+  T *at(int64_t s, int64_t i, int64_t j) const {
+    return (T *)g->c + s * g->c_batch + i * g->c_row + j * g->c_col;
+  }
+  // How the columns of a panel are read; starts is room for what their sums start with.
+  Packed<P> source(const typename P::Unit *panel, int64_t, Sum *) const { return panel; }
+  // Whether elements are the sums, and lie in whole vectors.
+  bool direct(int64_t w) const {
+    return alpha == Sum(1) && beta == Sum(0) && g->c_col == 1 && w == kPanel<typename P::Unit>;
+  }
+  // Writes w columns of row i from column j on; the sums are changed.
+  void row(Sum *sums, int64_t s, int64_t i, int64_t j, int64_t w) const {
+    finish(sums, alpha, beta, at(s, i, j), g->c_col, w);
+  }
+};
+
+// Where the products of one part of k go: the first part sets sums, the others add to them, and the
+// last one writes the elements.
+template <class P, class Out>
 struct Target {
   using Sum = typename P::Sum;
   static constexpr int W = kPanel<typename P::Unit>;
-  const lt_gemm *g;
-  Sum alpha, beta;
-  Sum *sums;  // W for each row
-  T *c;
-  int64_t w;  // columns of c
+  const Out &out;
+  Sum *sums;           // W for each row, or for all where one part is the first and the last
+  int64_t s, i, j, w;  // of the matrix in the batch, its row, its column, and w columns
   bool first, last;
 
-  Target below(int64_t rows) const {
-    Target t = *this;
-    t.sums += rows * W;
-    t.c += rows * g->c_row;
-    return t;
-  }
-  // Whether sums are elements of c, in whole vectors.
-  bool direct() const {
-    return last && alpha == Sum(1) && beta == Sum(0) && g->c_col == 1 && w == W;
-  }
-  void finish_rows(int rows) const {
-    for (int i = 0; i < rows; i++) finish(sums + i * W, alpha, beta, c + i * g->c_row, g->c_col, w);
+  void pass(int64_t rows) {
+    if (!first || !last) sums += rows * W;
+    i += rows;
   }
 };
 
 // The products of kRows rows of a and depth rows of b, of which the first kVectors vectors count.
-template <class P, int kRows, int kVectors, class T, class Source>
+template <class P, int kRows, int kVectors, class Out, class Source>
 void tile(const typename P::Left *a, int64_t row, int64_t col, Source b, int64_t depth,
-          const Target<P, T> &to) {
+          const Target<P, Out> &to) {
   using Unit = typename P::Unit;
   using Sum = typename P::Sum;
   constexpr int W = kPanel<Unit>;
@@ -86,103 +100,117 @@ void tile(const typename P::Left *a, int64_t row, int64_t col, Source b, int64_t
         f(t / kVectors, t % kVectors, acc[t / kVectors][t % kVectors]);
       });
     };
-    each([](int, int, Vec<Sum> &x) __attribute__((always_inline)) { x = Sum(0); });
-    const auto step = [&](bool half) __attribute__((always_inline)) {
+    each([&](int, int v, Vec<Sum> &x) __attribute__((always_inline)) { x = b.start(v); });
+    const auto step = [&](int64_t values) __attribute__((always_inline)) {
       Vec<Unit> y[kVectors];
-      for (int v = 0; v < kVectors; v++) y[v] = b.units(v, half);
+      for (int v = 0; v < kVectors; v++) y[v] = b.units(v, values);
       for (int i = 0; i < kRows; i++) {
-        const Vec<Unit> x = unit_at<P>(a + i * row, half);
+        const Vec<Unit> x = unit_at<P>(a + i * row, values);
         for (int v = 0; v < kVectors; v++) acc[i][v] = P::add(acc[i][v], x, y[v]);
       }
       b.next();
       a += P::kSteps * col;
     };
-    for (int64_t p = 0; p + P::kSteps <= depth; p += P::kSteps) step(false);
-    if (depth % P::kSteps != 0) step(true);
+    for (int64_t p = 0; p + P::kSteps <= depth; p += P::kSteps) step(P::kSteps);
+    if (depth % P::kSteps != 0) step(depth % P::kSteps);
     constexpr int N = Vec<Sum>::N;
     Sum *const sums = to.sums;
     if (!to.first)
       each([&](int i, int v, Vec<Sum> &x)
                __attribute__((always_inline)) { x = load(sums + i * W + v * N) + x; });
-    if constexpr (__is_same(Sum, T)) {
-      T *const c = to.c;
-      const int64_t c_row = to.g->c_row;
-      if (to.direct())
+    if constexpr (Out::kMayBeSums) {
+      Sum *const c = to.out.at(to.s, to.i, to.j);
+      const int64_t c_row = to.out.g->c_row;
+      if (to.last && to.out.direct(to.w))
         return each([&](int i, int v, Vec<Sum> &x)
                         __attribute__((always_inline)) { store(c + i * c_row + v * N, x); });
     }
     each([&](int i, int v, Vec<Sum> &x)
              __attribute__((always_inline)) { store(sums + i * W + v * N, x); });
   }
-  if (to.last) to.finish_rows(kRows);
+  if (to.last)
+    for (int i = 0; i < kRows; i++) to.out.row(to.sums + i * W, to.s, to.i + i, to.j, to.w);
 }
 
 // tile for any number of rows.
-template <class P, int kRows, int kVectors, class T, class Source>
+template <class P, int kRows, int kVectors, class Out, class Source>
 void tiles(const typename P::Left *a, int64_t row, int64_t col, Source b, int64_t depth,
-           Target<P, T> to, int64_t rows) {
-  for (; rows >= kRows; rows -= kRows, a += kRows * row, to = to.below(kRows))
+           Target<P, Out> to, int64_t rows) {
+  for (; rows >= kRows; rows -= kRows, a += kRows * row, to.pass(kRows))
     tile<P, kRows, kVectors>(a, row, col, b, depth, to);
   if constexpr (kRows > 1) {
     if (rows > 0) tiles<P, kRows / 2, kVectors>(a, row, col, b, depth, to, rows);
   }
 }
 
-template <class P, class T>
-void multiply(const lt_gemm *g) {
+// The products of rows of a and a panel's columns of b, which takes room for the panel.
+template <class P, class T, class Out>
+void panel_tiles(const lt_gemm *g, const typename P::Left *a, const T *b, int64_t depth,
+                 typename P::Unit *panel, Target<P, Out> to, int64_t rows) {
+  using Unit = typename P::Unit;
+  constexpr int W = kPanel<Unit>, R = kTileRows<Unit>;
+  const int64_t row = g->a_row, col = g->a_col;
+  if constexpr (Out::kFromZero && kind_of<Unit> != kComplex) {
+    if (g->b_col == 1 && to.w == W) {
+      if (rows <= R)
+        return tiles<P, R, 2>(a, row, col, InPlace<P, T>(b, g->b_row), depth, to, rows);
+      tile<P, R, 2>(a, row, col, Packing<P, T>(b, g->b_row, panel), depth, to);
+      to.pass(R);
+      return tiles<P, R, 2>(a + R * row, row, col, Packed<P>(panel), depth, to, rows - R);
+    }
+  }
+  pack<P>(b, g->b_row, g->b_col, depth, to.w, panel);
+  alignas(64) typename P::Sum starts[W];
+  const auto source = to.out.source(panel, depth, starts);
+  if constexpr (kind_of<Unit> != kComplex) {
+    if (to.w <= W / 2) return tiles<P, R, 1>(a, row, col, source, depth, to, rows);
+  }
+  tiles<P, R, 2>(a, row, col, source, depth, to, rows);
+}
+
+template <class P, class T, class Out>
+void multiply(const lt_gemm *g, const Out &out) {
   using Unit = typename P::Unit;
   using Sum = typename P::Sum;
-  constexpr int W = kPanel<Unit>, R = kTileRows<Unit>;
+  constexpr int W = kPanel<Unit>;
   constexpr int64_t step = kUnits * P::kSteps;
   alignas(64) Unit panel[kUnits * W];
   alignas(64) Sum sums[kRowBlock * W];
-  const Sum alpha = factor<Sum, T>(g->alpha), beta = factor<Sum, T>(g->beta);
-  const int64_t most = g->m < kRowBlock ? g->m : kRowBlock;
-  const int64_t strip = most > 0 ? kRowBlock / most * W : W;  // columns with room for their sums
   // k is cut into parts of one size.
   const int64_t parts = g->k > 0 ? (g->k + step - 1) / step : 1;
   const int64_t part = (g->k + parts * P::kSteps - 1) / (parts * P::kSteps) * P::kSteps;
+  int64_t most = kRowBlock;
+  if (parts == 1 && part * kRowBlock < kLeftBytes / int64_t(sizeof(typename P::Left)))
+    most = kLeftBytes / int64_t(sizeof(typename P::Left)) / (part > 0 ? part : 1);
+  if (most > g->m) most = g->m;
+  // Columns with room for their sums.
+  const int64_t strip = most > 0 && most < kRowBlock ? kRowBlock / most * W : W;
   for (int64_t s = 0; s < g->batch; s++) {
     for (int64_t i = 0; i < g->m; i += most) {
       const int64_t rows = g->m - i < most ? g->m - i : most;
+      const auto *a = (const typename P::Left *)g->a + s * g->a_batch + i * g->a_row;
       for (int64_t left = 0; left < g->n; left += strip) {
         const int64_t right = g->n - left < strip ? g->n : left + strip;
-        for (int64_t p = 0, k = 0; k < parts; k++, p += part) {
-          const int64_t depth = g->k - p < part ? g->k - p : part;
-          const auto *a =
-              (const typename P::Left *)g->a + s * g->a_batch + i * g->a_row + p * g->a_col;
+        for (int64_t k = 0; k < parts; k++) {
+          const int64_t p = k * part, depth = g->k - p < part ? g->k - p : part;
           for (int64_t j = left; j < right; j += W) {
-            const T *b = (const T *)g->b + s * g->b_batch + p * g->b_row + j * g->b_col;
             const int64_t w = right - j < W ? right - j : W;
-            Target<P, T> to{g,
-                            alpha,
-                            beta,
-                            sums + (j - left) * rows,
-                            (T *)g->c + s * g->c_batch + i * g->c_row + j * g->c_col,
-                            w,
-                            k == 0,
-                            k == parts - 1};
-            if constexpr (kind_of<Unit> == kComplex) {
-              pack<P>(b, g->b_row, g->b_col, depth, w, panel);
-              tiles<P, R, 2>(a, g->a_row, g->a_col, Packed<P>{panel}, depth, to, rows);
-            } else if (g->b_col == 1 && w == W && rows <= R) {
-              tiles<P, R, 2>(a, g->a_row, g->a_col, InPlace<P, T>{b, g->b_row}, depth, to, rows);
-            } else if (g->b_col == 1 && w == W) {
-              tile<P, R, 2>(a, g->a_row, g->a_col, Packing<P, T>{{b, g->b_row}, panel}, depth, to);
-              tiles<P, R, 2>(a + R * g->a_row, g->a_row, g->a_col, Packed<P>{panel}, depth,
-                             to.below(R), rows - R);
-            } else {
-              pack<P>(b, g->b_row, g->b_col, depth, w, panel);
-              if (w <= W / 2)
-                tiles<P, R, 1>(a, g->a_row, g->a_col, Packed<P>{panel}, depth, to, rows);
-              else
-                tiles<P, R, 2>(a, g->a_row, g->a_col, Packed<P>{panel}, depth, to, rows);
-            }
+            const T *b = (const T *)g->b + s * g->b_batch + p * g->b_row + j * g->b_col;
+            panel_tiles<P>(
+                g, a + p * g->a_col, b, depth, panel,
+                Target<P, Out>{out, sums + (j - left) * rows, s, i, j, w, k == 0, k == parts - 1},
+                rows);
           }
         }
       }
     }
   }
+}
+
+template <class P, class T>
+void multiply(const lt_gemm *g) {
+  using Sum = typename P::Sum;
+  multiply<P, T>(g, Scaled<P, T>{g, factor<Sum, T>(g->alpha), factor<Sum, T>(g->beta)});
 }
 
 struct Gemm {

@@ -13,41 +13,50 @@ constexpr int64_t kUnits = 256;  // units of k in one panel, at most
 template <class Unit>
 constexpr int kPanel = 2 * LT_VECTOR_BYTES / sizeof(Unit);  // columns in one panel
 
-// Where a tile finds the values of b: in a panel,
 template <class P>
-struct Packed {
+struct FromZero {
+  LT_INLINE Vec<typename P::Sum> start(int) const { return typename P::Sum(0); }
+};
+
+// Where a tile finds the values of b, and what its sums start with: in a panel,
+template <class P>
+struct Packed : FromZero<P> {
   using Unit = typename P::Unit;
   const Unit *at;
-  LT_INLINE Vec<Unit> units(int v, bool) const { return load(at + v * Vec<Unit>::N); }
+  LT_INLINE Packed(const Unit *panel) : at(panel) {}
+  LT_INLINE Vec<Unit> units(int v, int64_t) const { return load(at + v * Vec<Unit>::N); }
   LT_INLINE void next() { at += kPanel<Unit>; }
 };
 
 // or in b itself, whose columns are adjacent: packing does not pay where few rows share a panel.
 template <class P, class T>
-struct InPlace {
+struct InPlace : FromZero<P> {
   using Unit = typename P::Unit;
   const T *at;
   int64_t row;
-  LT_INLINE Vec<Unit> units(int v, bool half) const {
-    return across<P>(at + v * Vec<Unit>::N, row, half);
+  LT_INLINE InPlace(const T *b, int64_t row) : at(b), row(row) {}
+  LT_INLINE Vec<Unit> units(int v, int64_t values) const {
+    return across<P>(at + v * Vec<Unit>::N, row, values);
   }
   LT_INLINE void next() { at += P::kSteps * row; }
 };
 
 // or in b while they are packed on the way.
 template <class P, class T>
-struct Packing {
+struct Packing : FromZero<P> {
   using Unit = typename P::Unit;
-  InPlace<P, T> from;
+  const T *at;
+  int64_t row;
   Unit *panel;
-  LT_INLINE Vec<Unit> units(int v, bool half) const {
-    if (v == 0) __builtin_prefetch(from.at + 16 * P::kSteps * from.row);
-    const Vec<Unit> u = from.units(v, half);
+  LT_INLINE Packing(const T *b, int64_t row, Unit *panel) : at(b), row(row), panel(panel) {}
+  LT_INLINE Vec<Unit> units(int v, int64_t values) const {
+    __builtin_prefetch(at + v * Vec<Unit>::N + 8 * P::kSteps * row);
+    const Vec<Unit> u = across<P>(at + v * Vec<Unit>::N, row, values);
     store(panel + v * Vec<Unit>::N, u);
     return u;
   }
   LT_INLINE void next() {
-    from.next();
+    at += P::kSteps * row;
     panel += kPanel<Unit>;
   }
 };
@@ -56,28 +65,34 @@ struct Packing {
 template <class P, class T>
 void pack_rows(const T *b, int64_t row, int64_t depth, typename P::Unit *panel) {
   constexpr int N = Vec<typename P::Unit>::N;
-  InPlace<P, T> from{b, row};
+  InPlace<P, T> from(b, row);
   for (int64_t p = 0; p < depth; p += P::kSteps, panel += 2 * N, from.next()) {
     __builtin_prefetch(from.at + 16 * P::kSteps * row);
-    const bool half = depth - p < P::kSteps;
-    store(panel, from.units(0, half));
-    store(panel + N, from.units(1, half));
+    const int64_t values = depth - p < P::kSteps ? depth - p : P::kSteps;
+    store(panel, from.units(0, values));
+    store(panel + N, from.units(1, values));
   }
 }
 
-// Packs depth rows of w columns, filled up with zeros.
+// Packs depth rows of w columns. What lies in a panel beside them does not count: whole vectors
+// read on into the rows that follow, but not past the last element.
 template <class P, class T>
 void pack(const T *b, int64_t row, int64_t col, int64_t depth, int64_t w, typename P::Unit *panel) {
   using Left = typename P::Left;
   using Unit = typename P::Unit;
   constexpr int W = kPanel<Unit>;
+  const int64_t whole = depth / P::kSteps, units = (depth + P::kSteps - 1) / P::kSteps;
+  int64_t done = 0;  // units
   if constexpr (kind_of<Unit> != kComplex) {
     if (col == 1 && w == W) return pack_rows<P>(b, row, depth, panel);
+    if (col == 1 && row > 0) {
+      done = (depth - (W - w + row - 1) / row) / P::kSteps;
+      if (done < 0) done = 0;
+      pack_rows<P>(b, row, done * P::kSteps, panel);
+    }
   }
-  const int64_t whole = depth / P::kSteps, units = (depth + P::kSteps - 1) / P::kSteps;
-  if (w < W) memset((void *)panel, 0, size_t(units * W) * sizeof(Unit));
-  int64_t done = 0;
-  if constexpr (__is_same(T, Left) && sizeof(Unit) <= 8) {
+  if (w < W) memset((void *)(panel + done * W), 0, size_t((units - done) * W) * sizeof(Unit));
+  if constexpr (sizeof(T) == sizeof(Left) && sizeof(Unit) <= 8) {
     if (row == 1) {
       find_turn(sizeof(Unit))((char *)panel, W * sizeof(Unit), (const char *)b,
                               col * int64_t(sizeof(T)), w, whole);

@@ -108,10 +108,10 @@ LT_INLINE auto by_turns(const V &a, const V &b, std::index_sequence<I...>) {
 }
 
 // As many adjacent columns as a vector holds units, of kSteps values each, which lie row elements
-// apart; of one value each where half is set.
+// apart, or of fewer values.
 template <class P, class T>
 LT_INLINE Vec<typename P::Unit> across(const T *p, [[maybe_unused]] int64_t row,
-                                       [[maybe_unused]] bool half) {
+                                       [[maybe_unused]] int64_t values) {
   using Unit = typename P::Unit;
   if constexpr (P::kSteps == 1) {
     return along<P>(p);
@@ -119,19 +119,25 @@ LT_INLINE Vec<typename P::Unit> across(const T *p, [[maybe_unused]] int64_t row,
     using Value = std::conditional_t<sizeof(T) == 2, int16_t, T>;
     constexpr int N = Vec<Unit>::N;
     typedef Value Values __attribute__((vector_size(N * sizeof(Value))));
-    Values first, second = {};
-    memcpy(&first, p, sizeof first);
-    if (!half) memcpy(&second, p + row, sizeof second);
-    const auto pairs = by_turns(first, second, std::make_index_sequence<2 * N>());
-    return bit_cast<Unit>(Vec<int16_t>(__builtin_convertvector(pairs, Raw<int16_t>)));
+    Values rows[P::kSteps] = {};
+    for (int s = 0; s < P::kSteps; s++)
+      if (s < values) memcpy(&rows[s], p + s * row, sizeof(Values));
+    if constexpr (P::kSteps == 2) {
+      const auto pairs = by_turns(rows[0], rows[1], std::make_index_sequence<2 * N>());
+      return bit_cast<Unit>(Vec<int16_t>(__builtin_convertvector(pairs, Raw<int16_t>)));
+    } else {
+      const auto even = by_turns(rows[0], rows[2], std::make_index_sequence<2 * N>());
+      const auto odd = by_turns(rows[1], rows[3], std::make_index_sequence<2 * N>());
+      return bit_cast<Unit>(Vec<Value>(by_turns(even, odd, std::make_index_sequence<4 * N>())));
+    }
   }
 }
 
-// The unit at p, of which only the first value counts where half is set.
+// The unit at p, of kSteps values or fewer.
 template <class P>
-LT_INLINE typename P::Unit unit_at(const typename P::Left *p, bool half = false) {
+LT_INLINE typename P::Unit unit_at(const typename P::Left *p, int64_t values = P::kSteps) {
   typename P::Unit u{};
-  memcpy(&u, p, half ? sizeof(*p) : sizeof u);
+  memcpy(&u, p, size_t(values) * sizeof(*p));
   return u;
 }
 
