@@ -2991,7 +2991,7 @@ TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dt
   lt_value a[7];
   lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to.options", "self");
-  LT_ENUM(dtype, -1, 13, "to.options", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "to.options", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "to.options", "layout"); a[2].i = layout;
   LT_ENUM(device.type, -1, 5, "to.options", "device"); a[3].device = device;
   a[4].i = non_blocking;
@@ -3229,7 +3229,7 @@ TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, ten
   lt_value a[4];
   lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
   LT_ENUM(device.type, -1, 5, "zeros", "device"); a[3].device = device;
   tensor_status status = lt_invoke(&frame, "zeros");
@@ -3243,7 +3243,7 @@ TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len,
   lt_value a[4];
   lt_frame frame = {.op = 119, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
   LT_ENUM(device.type, -1, 5, "zeros", "device"); a[3].device = device;
   LT_OUTPUT(frame.out[0], out, "zeros", "out");

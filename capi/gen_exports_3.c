@@ -2306,8 +2306,8 @@ TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype t
   LT_RESULT(out, "promote_types", "out");
   lt_value a[2];
   lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(type1, -1, 13, "promote_types", "type1"); a[0].i = type1;
-  LT_ENUM(type2, -1, 13, "promote_types", "type2"); a[1].i = type2;
+  LT_DTYPE(type1, "promote_types", "type1"); a[0].i = type1;
+  LT_DTYPE(type2, "promote_types", "type2"); a[1].i = type2;
   tensor_status status = lt_invoke(&frame, "promote_types");
   if (status == TENSOR_OK) {
     *out = (tensor_dtype)frame.results[0].i;
@@ -2319,8 +2319,8 @@ TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bo
   LT_RESULT(out, "can_cast", "out");
   lt_value a[2];
   lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(from_, -1, 13, "can_cast", "from_"); a[0].i = from_;
-  LT_ENUM(to, -1, 13, "can_cast", "to"); a[1].i = to;
+  LT_DTYPE(from_, "can_cast", "from_"); a[0].i = from_;
+  LT_DTYPE(to, "can_cast", "to"); a[1].i = to;
   tensor_status status = lt_invoke(&frame, "can_cast");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -2331,7 +2331,7 @@ TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bo
 TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
   lt_value a[1];
   lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(d, -1, 13, "set_default_dtype", "d"); a[0].i = d;
+  LT_DTYPE(d, "set_default_dtype", "d"); a[0].i = d;
   tensor_status status = lt_invoke(&frame, "set_default_dtype");
   return status;
 }

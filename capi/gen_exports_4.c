@@ -20,7 +20,7 @@ TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tens
   lt_frame frame = {.op = 481, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
-  LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "rand", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "rand", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "rand", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "rand");
@@ -35,7 +35,7 @@ TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, 
   lt_frame frame = {.op = 481, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
-  LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "rand", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "rand", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "rand", "device"); a[4].device = device;
   LT_OUTPUT(frame.out[0], out, "rand", "out");
@@ -49,7 +49,7 @@ TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, ten
   lt_frame frame = {.op = 482, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
-  LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "randn", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "randn", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "randn", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "randn");
@@ -64,7 +64,7 @@ TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len,
   lt_frame frame = {.op = 482, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
-  LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "randn", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "randn", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "randn", "device"); a[4].device = device;
   LT_OUTPUT(frame.out[0], out, "randn", "out");
@@ -80,7 +80,7 @@ TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
   LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint", "generator");
-  LT_ENUM(dtype, -1, 13, "randint", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "randint", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "randint", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "randint", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "randint");
@@ -97,7 +97,7 @@ TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
   LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint", "generator");
-  LT_ENUM(dtype, -1, 13, "randint", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "randint", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "randint", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "randint", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "randint", "out");
@@ -112,7 +112,7 @@ TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, 
   a[0].i = high;
   LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
-  LT_ENUM(dtype, -1, 13, "randint.high", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "randint.high", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "randint.high", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "randint.high", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "randint.high");
@@ -128,7 +128,7 @@ TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *si
   a[0].i = high;
   LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
-  LT_ENUM(dtype, -1, 13, "randint.high", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "randint.high", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "randint.high", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "randint.high", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "randint.high", "out");
@@ -142,7 +142,7 @@ TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generato
   lt_frame frame = {.op = 485, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
-  LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "randperm", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "randperm", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "randperm", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "randperm");
@@ -157,7 +157,7 @@ TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *gene
   lt_frame frame = {.op = 485, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
-  LT_ENUM(dtype, -1, 13, "randperm", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "randperm", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "randperm", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "randperm", "device"); a[4].device = device;
   LT_OUTPUT(frame.out[0], out, "randperm", "out");
@@ -171,7 +171,7 @@ TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator
   lt_frame frame = {.op = 486, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rand_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand_like", "generator");
-  LT_ENUM(dtype, -1, 13, "rand_like", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "rand_like", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "rand_like", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "rand_like", "device"); a[4].device = device;
   LT_ENUM(memory_format, -1, 3, "rand_like", "memory_format"); a[5].i = memory_format;
@@ -188,7 +188,7 @@ TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generato
   lt_frame frame = {.op = 487, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randn_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn_like", "generator");
-  LT_ENUM(dtype, -1, 13, "randn_like", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "randn_like", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "randn_like", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "randn_like", "device"); a[4].device = device;
   LT_ENUM(memory_format, -1, 3, "randn_like", "memory_format"); a[5].i = memory_format;
@@ -207,7 +207,7 @@ TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, 
   a[1].i = low;
   a[2].i = high;
   LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint_like", "generator");
-  LT_ENUM(dtype, -1, 13, "randint_like", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "randint_like", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "randint_like", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "randint_like", "device"); a[6].device = device;
   LT_ENUM(memory_format, -1, 3, "randint_like", "memory_format"); a[7].i = memory_format;
@@ -225,7 +225,7 @@ TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t 
   LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like.high", "self");
   a[1].i = high;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint_like.high", "generator");
-  LT_ENUM(dtype, -1, 13, "randint_like.high", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "randint_like.high", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "randint_like.high", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "randint_like.high", "device"); a[5].device = device;
   LT_ENUM(memory_format, -1, 3, "randint_like.high", "memory_format"); a[6].i = memory_format;
@@ -296,7 +296,7 @@ TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
   LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal.size", "generator");
-  LT_ENUM(dtype, -1, 13, "normal.size", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "normal.size", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "normal.size", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "normal.size");
@@ -313,7 +313,7 @@ TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const i
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
   LT_OPTIONAL(a[3], generator, LT_GENERATOR, "normal.size", "generator");
-  LT_ENUM(dtype, -1, 13, "normal.size", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "normal.size", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "normal.size", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "normal.size", "out");
@@ -650,7 +650,7 @@ TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, in
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "sum", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "sum", "dtype"); a[3].i = dtype;
   tensor_status status = lt_invoke(&frame, "sum");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -664,7 +664,7 @@ TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "sum", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "sum", "dtype"); a[3].i = dtype;
   LT_OUTPUT(frame.out[0], out, "sum", "out");
   tensor_status status = lt_invoke(&frame, "sum");
   return status;
@@ -677,7 +677,7 @@ TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim,
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "nansum", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "nansum", "dtype"); a[3].i = dtype;
   tensor_status status = lt_invoke(&frame, "nansum");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -691,7 +691,7 @@ TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "nansum", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "nansum", "dtype"); a[3].i = dtype;
   LT_OUTPUT(frame.out[0], out, "nansum", "out");
   tensor_status status = lt_invoke(&frame, "nansum");
   return status;
@@ -704,7 +704,7 @@ TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool kee
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "prod", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "prod", "dtype"); a[3].i = dtype;
   tensor_status status = lt_invoke(&frame, "prod");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -718,7 +718,7 @@ TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "prod", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "prod", "dtype"); a[3].i = dtype;
   LT_OUTPUT(frame.out[0], out, "prod", "out");
   tensor_status status = lt_invoke(&frame, "prod");
   return status;
@@ -731,7 +731,7 @@ TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, i
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "mean", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "mean", "dtype"); a[3].i = dtype;
   tensor_status status = lt_invoke(&frame, "mean");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -745,7 +745,7 @@ TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *di
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "mean", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "mean", "dtype"); a[3].i = dtype;
   LT_OUTPUT(frame.out[0], out, "mean", "out");
   tensor_status status = lt_invoke(&frame, "mean");
   return status;
@@ -758,7 +758,7 @@ TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "nanmean", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "nanmean", "dtype"); a[3].i = dtype;
   tensor_status status = lt_invoke(&frame, "nanmean");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -772,7 +772,7 @@ TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t 
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "nanmean", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "nanmean", "dtype"); a[3].i = dtype;
   LT_OUTPUT(frame.out[0], out, "nanmean", "out");
   tensor_status status = lt_invoke(&frame, "nanmean");
   return status;
@@ -1081,7 +1081,7 @@ TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, cons
   LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
   LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "norm", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "norm", "dtype"); a[4].i = dtype;
   tensor_status status = lt_invoke(&frame, "norm");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1096,7 +1096,7 @@ TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, 
   LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
   LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "norm", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "norm", "dtype"); a[4].i = dtype;
   LT_OUTPUT(frame.out[0], out, "norm", "out");
   tensor_status status = lt_invoke(&frame, "norm");
   return status;
@@ -1110,7 +1110,7 @@ TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, c
   LT_TEXT(p, "norm.name", "p"); a[1].text = p;
   LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "norm.name", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "norm.name", "dtype"); a[4].i = dtype;
   tensor_status status = lt_invoke(&frame, "norm.name");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1125,7 +1125,7 @@ TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *
   LT_TEXT(p, "norm.name", "p"); a[1].text = p;
   LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "norm.name", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "norm.name", "dtype"); a[4].i = dtype;
   LT_OUTPUT(frame.out[0], out, "norm.name", "out");
   tensor_status status = lt_invoke(&frame, "norm.name");
   return status;
@@ -2024,7 +2024,7 @@ TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor
   lt_frame frame = {.op = 570, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
   a[1].i = dim;
-  LT_ENUM(dtype, -1, 13, "cumsum", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "cumsum", "dtype"); a[2].i = dtype;
   tensor_status status = lt_invoke(&frame, "cumsum");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2037,7 +2037,7 @@ TENSOR_API tensor_status tensor_cumsum_(tensor_t *self, int64_t dim, tensor_dtyp
   lt_frame frame = {.op = 570, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
   a[1].i = dim;
-  LT_ENUM(dtype, -1, 13, "cumsum", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "cumsum", "dtype"); a[2].i = dtype;
   tensor_status status = lt_invoke(&frame, "cumsum");
   return status;
 }
@@ -2047,7 +2047,7 @@ TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, te
   lt_frame frame = {.op = 570, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
   a[1].i = dim;
-  LT_ENUM(dtype, -1, 13, "cumsum", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "cumsum", "dtype"); a[2].i = dtype;
   LT_OUTPUT(frame.out[0], out, "cumsum", "out");
   tensor_status status = lt_invoke(&frame, "cumsum");
   return status;
@@ -2059,7 +2059,7 @@ TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tenso
   lt_frame frame = {.op = 571, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
   a[1].i = dim;
-  LT_ENUM(dtype, -1, 13, "cumprod", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "cumprod", "dtype"); a[2].i = dtype;
   tensor_status status = lt_invoke(&frame, "cumprod");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2072,7 +2072,7 @@ TENSOR_API tensor_status tensor_cumprod_(tensor_t *self, int64_t dim, tensor_dty
   lt_frame frame = {.op = 571, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
   a[1].i = dim;
-  LT_ENUM(dtype, -1, 13, "cumprod", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "cumprod", "dtype"); a[2].i = dtype;
   tensor_status status = lt_invoke(&frame, "cumprod");
   return status;
 }
@@ -2082,7 +2082,7 @@ TENSOR_API tensor_status tensor_cumprod_out(const tensor_t *self, int64_t dim, t
   lt_frame frame = {.op = 571, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
   a[1].i = dim;
-  LT_ENUM(dtype, -1, 13, "cumprod", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "cumprod", "dtype"); a[2].i = dtype;
   LT_OUTPUT(frame.out[0], out, "cumprod", "out");
   tensor_status status = lt_invoke(&frame, "cumprod");
   return status;
@@ -2194,7 +2194,7 @@ TENSOR_API tensor_status tensor_softmax(const tensor_t *self, int64_t dim, tenso
   lt_frame frame = {.op = 576, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "softmax", "self");
   a[1].i = dim;
-  LT_ENUM(dtype, -1, 13, "softmax", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "softmax", "dtype"); a[2].i = dtype;
   tensor_status status = lt_invoke(&frame, "softmax");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2207,7 +2207,7 @@ TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, t
   lt_frame frame = {.op = 576, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "softmax", "self");
   a[1].i = dim;
-  LT_ENUM(dtype, -1, 13, "softmax", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "softmax", "dtype"); a[2].i = dtype;
   LT_OUTPUT(frame.out[0], out, "softmax", "out");
   tensor_status status = lt_invoke(&frame, "softmax");
   return status;
@@ -2219,7 +2219,7 @@ TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, t
   lt_frame frame = {.op = 577, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log_softmax", "self");
   a[1].i = dim;
-  LT_ENUM(dtype, -1, 13, "log_softmax", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "log_softmax", "dtype"); a[2].i = dtype;
   tensor_status status = lt_invoke(&frame, "log_softmax");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2232,7 +2232,7 @@ TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t di
   lt_frame frame = {.op = 577, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log_softmax", "self");
   a[1].i = dim;
-  LT_ENUM(dtype, -1, 13, "log_softmax", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "log_softmax", "dtype"); a[2].i = dtype;
   LT_OUTPUT(frame.out[0], out, "log_softmax", "out");
   tensor_status status = lt_invoke(&frame, "log_softmax");
   return status;
@@ -2244,7 +2244,7 @@ TENSOR_API tensor_status tensor_signal_windows_bartlett(int64_t M, bool sym, ten
   lt_frame frame = {.op = 578, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].i = sym;
-  LT_ENUM(dtype, -1, 13, "signal.windows.bartlett", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "signal.windows.bartlett", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "signal.windows.bartlett", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "signal.windows.bartlett", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "signal.windows.bartlett");
@@ -2260,7 +2260,7 @@ TENSOR_API tensor_status tensor_signal_windows_blackman(int64_t M, bool sym, ten
   lt_frame frame = {.op = 579, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].i = sym;
-  LT_ENUM(dtype, -1, 13, "signal.windows.blackman", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "signal.windows.blackman", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "signal.windows.blackman", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "signal.windows.blackman", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "signal.windows.blackman");
@@ -2276,7 +2276,7 @@ TENSOR_API tensor_status tensor_signal_windows_cosine(int64_t M, bool sym, tenso
   lt_frame frame = {.op = 580, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].i = sym;
-  LT_ENUM(dtype, -1, 13, "signal.windows.cosine", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "signal.windows.cosine", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "signal.windows.cosine", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "signal.windows.cosine", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "signal.windows.cosine");
@@ -2294,7 +2294,7 @@ TENSOR_API tensor_status tensor_signal_windows_exponential(int64_t M, const doub
   a[1].pointer = (void *)center;
   a[2].f = tau;
   a[3].i = sym;
-  LT_ENUM(dtype, -1, 13, "signal.windows.exponential", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "signal.windows.exponential", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "signal.windows.exponential", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "signal.windows.exponential", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "signal.windows.exponential");
@@ -2311,7 +2311,7 @@ TENSOR_API tensor_status tensor_signal_windows_gaussian(int64_t M, double std, b
   a[0].i = M;
   a[1].f = std;
   a[2].i = sym;
-  LT_ENUM(dtype, -1, 13, "signal.windows.gaussian", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "signal.windows.gaussian", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "signal.windows.gaussian", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "signal.windows.gaussian", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "signal.windows.gaussian");
@@ -2328,7 +2328,7 @@ TENSOR_API tensor_status tensor_signal_windows_general_cosine(int64_t M, const d
   a[0].i = M;
   LT_SPAN(coefficients, coefficients_len, "signal.windows.general_cosine", "coefficients"); a[1].list.data = coefficients, a[1].list.length = coefficients_len;
   a[2].i = sym;
-  LT_ENUM(dtype, -1, 13, "signal.windows.general_cosine", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "signal.windows.general_cosine", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "signal.windows.general_cosine", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "signal.windows.general_cosine", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "signal.windows.general_cosine");
@@ -2345,7 +2345,7 @@ TENSOR_API tensor_status tensor_signal_windows_general_hamming(int64_t M, double
   a[0].i = M;
   a[1].f = alpha;
   a[2].i = sym;
-  LT_ENUM(dtype, -1, 13, "signal.windows.general_hamming", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "signal.windows.general_hamming", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "signal.windows.general_hamming", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "signal.windows.general_hamming", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "signal.windows.general_hamming");
@@ -2361,7 +2361,7 @@ TENSOR_API tensor_status tensor_signal_windows_hamming(int64_t M, bool sym, tens
   lt_frame frame = {.op = 585, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].i = sym;
-  LT_ENUM(dtype, -1, 13, "signal.windows.hamming", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "signal.windows.hamming", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "signal.windows.hamming", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "signal.windows.hamming", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "signal.windows.hamming");
@@ -2377,7 +2377,7 @@ TENSOR_API tensor_status tensor_signal_windows_hann(int64_t M, bool sym, tensor_
   lt_frame frame = {.op = 586, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].i = sym;
-  LT_ENUM(dtype, -1, 13, "signal.windows.hann", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "signal.windows.hann", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "signal.windows.hann", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "signal.windows.hann", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "signal.windows.hann");
@@ -2394,7 +2394,7 @@ TENSOR_API tensor_status tensor_signal_windows_kaiser(int64_t M, double beta, bo
   a[0].i = M;
   a[1].f = beta;
   a[2].i = sym;
-  LT_ENUM(dtype, -1, 13, "signal.windows.kaiser", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "signal.windows.kaiser", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "signal.windows.kaiser", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "signal.windows.kaiser", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "signal.windows.kaiser");
@@ -2410,7 +2410,7 @@ TENSOR_API tensor_status tensor_signal_windows_nuttall(int64_t M, bool sym, tens
   lt_frame frame = {.op = 588, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].i = sym;
-  LT_ENUM(dtype, -1, 13, "signal.windows.nuttall", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "signal.windows.nuttall", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "signal.windows.nuttall", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "signal.windows.nuttall", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "signal.windows.nuttall");

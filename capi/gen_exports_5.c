@@ -251,7 +251,7 @@ TENSOR_API tensor_status tensor_sparse_coo_tensor(const tensor_t *indices, const
   LT_REQUIRED(a[0], indices, LT_TENSOR, "sparse_coo_tensor", "indices");
   LT_REQUIRED(a[1], values, LT_TENSOR, "sparse_coo_tensor", "values");
   LT_SPAN(size, size_len, "sparse_coo_tensor", "size"); a[2].list.data = size, a[2].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "sparse_coo_tensor", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "sparse_coo_tensor", "dtype"); a[3].i = dtype;
   LT_ENUM(device.type, -1, 5, "sparse_coo_tensor", "device"); a[4].device = device;
   a[5].i = is_coalesced;
   tensor_status status = lt_invoke(&frame, "sparse_coo_tensor");
@@ -269,7 +269,7 @@ TENSOR_API tensor_status tensor_sparse_compressed_tensor(const tensor_t *compres
   LT_REQUIRED(a[1], plain_indices, LT_TENSOR, "sparse_compressed_tensor", "plain_indices");
   LT_REQUIRED(a[2], values, LT_TENSOR, "sparse_compressed_tensor", "values");
   LT_SPAN(size, size_len, "sparse_compressed_tensor", "size"); a[3].list.data = size, a[3].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "sparse_compressed_tensor", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "sparse_compressed_tensor", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "sparse_compressed_tensor", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "sparse_compressed_tensor", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "sparse_compressed_tensor");
@@ -284,7 +284,7 @@ TENSOR_API tensor_status tensor_to_dense(const tensor_t *self, tensor_dtype dtyp
   lt_value a[3];
   lt_frame frame = {.op = 608, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to_dense", "self");
-  LT_ENUM(dtype, -1, 13, "to_dense", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "to_dense", "dtype"); a[1].i = dtype;
   a[2].i = masked_grad;
   tensor_status status = lt_invoke(&frame, "to_dense");
   if (status == TENSOR_OK) {
@@ -621,7 +621,7 @@ TENSOR_API tensor_status tensor_sparse_sum(const tensor_t *self, const int64_t *
   lt_frame frame = {.op = 634, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.sum", "self");
   LT_SPAN(dim, dim_len, "sparse.sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  LT_ENUM(dtype, -1, 13, "sparse.sum", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "sparse.sum", "dtype"); a[2].i = dtype;
   tensor_status status = lt_invoke(&frame, "sparse.sum");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -680,7 +680,7 @@ TENSOR_API tensor_status tensor_sparse_softmax(const tensor_t *self, int64_t dim
   lt_frame frame = {.op = 638, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.softmax", "self");
   a[1].i = dim;
-  LT_ENUM(dtype, -1, 13, "sparse.softmax", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "sparse.softmax", "dtype"); a[2].i = dtype;
   tensor_status status = lt_invoke(&frame, "sparse.softmax");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -694,7 +694,7 @@ TENSOR_API tensor_status tensor_sparse_log_softmax(const tensor_t *self, int64_t
   lt_frame frame = {.op = 639, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.log_softmax", "self");
   a[1].i = dim;
-  LT_ENUM(dtype, -1, 13, "sparse.log_softmax", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "sparse.log_softmax", "dtype"); a[2].i = dtype;
   tensor_status status = lt_invoke(&frame, "sparse.log_softmax");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2080,7 +2080,7 @@ TENSOR_API tensor_status tensor_special_softmax(const tensor_t *self, int64_t di
   lt_frame frame = {.op = 690, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.softmax", "self");
   a[1].i = dim;
-  LT_ENUM(dtype, -1, 13, "special.softmax", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "special.softmax", "dtype"); a[2].i = dtype;
   tensor_status status = lt_invoke(&frame, "special.softmax");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2093,7 +2093,7 @@ TENSOR_API tensor_status tensor_special_softmax_out(const tensor_t *self, int64_
   lt_frame frame = {.op = 690, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.softmax", "self");
   a[1].i = dim;
-  LT_ENUM(dtype, -1, 13, "special.softmax", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "special.softmax", "dtype"); a[2].i = dtype;
   LT_OUTPUT(frame.out[0], out, "special.softmax", "out");
   tensor_status status = lt_invoke(&frame, "special.softmax");
   return status;
@@ -2105,7 +2105,7 @@ TENSOR_API tensor_status tensor_special_log_softmax(const tensor_t *self, int64_
   lt_frame frame = {.op = 691, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.log_softmax", "self");
   a[1].i = dim;
-  LT_ENUM(dtype, -1, 13, "special.log_softmax", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "special.log_softmax", "dtype"); a[2].i = dtype;
   tensor_status status = lt_invoke(&frame, "special.log_softmax");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2118,7 +2118,7 @@ TENSOR_API tensor_status tensor_special_log_softmax_out(const tensor_t *self, in
   lt_frame frame = {.op = 691, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "special.log_softmax", "self");
   a[1].i = dim;
-  LT_ENUM(dtype, -1, 13, "special.log_softmax", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "special.log_softmax", "dtype"); a[2].i = dtype;
   LT_OUTPUT(frame.out[0], out, "special.log_softmax", "out");
   tensor_status status = lt_invoke(&frame, "special.log_softmax");
   return status;

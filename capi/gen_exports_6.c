@@ -632,7 +632,7 @@ TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64
   lt_frame frame = {.op = 746, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = (void *)data;
   LT_SPAN(size, size_len, "from_data", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "from_data", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "from_data", "dtype"); a[2].i = dtype;
   tensor_status status = lt_invoke(&frame, "from_data");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -646,7 +646,7 @@ TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dty
   lt_frame frame = {.op = 747, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = (void *)data;
   a[1].i = nbytes;
-  LT_ENUM(dtype, -1, 13, "from_blob", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "from_blob", "dtype"); a[2].i = dtype;
   LT_SPAN(size, size_len, "from_blob", "size"); a[3].list.data = size, a[3].list.length = size_len;
   LT_SPAN(stride, stride_len, "from_blob", "stride"); a[4].list.data = stride, a[4].list.length = stride_len;
   a[5].pointer = (void *)deleter;
@@ -718,7 +718,7 @@ TENSOR_API tensor_status tensor_from_file(const char *filename, int32_t shared, 
   LT_TEXT(filename, "from_file", "filename"); a[0].text = filename;
   a[1].i = shared;
   a[2].i = size;
-  LT_ENUM(dtype, -1, 13, "from_file", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "from_file", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "from_file", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "from_file", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "from_file");
@@ -1067,7 +1067,7 @@ TENSOR_API tensor_status tensor_memory_stats_of(tensor_dtype dtype, int64_t *ten
   LT_RESULT(nbytes, "memory_stats_of", "nbytes");
   lt_value a[1];
   lt_frame frame = {.op = 781, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(dtype, -1, 13, "memory_stats_of", "dtype"); a[0].i = dtype;
+  LT_DTYPE(dtype, "memory_stats_of", "dtype"); a[0].i = dtype;
   tensor_status status = lt_invoke(&frame, "memory_stats_of");
   if (status == TENSOR_OK) {
     *tensors = (int64_t)frame.results[0].i;
@@ -1136,7 +1136,7 @@ TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dt
   lt_value a[2];
   lt_frame frame = {.op = 788, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view.dtype", "self");
-  LT_ENUM(dtype, -1, 13, "view.dtype", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "view.dtype", "dtype"); a[1].i = dtype;
   tensor_status status = lt_invoke(&frame, "view.dtype");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;

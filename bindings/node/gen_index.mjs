@@ -651,6 +651,8 @@ const lt_qPerChannelZeroPoints = lt.qPerChannelZeroPoints;
 const lt_qPerChannelZeroPointsAsync = lt.qPerChannelZeroPointsAsync;
 const lt_qScale = lt.qScale;
 const lt_qZeroPoint = lt.qZeroPoint;
+const lt_qint32 = lt.qint32;
+const lt_qint8 = lt.qint8;
 const lt_qr = lt.qr;
 const lt_qrAsync = lt.qrAsync;
 const lt_quantile = lt.quantile;
@@ -662,6 +664,9 @@ const lt_quantizePerTensorAsync = lt.quantizePerTensorAsync;
 const lt_quantizePerTensorDynamic = lt.quantizePerTensorDynamic;
 const lt_quantizePerTensorDynamicAsync = lt.quantizePerTensorDynamicAsync;
 const lt_quantized = lt.quantized;
+const lt_quint2x4 = lt.quint2x4;
+const lt_quint4x2 = lt.quint4x2;
+const lt_quint8 = lt.quint8;
 const lt_rad2deg = lt.rad2deg;
 const lt_rad2degAsync = lt.rad2degAsync;
 const lt_rand = lt.rand;
@@ -1567,6 +1572,8 @@ export {
   lt_qPerChannelZeroPointsAsync as qPerChannelZeroPointsAsync,
   lt_qScale as qScale,
   lt_qZeroPoint as qZeroPoint,
+  lt_qint32 as qint32,
+  lt_qint8 as qint8,
   lt_qr as qr,
   lt_qrAsync as qrAsync,
   lt_quantile as quantile,
@@ -1578,6 +1585,9 @@ export {
   lt_quantizePerTensorDynamic as quantizePerTensorDynamic,
   lt_quantizePerTensorDynamicAsync as quantizePerTensorDynamicAsync,
   lt_quantized as quantized,
+  lt_quint2x4 as quint2x4,
+  lt_quint4x2 as quint4x2,
+  lt_quint8 as quint8,
   lt_rad2deg as rad2deg,
   lt_rad2degAsync as rad2degAsync,
   lt_rand as rand,

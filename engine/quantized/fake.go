@@ -29,6 +29,7 @@ func FakeQuantizePerChannelAffineCachemask(c aten.Ctx, self, scale, zero *tensor
 }
 
 func (s *scope) fake(x *tensor.Tensor, q *tensor.Quantizer, lo, hi int64) (output, mask *tensor.Tensor, err error) {
+	s.strided(x)
 	if s.Err == nil && !x.DType().IsFloatingPoint() {
 		s.failf("expected floats, but got %v", x.DType())
 	}

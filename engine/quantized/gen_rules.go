@@ -80,6 +80,7 @@ var rules = aten.Backend{
 	IsConj:             quantizedIsConj,
 	IsNeg:              quantizedIsNeg,
 	Mean:               quantizedMean,
+	StdCorrection:      quantizedStdCorrection,
 	Amax:               quantizedAmax,
 	Amin:               quantizedAmin,
 	Max:                quantizedMax,
@@ -397,13 +398,13 @@ func quantizedIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, 
 }
 
 func quantizedCat(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "cat", out, tensors, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return one(join(c, "cat", out, tensors, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Cat(out, t, dim))
 	}))
 }
 
 func quantizedStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "stack", out, tensors, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return one(join(c, "stack", out, tensors, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Stack(out, t, dim))
 	}))
 }
@@ -467,6 +468,12 @@ func quantizedIsNeg(c aten.Ctx, x0 *tensor.Tensor) (r0 bool, err error) {
 func quantizedMean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	return one(numbers(c, "mean", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Mean(out, t[0], dim, keepdim, d))
+	}))
+}
+
+func quantizedStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
+	return one(numbers(c, "std", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return single(c.StdCorrection(out, t[0], dim, correction, keepdim))
 	}))
 }
 
@@ -806,12 +813,6 @@ func quantizedSelect(c aten.Ctx, self *tensor.Tensor, dim, index int64) (r0 *ten
 func quantizedSlice(c aten.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "slice", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Slice(t[0], dim, start, end, step))
-	}))
-}
-
-func quantizedAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "as_strided", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.AsStrided(out, t[0], size, stride, offset))
 	}))
 }
 

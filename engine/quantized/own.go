@@ -96,6 +96,21 @@ func quantizedResize(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.Memo
 	return c.Past(tensor.Quantized).Resize(self, size, f)
 }
 
+// quantizedAsStrided is any geometry over the integers, in which channels would be anywhere.
+func quantizedAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (*tensor.Tensor, error) {
+	s := within(c, "as_strided")
+	defer s.Close()
+	if isQuantized(self) {
+		s.ordered(self)
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return one(view(c, s.Op, out, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return single(c.AsStrided(nil, t[0], size, stride, offset))
+	}))
+}
+
 // quantizedIndexSetScalar writes one number.
 func quantizedIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
 	s := within(c, "index_set_scalar_")

@@ -42,6 +42,15 @@ func (s *scope) failf(format string, a ...any) {
 // isQuantized tells whether a tensor has a quantizer.
 func isQuantized(t *tensor.Tensor) bool { return t != nil && t.Quantizer() != nil }
 
+// strided refuses sparse tensors.
+func (s *scope) strided(list ...*tensor.Tensor) {
+	for _, t := range list {
+		if s.Err == nil && t != nil && t.Keys()&tensor.Sparse != 0 {
+			s.Fail(aten.Refused(s.Op, (t.Keys() & tensor.Sparse).First()))
+		}
+	}
+}
+
 // ints is the tensor of integers of a quantized tensor, and any other as it is.
 func (s *scope) ints(t *tensor.Tensor) *tensor.Tensor {
 	if !isQuantized(t) {
