@@ -309,9 +309,9 @@ export class Tensor extends Handle {
    * The elements in row-major order: float16 and bfloat16 as bits in a Uint16Array, bool as a Uint8Array, complex numbers as
    * pairs. Shares the tensor's memory when its elements lie one after the other on the CPU, and is a copy otherwise.
    */
-  data<D extends DType = DType>(): ElementArrays[D];
+  data<D extends keyof ElementArrays = keyof ElementArrays>(): ElementArrays[D];
   /** The number of a tensor of one element: `t.item<'float32'>()` where the dtype is known. */
-  item<D extends DType = DType>(): ElementItems[D];
+  item<D extends keyof ElementItems = keyof ElementItems>(): ElementItems[D];
   /** How many rows there are: shape[0], undefined without dimensions. */
   readonly length: number | undefined;
   /** A copy of the elements, which comparisons such as assert.deepEqual, structuredClone and postMessage see. */
