@@ -3,19 +3,21 @@ package main
 // #include "handle.h"
 // #include <stdlib.h>
 // static lt_thread *lt_caller(void) { return lt_me; }
-// static int32_t lt_call(void *function, void *context, void *given, int64_t n, void *made, int64_t m) {
-//   return (int32_t)((tensor_callback)(intptr_t)function)(context, given, n, made, m);
+// static int32_t lt_call(uintptr_t function, uintptr_t context, void *given, int64_t n, void *made, int64_t m) {
+//   return (int32_t)((tensor_callback)function)((void *)context, given, n, made, m);
 // }
-// static int32_t lt_pack(void *function, void *context, void *saved, void **packed) {
-//   return (int32_t)((tensor_pack)(intptr_t)function)(context, saved, packed);
+// static int32_t lt_pack(uintptr_t function, uintptr_t context, void *saved, uintptr_t *packed) {
+//   return (int32_t)((tensor_pack)function)((void *)context, saved, (void **)packed);
 // }
-// static int32_t lt_unpack(void *function, void *context, void *packed, void *made) {
-//   return (int32_t)((tensor_unpack)(intptr_t)function)(context, packed, made);
+// static int32_t lt_unpack(uintptr_t function, uintptr_t context, uintptr_t packed, void *made) {
+//   return (int32_t)((tensor_unpack)function)((void *)context, (void *)packed, made);
 // }
-// static void lt_watch(void *function, void *context, void *node, _Bool failed) {
-//   ((tensor_watcher)(intptr_t)function)(context, node, failed);
+// static void lt_watch(uintptr_t function, uintptr_t context, void *node, _Bool failed) {
+//   ((tensor_watcher)function)((void *)context, node, failed);
 // }
-// static void lt_delete(void *deleter, void *context) { ((tensor_deleter)(intptr_t)deleter)(context); }
+// static lt_slot *lt_lookup(uintptr_t handle) { return lt_find((void *)handle); }
+// static void lt_drop(uintptr_t handle) { tensor_free((tensor_t *)handle); }
+// static void lt_delete(uintptr_t deleter, uintptr_t context) { ((tensor_deleter)deleter)((void *)context); }
 import "C"
 
 import (
@@ -58,9 +60,8 @@ type handles struct {
 	made  int
 }
 
-func (h handles) all() []unsafe.Pointer {
-	return unsafe.Slice((*unsafe.Pointer)(h.array), h.given+h.made)
-}
+// all are the handles as numbers: what the program made of them may be anything.
+func (h handles) all() []uintptr { return unsafe.Slice((*uintptr)(h.array), h.given+h.made) }
 
 func (h handles) results() unsafe.Pointer { return unsafe.Add(h.array, 8*h.given) }
 
@@ -75,14 +76,14 @@ func newHandles(thread *C.lt_thread, given []*tensor.Tensor, made int) (handles,
 			h.free()
 			return h, err
 		}
-		h.all()[i] = handleOf(s)
+		h.all()[i] = uintptr(handleOf(s))
 	}
 	return h, nil
 }
 
 func (h handles) free() {
 	for _, handle := range h.all() {
-		C.tensor_free((*C.tensor_t)(handle))
+		C.lt_drop(C.uintptr_t(handle))
 	}
 	C.free(h.array)
 }
@@ -110,15 +111,15 @@ func call(c aten.Ctx, given []*tensor.Tensor, made int, f func(h handles) C.int3
 	}
 	results := make([]*tensor.Tensor, made)
 	for i, handle := range h.all()[h.given:] {
-		if handle == nil {
+		if handle == 0 {
 			continue
 		}
-		s := C.lt_find(handle)
+		s := C.lt_lookup(C.uintptr_t(handle))
 		if s == nil || s.kind != C.LT_TENSOR {
 			for _, t := range results {
 				t.Release()
 			}
-			return nil, status.Typef("a function that the library called made what is not a live tensor: result %d, %p", i, handle)
+			return nil, status.Typef("a function that the library called made what is not a live tensor: result %d, %#x", i, handle)
 		}
 		results[i] = of(s).tensor.Alias()
 	}
@@ -137,35 +138,41 @@ func reason(code C.int32_t) error {
 	return &status.Error{Code: status.Code(code), Msg: text}
 }
 
-func (program) Call(c aten.Ctx, function, context unsafe.Pointer, given []*tensor.Tensor, made int) ([]*tensor.Tensor, error) {
+func (program) Call(c aten.Ctx, function, context uintptr, given []*tensor.Tensor, made int) ([]*tensor.Tensor, error) {
 	return call(c, given, made, func(h handles) C.int32_t {
-		return C.lt_call(function, context, h.array, C.int64_t(h.given), h.results(), C.int64_t(h.made))
+		return C.lt_call(C.uintptr_t(function), C.uintptr_t(context), h.array, C.int64_t(h.given), h.results(), C.int64_t(h.made))
 	})
 }
 
-func (program) Pack(c aten.Ctx, function, context unsafe.Pointer, t *tensor.Tensor) (packed unsafe.Pointer, err error) {
-	cell := (*unsafe.Pointer)(C.calloc(1, 8))
+func (program) Pack(c aten.Ctx, function, context uintptr, t *tensor.Tensor) (packed uintptr, err error) {
+	cell := (*C.uintptr_t)(C.calloc(1, 8))
 	defer C.free(unsafe.Pointer(cell))
-	_, err = call(c, []*tensor.Tensor{t}, 0, func(h handles) C.int32_t { return C.lt_pack(function, context, h.array, cell) })
-	return *cell, err
+	_, err = call(c, []*tensor.Tensor{t}, 0, func(h handles) C.int32_t {
+		return C.lt_pack(C.uintptr_t(function), C.uintptr_t(context), h.array, cell)
+	})
+	return uintptr(*cell), err
 }
 
-func (program) Unpack(c aten.Ctx, function, context, packed unsafe.Pointer) (*tensor.Tensor, error) {
-	made, err := call(c, nil, 1, func(h handles) C.int32_t { return C.lt_unpack(function, context, packed, h.results()) })
+func (program) Unpack(c aten.Ctx, function, context, packed uintptr) (*tensor.Tensor, error) {
+	made, err := call(c, nil, 1, func(h handles) C.int32_t {
+		return C.lt_unpack(C.uintptr_t(function), C.uintptr_t(context), C.uintptr_t(packed), h.results())
+	})
 	if err != nil {
 		return nil, err
 	}
 	return made[0], nil
 }
 
-func (program) Watch(function, context unsafe.Pointer, n tensor.Node, failed bool) {
+func (program) Watch(function, context uintptr, n tensor.Node, failed bool) {
 	s, err := newNode(C.lt_caller(), n)
 	if err != nil {
 		return
 	}
 	handle := handleOf(s)
-	C.lt_watch(function, context, handle, C._Bool(failed))
+	C.lt_watch(C.uintptr_t(function), C.uintptr_t(context), handle, C._Bool(failed))
 	C.tensor_node_free((*C.tensor_node_t)(handle))
 }
 
-func (program) Delete(deleter, context unsafe.Pointer) { C.lt_delete(deleter, context) }
+func (program) Delete(deleter, context uintptr) {
+	C.lt_delete(C.uintptr_t(deleter), C.uintptr_t(context))
+}

@@ -102,8 +102,20 @@ type list struct {
 	length int64
 }
 
+// list is a list in the caller's memory. That of an empty one is not looked at: its address may be any number.
+func (f frame) list(i int) list {
+	v := f.value(i)
+	if l := at[struct {
+		data   uintptr
+		length int64
+	}](v); l.length == 0 && l.data != 0 {
+		return list{unsafe.Pointer(v), 0}
+	}
+	return at[list](v)
+}
+
 func (f frame) tensors(i int) []*tensor.Tensor {
-	l := at[list](f.value(i))
+	l := f.list(i)
 	out := make([]*tensor.Tensor, l.length)
 	for k, h := range unsafe.Slice((*unsafe.Pointer)(l.data), l.length) {
 		if h != nil {
@@ -183,7 +195,7 @@ func (f frame) floatOptional(i int) *float64 { return at[*float64](f.value(i)) }
 
 // ints views the caller's memory: engine functions copy what they keep. An absent list is nil, an empty one is not.
 func (f frame) ints(i int) []int64 {
-	l := at[list](f.value(i))
+	l := f.list(i)
 	if l.data == nil {
 		if l.length == 0 {
 			return nil
@@ -194,12 +206,12 @@ func (f frame) ints(i int) []int64 {
 }
 
 func (f frame) floats(i int) []float64 {
-	l := at[list](f.value(i))
+	l := f.list(i)
 	return unsafe.Slice((*float64)(l.data), l.length)
 }
 
 func (f frame) scalars(i int) []dtype.Scalar {
-	l := at[list](f.value(i))
+	l := f.list(i)
 	out := make([]dtype.Scalar, l.length)
 	for k := range out {
 		out[k] = readScalar(unsafe.Add(l.data, uintptr(k)*C.sizeof_tensor_scalar))
@@ -211,7 +223,7 @@ func (f frame) str(i int) string { return C.GoString(at[*C.char](f.value(i))) }
 
 // strs copies a list of strings. An absent list is nil, an empty one is not.
 func (f frame) strs(i int) []string {
-	l := at[list](f.value(i))
+	l := f.list(i)
 	if l.data == nil && l.length == 0 {
 		return nil
 	}
@@ -229,7 +241,8 @@ func (f frame) strOptional(i int) string {
 	return ""
 }
 
-func (f frame) pointer(i int) unsafe.Pointer { return at[unsafe.Pointer](f.value(i)) }
+// pointer is an address of the program's, which may be any number: Go must not take it for one of its own.
+func (f frame) pointer(i int) uintptr { return at[uintptr](f.value(i)) }
 
 func (f frame) dtype(i int) dtype.DType { return dtype.DType(at[int64](f.value(i))) }
 
@@ -243,7 +256,7 @@ func (f frame) device(i int) device.Device {
 }
 
 func (f frame) index(i int) []ops.IndexItem {
-	l := at[list](f.value(i))
+	l := f.list(i)
 	out := make([]ops.IndexItem, l.length)
 	for k, item := range unsafe.Slice((*C.tensor_index)(l.data), l.length) {
 		out[k] = ops.IndexItem{Kind: ops.IndexKind(item.kind), Start: int64(item.start), Stop: int64(item.stop), Step: int64(item.step)}
@@ -300,8 +313,8 @@ func (f frame) setMixed(err error, results ...any) error {
 		switch v := r.(type) {
 		case *tensor.Tensor:
 			err = f.setTensorAt(i, err, v)
-		case unsafe.Pointer:
-			*(*unsafe.Pointer)(f.result(i)) = v
+		case uintptr:
+			*(*uintptr)(f.result(i)) = v
 		case tensor.Node:
 			err = f.setNodeAt(i, err, v)
 		case nil: // no node
@@ -490,8 +503,8 @@ func (f frame) setDtype(err error, d dtype.DType) error { return f.setInt(err, i
 
 func (f frame) setStr(err error, s string) error { return f.setText(0, err, s) }
 
-func (f frame) setPointer(err error, p unsafe.Pointer) error {
-	*(*unsafe.Pointer)(f.result(0)) = p
+func (f frame) setPointer(err error, p uintptr) error {
+	*(*uintptr)(f.result(0)) = p
 	return err
 }
 

@@ -1127,6 +1127,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // linalg.matrix_sqrth
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.Lyapunov(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // lyapunov
+	func(c aten.Ctx, f frame) error {
 		r0, r1, err := c.LinalgPolar(f.out(0), f.out(1), f.tensor(0))
 		return f.setTensors(err, r0, r1)
 	}, // linalg.polar
@@ -1688,6 +1692,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // poisson
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.Binomial(f.tensor(0), f.tensor(1), f.generatorOptional(2))
+		return f.setTensors(err, r0)
+	}, // binomial
+	func(c aten.Ctx, f frame) error {
 		err := c.FillUniform(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
 		f.refresh(0)
 		return err
@@ -2215,6 +2223,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.SparseSpsolve(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // sparse.spsolve
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.CsrSpmm(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.tensor(3))
+		return f.setTensors(err, r0)
+	}, // csr_spmm
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.CsrSpgemm(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensor(4), f.tensor(5), f.int(6))
+		return f.setTensors(err, r0, r1, r2)
+	}, // csr_spgemm
 	func(c aten.Ctx, f frame) error { r0, err := c.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // erf
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.Erfc(f.out(0), f.tensor(0))

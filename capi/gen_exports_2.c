@@ -2105,11 +2105,24 @@ TENSOR_API tensor_status tensor_linalg_matrix_sqrth_out(const tensor_t *self, te
   return status;
 }
 
+TENSOR_API tensor_status tensor_lyapunov(const tensor_t *H, const tensor_t *G, tensor_t **out) {
+  LT_RESULT(out, "lyapunov", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 335, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], H, LT_TENSOR, "lyapunov", "H");
+  LT_REQUIRED(a[1], G, LT_TENSOR, "lyapunov", "G");
+  tensor_status status = lt_invoke(&frame, "lyapunov");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_linalg_polar(const tensor_t *A, tensor_t **U, tensor_t **H) {
   LT_RESULT(U, "linalg.polar", "U");
   LT_RESULT(H, "linalg.polar", "H");
   lt_value a[1];
-  lt_frame frame = {.op = 335, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 336, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.polar", "A");
   tensor_status status = lt_invoke(&frame, "linalg.polar");
   if (status == TENSOR_OK) {
@@ -2121,7 +2134,7 @@ TENSOR_API tensor_status tensor_linalg_polar(const tensor_t *A, tensor_t **U, te
 
 TENSOR_API tensor_status tensor_linalg_polar_out(const tensor_t *A, tensor_t *U, tensor_t *H) {
   lt_value a[1];
-  lt_frame frame = {.op = 335, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 336, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.polar", "A");
   LT_OUTPUT(frame.out[0], U, "linalg.polar", "U");
   LT_OUTPUT(frame.out[1], H, "linalg.polar", "H");
@@ -2132,7 +2145,7 @@ TENSOR_API tensor_status tensor_linalg_polar_out(const tensor_t *A, tensor_t *U,
 TENSOR_API tensor_status tensor_linalg_det(const tensor_t *A, tensor_t **out) {
   LT_RESULT(out, "linalg.det", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 336, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 337, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.det", "A");
   tensor_status status = lt_invoke(&frame, "linalg.det");
   if (status == TENSOR_OK) {
@@ -2143,7 +2156,7 @@ TENSOR_API tensor_status tensor_linalg_det(const tensor_t *A, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_linalg_det_out(const tensor_t *A, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 336, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 337, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.det", "A");
   LT_OUTPUT(frame.out[0], out, "linalg.det", "out");
   tensor_status status = lt_invoke(&frame, "linalg.det");
@@ -2153,7 +2166,7 @@ TENSOR_API tensor_status tensor_linalg_det_out(const tensor_t *A, tensor_t *out)
 TENSOR_API tensor_status tensor_det(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "det", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 337, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 338, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "det", "self");
   tensor_status status = lt_invoke(&frame, "det");
   if (status == TENSOR_OK) {
@@ -2164,7 +2177,7 @@ TENSOR_API tensor_status tensor_det(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_det_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 337, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 338, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "det", "self");
   LT_OUTPUT(frame.out[0], out, "det", "out");
   tensor_status status = lt_invoke(&frame, "det");
@@ -2175,7 +2188,7 @@ TENSOR_API tensor_status tensor_linalg_slogdet(const tensor_t *A, tensor_t **sig
   LT_RESULT(sign, "linalg.slogdet", "sign");
   LT_RESULT(logabsdet, "linalg.slogdet", "logabsdet");
   lt_value a[1];
-  lt_frame frame = {.op = 338, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 339, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.slogdet", "A");
   tensor_status status = lt_invoke(&frame, "linalg.slogdet");
   if (status == TENSOR_OK) {
@@ -2187,7 +2200,7 @@ TENSOR_API tensor_status tensor_linalg_slogdet(const tensor_t *A, tensor_t **sig
 
 TENSOR_API tensor_status tensor_linalg_slogdet_out(const tensor_t *A, tensor_t *sign, tensor_t *logabsdet) {
   lt_value a[1];
-  lt_frame frame = {.op = 338, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 339, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.slogdet", "A");
   LT_OUTPUT(frame.out[0], sign, "linalg.slogdet", "sign");
   LT_OUTPUT(frame.out[1], logabsdet, "linalg.slogdet", "logabsdet");
@@ -2199,7 +2212,7 @@ TENSOR_API tensor_status tensor_slogdet(const tensor_t *self, tensor_t **sign, t
   LT_RESULT(sign, "slogdet", "sign");
   LT_RESULT(logabsdet, "slogdet", "logabsdet");
   lt_value a[1];
-  lt_frame frame = {.op = 339, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 340, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "slogdet", "self");
   tensor_status status = lt_invoke(&frame, "slogdet");
   if (status == TENSOR_OK) {
@@ -2211,7 +2224,7 @@ TENSOR_API tensor_status tensor_slogdet(const tensor_t *self, tensor_t **sign, t
 
 TENSOR_API tensor_status tensor_slogdet_out(const tensor_t *self, tensor_t *sign, tensor_t *logabsdet) {
   lt_value a[1];
-  lt_frame frame = {.op = 339, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 340, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "slogdet", "self");
   LT_OUTPUT(frame.out[0], sign, "slogdet", "sign");
   LT_OUTPUT(frame.out[1], logabsdet, "slogdet", "logabsdet");
@@ -2222,7 +2235,7 @@ TENSOR_API tensor_status tensor_slogdet_out(const tensor_t *self, tensor_t *sign
 TENSOR_API tensor_status tensor_logdet(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "logdet", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 340, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 341, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logdet", "self");
   tensor_status status = lt_invoke(&frame, "logdet");
   if (status == TENSOR_OK) {
@@ -2234,7 +2247,7 @@ TENSOR_API tensor_status tensor_logdet(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_linalg_vector_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "linalg.vector_norm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 341, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 342, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.vector_norm", "self");
   LT_SCALAR(ord, LT_MUST, "linalg.vector_norm", "ord"); a[1].scalar = ord;
   LT_SPAN(dim, dim_len, "linalg.vector_norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2249,7 +2262,7 @@ TENSOR_API tensor_status tensor_linalg_vector_norm(const tensor_t *self, tensor_
 
 TENSOR_API tensor_status tensor_linalg_vector_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 341, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 342, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.vector_norm", "self");
   LT_SCALAR(ord, LT_MUST, "linalg.vector_norm", "ord"); a[1].scalar = ord;
   LT_SPAN(dim, dim_len, "linalg.vector_norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2263,7 +2276,7 @@ TENSOR_API tensor_status tensor_linalg_vector_norm_out(const tensor_t *self, ten
 TENSOR_API tensor_status tensor_linalg_matrix_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "linalg.matrix_norm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 342, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 343, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_norm", "self");
   LT_SCALAR(ord, LT_MUST, "linalg.matrix_norm", "ord"); a[1].scalar = ord;
   LT_SPAN(dim, dim_len, "linalg.matrix_norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2278,7 +2291,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_norm(const tensor_t *self, tensor_
 
 TENSOR_API tensor_status tensor_linalg_matrix_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 342, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 343, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_norm", "self");
   LT_SCALAR(ord, LT_MUST, "linalg.matrix_norm", "ord"); a[1].scalar = ord;
   LT_SPAN(dim, dim_len, "linalg.matrix_norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2292,7 +2305,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_norm_out(const tensor_t *self, ten
 TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "linalg.matrix_norm.str_ord", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 343, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 344, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_norm.str_ord", "self");
   LT_TEXT(ord, "linalg.matrix_norm.str_ord", "ord"); a[1].text = ord;
   LT_SPAN(dim, dim_len, "linalg.matrix_norm.str_ord", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2307,7 +2320,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord(const tensor_t *self,
 
 TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord_out(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 343, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 344, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_norm.str_ord", "self");
   LT_TEXT(ord, "linalg.matrix_norm.str_ord", "ord"); a[1].text = ord;
   LT_SPAN(dim, dim_len, "linalg.matrix_norm.str_ord", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2321,7 +2334,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord_out(const tensor_t *s
 TENSOR_API tensor_status tensor_linalg_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "linalg.norm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 344, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 345, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.norm", "self");
   LT_SCALAR(ord, LT_MAYBE, "linalg.norm", "ord"); a[1].scalar = ord;
   LT_SPAN(dim, dim_len, "linalg.norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2336,7 +2349,7 @@ TENSOR_API tensor_status tensor_linalg_norm(const tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_linalg_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 344, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 345, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.norm", "self");
   LT_SCALAR(ord, LT_MAYBE, "linalg.norm", "ord"); a[1].scalar = ord;
   LT_SPAN(dim, dim_len, "linalg.norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2350,7 +2363,7 @@ TENSOR_API tensor_status tensor_linalg_norm_out(const tensor_t *self, tensor_sca
 TENSOR_API tensor_status tensor_linalg_norm_ord_str(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "linalg.norm.ord_str", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 345, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 346, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.norm.ord_str", "self");
   LT_TEXT(ord, "linalg.norm.ord_str", "ord"); a[1].text = ord;
   LT_SPAN(dim, dim_len, "linalg.norm.ord_str", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2365,7 +2378,7 @@ TENSOR_API tensor_status tensor_linalg_norm_ord_str(const tensor_t *self, const 
 
 TENSOR_API tensor_status tensor_linalg_norm_ord_str_out(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 345, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 346, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.norm.ord_str", "self");
   LT_TEXT(ord, "linalg.norm.ord_str", "ord"); a[1].text = ord;
   LT_SPAN(dim, dim_len, "linalg.norm.ord_str", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2379,7 +2392,7 @@ TENSOR_API tensor_status tensor_linalg_norm_ord_str_out(const tensor_t *self, co
 TENSOR_API tensor_status tensor_frobenius_norm(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "frobenius_norm", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 346, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 347, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frobenius_norm", "self");
   LT_SPAN(dim, dim_len, "frobenius_norm", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2392,7 +2405,7 @@ TENSOR_API tensor_status tensor_frobenius_norm(const tensor_t *self, const int64
 
 TENSOR_API tensor_status tensor_frobenius_norm_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 346, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 347, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frobenius_norm", "self");
   LT_SPAN(dim, dim_len, "frobenius_norm", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2404,7 +2417,7 @@ TENSOR_API tensor_status tensor_frobenius_norm_out(const tensor_t *self, const i
 TENSOR_API tensor_status tensor_nuclear_norm(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "nuclear_norm", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 347, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 348, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nuclear_norm", "self");
   LT_SPAN(dim, dim_len, "nuclear_norm", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2417,7 +2430,7 @@ TENSOR_API tensor_status tensor_nuclear_norm(const tensor_t *self, const int64_t
 
 TENSOR_API tensor_status tensor_nuclear_norm_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 347, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 348, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nuclear_norm", "self");
   LT_SPAN(dim, dim_len, "nuclear_norm", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2429,7 +2442,7 @@ TENSOR_API tensor_status tensor_nuclear_norm_out(const tensor_t *self, const int
 TENSOR_API tensor_status tensor_linalg_cond(const tensor_t *self, tensor_scalar p, tensor_t **out) {
   LT_RESULT(out, "linalg.cond", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 348, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 349, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cond", "self");
   LT_SCALAR(p, LT_MAYBE, "linalg.cond", "p"); a[1].scalar = p;
   tensor_status status = lt_invoke(&frame, "linalg.cond");
@@ -2441,7 +2454,7 @@ TENSOR_API tensor_status tensor_linalg_cond(const tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_linalg_cond_out(const tensor_t *self, tensor_scalar p, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 348, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 349, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cond", "self");
   LT_SCALAR(p, LT_MAYBE, "linalg.cond", "p"); a[1].scalar = p;
   LT_OUTPUT(frame.out[0], out, "linalg.cond", "out");
@@ -2452,7 +2465,7 @@ TENSOR_API tensor_status tensor_linalg_cond_out(const tensor_t *self, tensor_sca
 TENSOR_API tensor_status tensor_linalg_cond_p_str(const tensor_t *self, const char *p, tensor_t **out) {
   LT_RESULT(out, "linalg.cond.p_str", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 349, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cond.p_str", "self");
   LT_TEXT(p, "linalg.cond.p_str", "p"); a[1].text = p;
   tensor_status status = lt_invoke(&frame, "linalg.cond.p_str");
@@ -2464,7 +2477,7 @@ TENSOR_API tensor_status tensor_linalg_cond_p_str(const tensor_t *self, const ch
 
 TENSOR_API tensor_status tensor_linalg_cond_p_str_out(const tensor_t *self, const char *p, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 349, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cond.p_str", "self");
   LT_TEXT(p, "linalg.cond.p_str", "p"); a[1].text = p;
   LT_OUTPUT(frame.out[0], out, "linalg.cond.p_str", "out");
@@ -2475,7 +2488,7 @@ TENSOR_API tensor_status tensor_linalg_cond_p_str_out(const tensor_t *self, cons
 TENSOR_API tensor_status tensor_linalg_matrix_rank(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t **out) {
   LT_RESULT(out, "linalg.matrix_rank", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank", "self");
   a[1].pointer = (void *)atol;
   a[2].pointer = (void *)rtol;
@@ -2489,7 +2502,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank(const tensor_t *self, const d
 
 TENSOR_API tensor_status tensor_linalg_matrix_rank_out(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 350, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank", "self");
   a[1].pointer = (void *)atol;
   a[2].pointer = (void *)rtol;
@@ -2502,7 +2515,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_out(const tensor_t *self, con
 TENSOR_API tensor_status tensor_linalg_matrix_rank_atol_rtol_tensor(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t **out) {
   LT_RESULT(out, "linalg.matrix_rank.atol_rtol_tensor", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "self");
   LT_OPTIONAL(a[1], atol, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "atol");
   LT_OPTIONAL(a[2], rtol, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "rtol");
@@ -2516,7 +2529,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_atol_rtol_tensor(const tensor
 
 TENSOR_API tensor_status tensor_linalg_matrix_rank_atol_rtol_tensor_out(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 351, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 352, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "self");
   LT_OPTIONAL(a[1], atol, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "atol");
   LT_OPTIONAL(a[2], rtol, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "rtol");
@@ -2529,7 +2542,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_atol_rtol_tensor_out(const te
 TENSOR_API tensor_status tensor_linalg_matrix_rank_tol(const tensor_t *self, double tol, bool hermitian, tensor_t **out) {
   LT_RESULT(out, "linalg.matrix_rank.tol", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.tol", "self");
   a[1].f = tol;
   a[2].i = hermitian;
@@ -2542,7 +2555,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_tol(const tensor_t *self, dou
 
 TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_out(const tensor_t *self, double tol, bool hermitian, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 352, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.tol", "self");
   a[1].f = tol;
   a[2].i = hermitian;
@@ -2554,7 +2567,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_out(const tensor_t *self,
 TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_tensor(const tensor_t *self, const tensor_t *tol, bool hermitian, tensor_t **out) {
   LT_RESULT(out, "linalg.matrix_rank.tol_tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.tol_tensor", "self");
   LT_REQUIRED(a[1], tol, LT_TENSOR, "linalg.matrix_rank.tol_tensor", "tol");
   a[2].i = hermitian;
@@ -2567,7 +2580,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_tensor(const tensor_t *se
 
 TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_tensor_out(const tensor_t *self, const tensor_t *tol, bool hermitian, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 353, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.tol_tensor", "self");
   LT_REQUIRED(a[1], tol, LT_TENSOR, "linalg.matrix_rank.tol_tensor", "tol");
   a[2].i = hermitian;
@@ -2579,7 +2592,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_tensor_out(const tensor_t
 TENSOR_API tensor_status tensor_linalg_pinv(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t **out) {
   LT_RESULT(out, "linalg.pinv", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 355, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv", "self");
   a[1].pointer = (void *)atol;
   a[2].pointer = (void *)rtol;
@@ -2593,7 +2606,7 @@ TENSOR_API tensor_status tensor_linalg_pinv(const tensor_t *self, const double *
 
 TENSOR_API tensor_status tensor_linalg_pinv_out(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 354, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 355, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv", "self");
   a[1].pointer = (void *)atol;
   a[2].pointer = (void *)rtol;
@@ -2606,7 +2619,7 @@ TENSOR_API tensor_status tensor_linalg_pinv_out(const tensor_t *self, const doub
 TENSOR_API tensor_status tensor_linalg_pinv_atol_rtol_tensor(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t **out) {
   LT_RESULT(out, "linalg.pinv.atol_rtol_tensor", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 355, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 356, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "self");
   LT_OPTIONAL(a[1], atol, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "atol");
   LT_OPTIONAL(a[2], rtol, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "rtol");
@@ -2620,7 +2633,7 @@ TENSOR_API tensor_status tensor_linalg_pinv_atol_rtol_tensor(const tensor_t *sel
 
 TENSOR_API tensor_status tensor_linalg_pinv_atol_rtol_tensor_out(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 355, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 356, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "self");
   LT_OPTIONAL(a[1], atol, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "atol");
   LT_OPTIONAL(a[2], rtol, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "rtol");
@@ -2633,7 +2646,7 @@ TENSOR_API tensor_status tensor_linalg_pinv_atol_rtol_tensor_out(const tensor_t 
 TENSOR_API tensor_status tensor_linalg_pinv_rcond(const tensor_t *self, double rcond, bool hermitian, tensor_t **out) {
   LT_RESULT(out, "linalg.pinv.rcond", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 356, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 357, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.rcond", "self");
   a[1].f = rcond;
   a[2].i = hermitian;
@@ -2646,7 +2659,7 @@ TENSOR_API tensor_status tensor_linalg_pinv_rcond(const tensor_t *self, double r
 
 TENSOR_API tensor_status tensor_linalg_pinv_rcond_out(const tensor_t *self, double rcond, bool hermitian, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 356, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 357, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.rcond", "self");
   a[1].f = rcond;
   a[2].i = hermitian;
@@ -2658,7 +2671,7 @@ TENSOR_API tensor_status tensor_linalg_pinv_rcond_out(const tensor_t *self, doub
 TENSOR_API tensor_status tensor_linalg_pinv_rcond_tensor(const tensor_t *self, const tensor_t *rcond, bool hermitian, tensor_t **out) {
   LT_RESULT(out, "linalg.pinv.rcond_tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 357, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 358, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.rcond_tensor", "self");
   LT_REQUIRED(a[1], rcond, LT_TENSOR, "linalg.pinv.rcond_tensor", "rcond");
   a[2].i = hermitian;
@@ -2671,7 +2684,7 @@ TENSOR_API tensor_status tensor_linalg_pinv_rcond_tensor(const tensor_t *self, c
 
 TENSOR_API tensor_status tensor_linalg_pinv_rcond_tensor_out(const tensor_t *self, const tensor_t *rcond, bool hermitian, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 357, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 358, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.rcond_tensor", "self");
   LT_REQUIRED(a[1], rcond, LT_TENSOR, "linalg.pinv.rcond_tensor", "rcond");
   a[2].i = hermitian;
@@ -2683,43 +2696,13 @@ TENSOR_API tensor_status tensor_linalg_pinv_rcond_tensor_out(const tensor_t *sel
 TENSOR_API tensor_status tensor_pinverse(const tensor_t *self, double rcond, tensor_t **out) {
   LT_RESULT(out, "pinverse", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 358, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 359, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "pinverse", "self");
   a[1].f = rcond;
   tensor_status status = lt_invoke(&frame, "pinverse");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_linalg_solve_ex(const tensor_t *A, const tensor_t *B, bool left, bool check_errors, tensor_t **result, tensor_t **info) {
-  LT_RESULT(result, "linalg.solve_ex", "result");
-  LT_RESULT(info, "linalg.solve_ex", "info");
-  lt_value a[4];
-  lt_frame frame = {.op = 359, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.solve_ex", "A");
-  LT_REQUIRED(a[1], B, LT_TENSOR, "linalg.solve_ex", "B");
-  a[2].i = left;
-  a[3].i = check_errors;
-  tensor_status status = lt_invoke(&frame, "linalg.solve_ex");
-  if (status == TENSOR_OK) {
-    *result = (tensor_t *)frame.results[0].pointer;
-    *info = (tensor_t *)frame.results[1].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_linalg_solve_ex_out(const tensor_t *A, const tensor_t *B, bool left, bool check_errors, tensor_t *result, tensor_t *info) {
-  lt_value a[4];
-  lt_frame frame = {.op = 359, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.solve_ex", "A");
-  LT_REQUIRED(a[1], B, LT_TENSOR, "linalg.solve_ex", "B");
-  a[2].i = left;
-  a[3].i = check_errors;
-  LT_OUTPUT(frame.out[0], result, "linalg.solve_ex", "result");
-  LT_OUTPUT(frame.out[1], info, "linalg.solve_ex", "info");
-  tensor_status status = lt_invoke(&frame, "linalg.solve_ex");
   return status;
 }
 

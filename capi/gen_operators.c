@@ -464,6 +464,12 @@ static intptr_t packed_bincount(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_binomial(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_binomial(a[0].pointer, a[1].pointer, a[2].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_bitwise_and(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_bitwise_and(a[0].pointer, a[1].pointer, &made);
@@ -950,6 +956,14 @@ static intptr_t packed_cross_out(lt_value *a) { return tensor_cross_out(a[0].poi
 static intptr_t packed_crow_indices(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_crow_indices(a[0].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_csr_spgemm(lt_value *a) { return tensor_csr_spgemm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer, a[4].pointer, a[5].pointer, a[6].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+
+static intptr_t packed_csr_spmm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_csr_spmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -3043,6 +3057,12 @@ static intptr_t packed_lu_solve_out(lt_value *a) { return tensor_lu_solve_out(a[
 static intptr_t packed_lu_unpack(lt_value *a) { return tensor_lu_unpack(a[0].pointer, a[1].pointer, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
 
 static intptr_t packed_lu_unpack_out(lt_value *a) { return tensor_lu_unpack_out(a[0].pointer, a[1].pointer, a[2].i, a[3].i, a[4].pointer, a[5].pointer, a[6].pointer); }
+
+static intptr_t packed_lyapunov(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_lyapunov(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
 
 static intptr_t packed_mH(lt_value *a) {
   tensor_t *made;
@@ -6215,6 +6235,12 @@ static const lt_parameter of_bincount[] = {
     {"minlength", 'I', LT_DEFAULT, -1, {.i = 0}},
 };
 
+static const lt_parameter of_binomial[] = {
+    {"count", 'T', 0, -1, {0}},
+    {"prob", 'T', 0, -1, {0}},
+    {"generator", 'g', LT_DEFAULT, -1, {0}},
+};
+
 static const lt_parameter of_bitwise_and[] = {
     {"input", 'P', 0, -1, {0}},
     {"other", 'O', 0, -1, {0}},
@@ -6486,6 +6512,23 @@ static const lt_parameter of_cross[] = {
 
 static const lt_parameter of_crow_indices[] = {
     {"input", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_csr_spgemm[] = {
+    {"crow_indices", 'T', 0, -1, {0}},
+    {"col_indices", 'T', 0, -1, {0}},
+    {"values", 'T', 0, -1, {0}},
+    {"other_crow", 'T', 0, -1, {0}},
+    {"other_col", 'T', 0, -1, {0}},
+    {"other_values", 'T', 0, -1, {0}},
+    {"columns", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_csr_spmm[] = {
+    {"crow_indices", 'T', 0, -1, {0}},
+    {"col_indices", 'T', 0, -1, {0}},
+    {"values", 't', 0, -1, {0}},
+    {"mat", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_cummax[] = {
@@ -8124,6 +8167,11 @@ static const lt_parameter of_lu_unpack[] = {
     {"LU_pivots", 'T', 0, -1, {0}},
     {"unpack_data", 'B', LT_DEFAULT, -1, {.i = true}},
     {"unpack_pivots", 'B', LT_DEFAULT, -1, {.i = true}},
+};
+
+static const lt_parameter of_lyapunov[] = {
+    {"H", 'T', 0, -1, {0}},
+    {"G", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_mH[] = {
@@ -10631,6 +10679,7 @@ lt_operator lt_operators[] = {
     {"bernoulli_", {{packed_bernoulli_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_bernoulli_, 3, "", "(Tensor input, float p=0.5, *, Generator generator=None)", 0, 0},
     {"bernoulli_.tensor", {{packed_bernoulli__tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_bernoulli__tensor, 3, "", "(Tensor input, Tensor p, *, Generator generator=None)", 0, 0},
     {"bincount", {{packed_bincount, NULL}, {NULL, NULL}, {NULL, NULL}}, of_bincount, 3, "T", "(Tensor input, Tensor weights=None, int minlength=0)", -1, 0},
+    {"binomial", {{packed_binomial, NULL}, {NULL, NULL}, {NULL, NULL}}, of_binomial, 3, "T", "(Tensor count, Tensor prob, Generator generator=None)", -1, 0},
     {"bitwise_and", {{packed_bitwise_and, packed_bitwise_and_scalar}, {packed_bitwise_and_, packed_bitwise_and_scalar_}, {packed_bitwise_and_out, packed_bitwise_and_scalar_out}}, of_bitwise_and, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
     {"bitwise_left_shift", {{packed_bitwise_left_shift, packed_bitwise_left_shift_scalar}, {packed_bitwise_left_shift_, packed_bitwise_left_shift_scalar_}, {packed_bitwise_left_shift_out, packed_bitwise_left_shift_scalar_out}}, of_bitwise_left_shift, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
     {"bitwise_not", {{packed_bitwise_not, NULL}, {packed_bitwise_not_, NULL}, {packed_bitwise_not_out, NULL}}, of_bitwise_not, 1, "T", "(Tensor input)", -1, 0},
@@ -10686,6 +10735,8 @@ lt_operator lt_operators[] = {
     {"cpu_tier", {{packed_cpu_tier, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "U", "()", -1, 0},
     {"cross", {{packed_cross, NULL}, {NULL, NULL}, {packed_cross_out, NULL}}, of_cross, 3, "T", "(Tensor input, Tensor other, int dim=None)", -1, 0},
     {"crow_indices", {{packed_crow_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_crow_indices, 1, "T", "(Tensor input)", -1, 0},
+    {"csr_spgemm", {{packed_csr_spgemm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_csr_spgemm, 7, "TTT", "(Tensor crow_indices, Tensor col_indices, Tensor values, Tensor other_crow, Tensor other_col, Tensor other_values, int columns)", -1, 0},
+    {"csr_spmm", {{packed_csr_spmm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_csr_spmm, 4, "T", "(Tensor crow_indices, Tensor col_indices, Tensor values, Tensor mat)", -1, 0},
     {"cummax", {{packed_cummax, NULL}, {NULL, NULL}, {packed_cummax_out, NULL}}, of_cummax, 2, "TT", "(Tensor input, int dim)", -1, 0},
     {"cummin", {{packed_cummin, NULL}, {NULL, NULL}, {packed_cummin_out, NULL}}, of_cummin, 2, "TT", "(Tensor input, int dim)", -1, 0},
     {"cumprod", {{packed_cumprod, NULL}, {packed_cumprod_, NULL}, {packed_cumprod_out, NULL}}, of_cumprod, 3, "T", "(Tensor input, int dim, *, dtype dtype=None)", -1, 0},
@@ -10977,6 +11028,7 @@ lt_operator lt_operators[] = {
     {"lt", {{packed_lt, packed_lt_scalar}, {packed_lt_, packed_lt_scalar_}, {packed_lt_out, packed_lt_scalar_out}}, of_lt, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"lu_solve", {{packed_lu_solve, NULL}, {NULL, NULL}, {packed_lu_solve_out, NULL}}, of_lu_solve, 3, "T", "(Tensor input, Tensor LU_data, Tensor LU_pivots)", -1, 0},
     {"lu_unpack", {{packed_lu_unpack, NULL}, {NULL, NULL}, {packed_lu_unpack_out, NULL}}, of_lu_unpack, 4, "TTT", "(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)", -1, 0},
+    {"lyapunov", {{packed_lyapunov, NULL}, {NULL, NULL}, {NULL, NULL}}, of_lyapunov, 2, "T", "(Tensor H, Tensor G)", -1, 0},
     {"mH", {{packed_mH, NULL}, {NULL, NULL}, {NULL, NULL}}, of_mH, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"mT", {{packed_mT, NULL}, {NULL, NULL}, {NULL, NULL}}, of_mT, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"make_per_channel_quantized_tensor", {{packed_make_per_channel_quantized_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_make_per_channel_quantized_tensor, 4, "T", "(Tensor input, Tensor scale, Tensor zero_point, int axis)", -1, 0},
@@ -11416,4 +11468,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 845;
+const int lt_operator_count = 849;

@@ -607,6 +607,11 @@ TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t nu
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out);
 
+// Draws how many of `count` trials succeed, each of which does with the probability `prob`. The two have one dtype, and broadcast.
+// Nothing succeeds where `prob` is at most 0, everything where it is at least 1; the result is NaN where one of the two is.
+// Absent: generator NULL.
+TENSOR_API tensor_status tensor_binomial(const tensor_t *count, const tensor_t *prob, tensor_generator_t *generator, tensor_t **out);
+
 // Fills `self` from the uniform distribution on [from_, to).
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator);
@@ -2669,6 +2674,10 @@ TENSOR_API tensor_status tensor_ormqr_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_linalg_matrix_sqrth(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_linalg_matrix_sqrth_out(const tensor_t *self, tensor_t *out);
 
+// The X of H X + X H = G for Hermitian matrices H (..., n, n) without negative eigenvalues, of which the lower triangle is read, and G of the same shape and dtype. Where two eigenvalues are 0,
+// so is what X maps between their vectors.
+TENSOR_API tensor_status tensor_lyapunov(const tensor_t *H, const tensor_t *G, tensor_t **out);
+
 // Factors each matrix A = U H in a batch (..., m, n): m >= n, U (..., m, n) with orthonormal columns, and H (..., n, n) Hermitian without negative eigenvalues.
 TENSOR_API tensor_status tensor_linalg_polar(const tensor_t *A, tensor_t **U, tensor_t **H);
 TENSOR_API tensor_status tensor_linalg_polar_out(const tensor_t *A, tensor_t *U, tensor_t *H);
@@ -3511,6 +3520,15 @@ TENSOR_API tensor_status tensor_sparse_spdiags(const tensor_t *diagonals, const 
 
 // The x for which `self` @ x is `other`, of a square sparse matrix. The matrix is converted to a strided one.
 TENSOR_API tensor_status tensor_sparse_spsolve(const tensor_t *self, const tensor_t *other, tensor_t **out);
+
+// The product of a sparse matrix, given by the parts of its layout sparse_csr, and a dense vector or matrix of the same dtype. The indices
+// are both int32 or int64; without `values` all entries are 1. An index out of range is refused.
+// Absent: values NULL.
+TENSOR_API tensor_status tensor_csr_spmm(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *values, const tensor_t *mat, tensor_t **out);
+
+// The parts of the product of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, of which the second has so
+// many `columns`: int64 indices, the columns of each row in order, and values. An index out of range is refused.
+TENSOR_API tensor_status tensor_csr_spgemm(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *values, const tensor_t *other_crow, const tensor_t *other_col, const tensor_t *other_values, int64_t columns, tensor_t **crow, tensor_t **col, tensor_t **product);
 
 // --------------------------------------------------------------------------------------------------- quantized tensors
 

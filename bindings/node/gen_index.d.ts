@@ -4969,6 +4969,15 @@ export function ormqrAsync(input: Tensor, tau: Tensor, other: Tensor, options?: 
 export function ormqrAsync(input: Tensor, tau: Tensor, other: Tensor, left: boolean, options?: { transpose?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function ormqrAsync(input: Tensor, tau: Tensor, other: Tensor, left: boolean, transpose: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
+ * The X of H X + X H = G for Hermitian matrices H (..., n, n) without negative eigenvalues, of which the lower triangle is read, and G of the same shape and dtype. Where two eigenvalues are 0,
+ * so is what X maps between their vectors.
+ */
+export function lyapunov(H: Tensor, options: { G: Tensor }): Tensor;
+export function lyapunov(H: Tensor, G: Tensor): Tensor;
+/** lyapunov, off the event loop. */
+export function lyapunovAsync(H: Tensor, options: { G: Tensor; signal?: Signal | null }): Promise<Tensor>;
+export function lyapunovAsync(H: Tensor, G: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
  * Another name of `linalg.det`, and a method.
  */
 export function det(input: Tensor, options?: { out?: Tensor | null }): Tensor;
@@ -5782,6 +5791,17 @@ export function poisson(input: Tensor, options?: { generator?: Generator | null 
 /** poisson, off the event loop. */
 export function poissonAsync(input: Tensor, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
+ * Draws how many of `count` trials succeed, each of which does with the probability `prob`. The two have one dtype, and broadcast.
+ * Nothing succeeds where `prob` is at most 0, everything where it is at least 1; the result is NaN where one of the two is.
+ */
+export function binomial(count: Tensor, options: { prob: Tensor; generator?: Generator | null }): Tensor;
+export function binomial(count: Tensor, prob: Tensor, options?: { generator?: Generator | null }): Tensor;
+export function binomial(count: Tensor, prob: Tensor, generator: Generator | null): Tensor;
+/** binomial, off the event loop. */
+export function binomialAsync(count: Tensor, options: { prob: Tensor; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+export function binomialAsync(count: Tensor, prob: Tensor, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+export function binomialAsync(count: Tensor, prob: Tensor, generator: Generator | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
  * Restarts the default generator from `seed`.
  */
 export function manualSeed(seed: Int): void;
@@ -6554,6 +6574,24 @@ export function dsmm(input: Tensor, mat2: Tensor, options?: { out?: Tensor | nul
 /** dsmm, off the event loop. */
 export function dsmmAsync(input: Tensor, options: { mat2: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function dsmmAsync(input: Tensor, mat2: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The product of a sparse matrix, given by the parts of its layout sparse_csr, and a dense vector or matrix of the same dtype. The indices
+ * are both int32 or int64; without `values` all entries are 1. An index out of range is refused.
+ */
+export function csrSpmm(crowIndices: Tensor, options: { colIndices: Tensor; values: Tensor | null; mat: Tensor }): Tensor;
+export function csrSpmm(crowIndices: Tensor, colIndices: Tensor, values: Tensor | null, mat: Tensor): Tensor;
+/** csrSpmm, off the event loop. */
+export function csrSpmmAsync(crowIndices: Tensor, options: { colIndices: Tensor; values: Tensor | null; mat: Tensor; signal?: Signal | null }): Promise<Tensor>;
+export function csrSpmmAsync(crowIndices: Tensor, colIndices: Tensor, values: Tensor | null, mat: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The parts of the product of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, of which the second has so
+ * many `columns`: int64 indices, the columns of each row in order, and values. An index out of range is refused.
+ */
+export function csrSpgemm(crowIndices: Tensor, options: { colIndices: Tensor; values: Tensor; otherCrow: Tensor; otherCol: Tensor; otherValues: Tensor; columns: Int }): { crow: Tensor; col: Tensor; product: Tensor };
+export function csrSpgemm(crowIndices: Tensor, colIndices: Tensor, values: Tensor, otherCrow: Tensor, otherCol: Tensor, otherValues: Tensor, columns: Int): { crow: Tensor; col: Tensor; product: Tensor };
+/** csrSpgemm, off the event loop. */
+export function csrSpgemmAsync(crowIndices: Tensor, options: { colIndices: Tensor; values: Tensor; otherCrow: Tensor; otherCol: Tensor; otherValues: Tensor; columns: Int; signal?: Signal | null }): Promise<{ crow: Tensor; col: Tensor; product: Tensor }>;
+export function csrSpgemmAsync(crowIndices: Tensor, colIndices: Tensor, values: Tensor, otherCrow: Tensor, otherCol: Tensor, otherValues: Tensor, columns: Int, options?: { signal?: Signal | null }): Promise<{ crow: Tensor; col: Tensor; product: Tensor }>;
 /**
  * The error function of every element. Integers and bool count as the default dtype.
  */

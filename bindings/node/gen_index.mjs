@@ -98,6 +98,8 @@ const lt_bernoulliAsync = lt.bernoulliAsync;
 const lt_bfloat16 = lt.bfloat16;
 const lt_bincount = lt.bincount;
 const lt_bincountAsync = lt.bincountAsync;
+const lt_binomial = lt.binomial;
+const lt_binomialAsync = lt.binomialAsync;
 const lt_bitwiseAnd = lt.bitwiseAnd;
 const lt_bitwiseAndAsync = lt.bitwiseAndAsync;
 const lt_bitwiseLeftShift = lt.bitwiseLeftShift;
@@ -194,6 +196,10 @@ const lt_covAsync = lt.covAsync;
 const lt_cpuTier = lt.cpuTier;
 const lt_cross = lt.cross;
 const lt_crossAsync = lt.crossAsync;
+const lt_csrSpgemm = lt.csrSpgemm;
+const lt_csrSpgemmAsync = lt.csrSpgemmAsync;
+const lt_csrSpmm = lt.csrSpmm;
+const lt_csrSpmmAsync = lt.csrSpmmAsync;
 const lt_cummax = lt.cummax;
 const lt_cummaxAsync = lt.cummaxAsync;
 const lt_cummin = lt.cummin;
@@ -502,6 +508,8 @@ const lt_luSolve = lt.luSolve;
 const lt_luSolveAsync = lt.luSolveAsync;
 const lt_luUnpack = lt.luUnpack;
 const lt_luUnpackAsync = lt.luUnpackAsync;
+const lt_lyapunov = lt.lyapunov;
+const lt_lyapunovAsync = lt.lyapunovAsync;
 const lt_makePerChannelQuantizedTensor = lt.makePerChannelQuantizedTensor;
 const lt_makePerChannelQuantizedTensorAsync = lt.makePerChannelQuantizedTensorAsync;
 const lt_makePerTensorQuantizedTensor = lt.makePerTensorQuantizedTensor;
@@ -1019,6 +1027,8 @@ export {
   lt_bfloat16 as bfloat16,
   lt_bincount as bincount,
   lt_bincountAsync as bincountAsync,
+  lt_binomial as binomial,
+  lt_binomialAsync as binomialAsync,
   lt_bitwiseAnd as bitwiseAnd,
   lt_bitwiseAndAsync as bitwiseAndAsync,
   lt_bitwiseLeftShift as bitwiseLeftShift,
@@ -1115,6 +1125,10 @@ export {
   lt_cpuTier as cpuTier,
   lt_cross as cross,
   lt_crossAsync as crossAsync,
+  lt_csrSpgemm as csrSpgemm,
+  lt_csrSpgemmAsync as csrSpgemmAsync,
+  lt_csrSpmm as csrSpmm,
+  lt_csrSpmmAsync as csrSpmmAsync,
   lt_cummax as cummax,
   lt_cummaxAsync as cummaxAsync,
   lt_cummin as cummin,
@@ -1423,6 +1437,8 @@ export {
   lt_luSolveAsync as luSolveAsync,
   lt_luUnpack as luUnpack,
   lt_luUnpackAsync as luUnpackAsync,
+  lt_lyapunov as lyapunov,
+  lt_lyapunovAsync as lyapunovAsync,
   lt_makePerChannelQuantizedTensor as makePerChannelQuantizedTensor,
   lt_makePerChannelQuantizedTensorAsync as makePerChannelQuantizedTensorAsync,
   lt_makePerTensorQuantizedTensor as makePerTensorQuantizedTensor,

@@ -1,5 +1,7 @@
 // Functions of the program's that runs call: hooks, functions with derivatives of their own, what
 // is saved through hooks, and anomaly mode; who frees what, and what an error in them leaves.
+#include <pthread.h>
+
 #include "check.h"
 
 static const int64_t SIZE[] = {3};
@@ -349,7 +351,129 @@ static void anomalies(void) {
   tensor_free(x), tensor_free(y);
 }
 
+// Contexts are the program's own: any number will do, also while calls are deep in calls.
+static int numbered[64], numbers_dropped;
+static void drop_number(void *context) { numbered[(intptr_t)context]++, numbers_dropped++; }
+
+static tensor_status deeper(void *context, tensor_t **given, int64_t given_len, tensor_t **made,
+                            int64_t made_len) {
+  (void)given, (void)given_len, (void)made, (void)made_len;
+  const intptr_t depth = (intptr_t)context;
+  if (depth == 40) return TENSOR_OK;
+  OK(tensor_set_grad_enabled(true));
+  int64_t number;
+  tensor_node_t *node;
+  void *attached;
+  tensor_t *x = leaf(), *y = twice(x), *z;
+  OK(tensor_register_hook(y, deeper, (void *)(depth + 1), drop_number, &number));
+  OK(tensor_add(y, x, tensor_int(1), &z));
+  OK(tensor_grad_fn(z, &node));
+  OK(tensor_node_set_context(node, (void *)(depth + 1), drop_number));
+  OK(tensor_node_context(node, &attached));
+  CHECK(attached == (void *)(depth + 1));
+  OK(tensor_node_register_prehook(node, deeper, (void *)40, drop_number, &number));
+  OK(tensor_node_register_hook(node, deeper, (void *)40, drop_number, &number));
+  OK(tensor_register_post_accumulate_grad_hook(x, deeper, (void *)40, drop_number, &number));
+  tensor_node_free(node);
+  OK(run(z));
+  tensor_free(z), tensor_free(y), tensor_free(x);
+  return TENSOR_OK;
+}
+
+static tensor_status by_number(void *context, tensor_t **given, int64_t given_len, tensor_t **made,
+                               int64_t made_len) {
+  (void)given_len, (void)made_len;
+  CHECK(context == (void *)2);
+  OK(deeper((void *)30, NULL, 0, NULL, 0));
+  return tensor_mul_scalar(given[0], tensor_float(1), made);
+}
+
+static tensor_status pack_number(void *context, tensor_t **saved, void **packed) {
+  (void)saved;
+  CHECK(context == (void *)3);
+  *packed = (void *)4;
+  return TENSOR_OK;
+}
+
+static tensor_status unpack_number(void *context, void *packed, tensor_t **made) {
+  CHECK(context == (void *)3 && packed == (void *)4);
+  OK(deeper((void *)30, NULL, 0, NULL, 0));
+  *made = floats((const float[]){5, 5, 5}, SIZE, 1);
+  return TENSOR_OK;
+}
+
+static void watch_number(void *context, tensor_node_t *node, bool failed) {
+  (void)node, (void)failed;
+  CHECK(context == (void *)1);
+}
+
+static void any_number(void) {
+  tensor_t *x = leaf(), *y = floats((const float[]){1, 2, 3}, SIZE, 1), *z;
+  const tensor_t *in = x, *out = y;
+  tensor_node_t *handle;
+  memset(numbered, 0, sizeof numbered), numbers_dropped = 0;
+  OK(tensor_set_anomaly_watcher(watch_number, (void *)1));
+  OK(tensor_set_detect_anomaly(true, true));
+  OK(deeper((void *)1, NULL, 0, NULL, 0));
+  CHECK(numbered[2] == 2 && numbered[39] == 2 && numbered[40] == 2 + 3 * 39);
+  OK(tensor_record_function("F", &in, 1, &out, 1, NULL, 0, NULL, 0, true, by_number, (void *)2,
+                            drop_number, &handle));
+  tensor_node_free(handle);
+  OK(run(y));
+  CHECK(grad_of(x) == 1);
+  OK(tensor_push_saved_tensors_hooks(pack_number, unpack_number, drop_number, (void *)3,
+                                     drop_number));
+  OK(tensor_mul(x, x, &z));
+  OK(tensor_pop_saved_tensors_hooks());
+  OK(run(z));
+  CHECK(grad_of(x) == 11);
+  OK(tensor_set_detect_anomaly(false, true));
+  OK(tensor_set_anomaly_watcher(NULL, NULL));
+  tensor_free(x), tensor_free(y), tensor_free(z);
+  CHECK(numbered[2] == 3 && numbered[3] == 3 && numbered[4] == 4);
+  // A foreign memory's, and the addresses of nothing.
+  static const float kept[3] = {1, 2, 3};
+  OK(tensor_from_blob((void *)kept, sizeof kept, TENSOR_FLOAT32, SIZE, 1, NULL, 0, drop_number,
+                      (void *)5, false, &x));
+  OK(tensor_set_requires_grad(x, true));
+  OK(tensor_register_hook(x, foreign, (void *)6, NULL, &(int64_t){0}));
+  y = twice(x);
+  FAILS(run(y), TENSOR_ERROR_TYPE, "not a live tensor: result 0, 0x6");
+  OK(tensor_sum(x, (const int64_t *)1, 0, false, TENSOR_DTYPE_NONE, &z));
+  CHECK(data_of(z)[0] == 6);
+  tensor_free(x), tensor_free(y), tensor_free(z);
+  CHECK(numbered[5] == 3);
+  OK(tensor_from_data((void *)1, (const int64_t[]){0}, 1, TENSOR_FLOAT32, &x));
+  OK(tensor_from_blob((void *)8, 0, TENSOR_FLOAT32, (const int64_t[]){0}, 1, NULL, 0, drop_number,
+                      (void *)6, false, &y));
+  tensor_free(x), tensor_free(y);
+  CHECK(numbered[6] == 3);
+}
+
+// A thread's stack in Go begins small and moves while it grows, with what calls that are under way
+// have on it.
+static void *small_stack(void *context) {
+  int64_t number;
+  tensor_t *x = leaf(), *y;
+  for (intptr_t i = 0; i < (intptr_t)context % 8; i++) {
+    y = twice(x);
+    OK(tensor_register_hook(y, deeper, context, NULL, &number));
+    tensor_free(x), x = y;
+  }
+  OK(run(x));
+  tensor_free(x);
+  return NULL;
+}
+
+static void stacks(void) {
+  for (intptr_t i = 1; i < 40; i++) {
+    pthread_t thread;
+    CHECK(!pthread_create(&thread, NULL, small_stack, (void *)i) && !pthread_join(thread, NULL));
+  }
+}
+
 int main(void) {
+  any_number(), stacks();
   hooks(), nodes(), functions(), endings(), constants(), saving(), anomalies();
   const int64_t before = tensor_live_handles();
   for (int i = 0; i < 20; i++)

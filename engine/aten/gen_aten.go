@@ -3,8 +3,6 @@
 package aten
 
 import (
-	"unsafe"
-
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -529,32 +527,32 @@ func (c Ctx) NodeSaved(self tensor.Node) ([]*tensor.Tensor, error) {
 }
 
 // NodeSetContext is the operator node_set_context.
-func (c Ctx) NodeSetContext(self tensor.Node, data, deleter unsafe.Pointer) error {
+func (c Ctx) NodeSetContext(self tensor.Node, data, deleter uintptr) error {
 	return recorded.NodeSetContext(c, self, data, deleter)
 }
 
 // NodeContext is the operator node_context.
-func (c Ctx) NodeContext(self tensor.Node) (unsafe.Pointer, error) {
+func (c Ctx) NodeContext(self tensor.Node) (uintptr, error) {
 	return recorded.NodeContext(c, self)
 }
 
 // RegisterHook is the operator register_hook.
-func (c Ctx) RegisterHook(self *tensor.Tensor, function, data, deleter unsafe.Pointer) (int64, error) {
+func (c Ctx) RegisterHook(self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
 	return recorded.RegisterHook(c, self, function, data, deleter)
 }
 
 // RegisterPostAccumulateGradHook is the operator register_post_accumulate_grad_hook.
-func (c Ctx) RegisterPostAccumulateGradHook(self *tensor.Tensor, function, data, deleter unsafe.Pointer) (int64, error) {
+func (c Ctx) RegisterPostAccumulateGradHook(self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
 	return recorded.RegisterPostAccumulateGradHook(c, self, function, data, deleter)
 }
 
 // NodeRegisterHook is the operator node_register_hook.
-func (c Ctx) NodeRegisterHook(self tensor.Node, function, data, deleter unsafe.Pointer) (int64, error) {
+func (c Ctx) NodeRegisterHook(self tensor.Node, function, data, deleter uintptr) (int64, error) {
 	return recorded.NodeRegisterHook(c, self, function, data, deleter)
 }
 
 // NodeRegisterPrehook is the operator node_register_prehook.
-func (c Ctx) NodeRegisterPrehook(self tensor.Node, function, data, deleter unsafe.Pointer) (int64, error) {
+func (c Ctx) NodeRegisterPrehook(self tensor.Node, function, data, deleter uintptr) (int64, error) {
 	return recorded.NodeRegisterPrehook(c, self, function, data, deleter)
 }
 
@@ -564,7 +562,7 @@ func (c Ctx) RemoveHook(number int64) error {
 }
 
 // PushSavedTensorsHooks is the operator push_saved_tensors_hooks.
-func (c Ctx) PushSavedTensorsHooks(pack, unpack, drop, data, deleter unsafe.Pointer) error {
+func (c Ctx) PushSavedTensorsHooks(pack, unpack, drop, data, deleter uintptr) error {
 	return recorded.PushSavedTensorsHooks(c, pack, unpack, drop, data, deleter)
 }
 
@@ -574,7 +572,7 @@ func (c Ctx) PopSavedTensorsHooks() error {
 }
 
 // RecordFunction is the operator record_function.
-func (c Ctx) RecordFunction(name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter unsafe.Pointer) (tensor.Node, error) {
+func (c Ctx) RecordFunction(name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
 	return recorded.RecordFunction(c, name, inputs, outputs, constant, kept, materialize, function, data, deleter)
 }
 
@@ -604,7 +602,7 @@ func (c Ctx) IsAnomalyCheckNanEnabled() (bool, error) {
 }
 
 // SetAnomalyWatcher is the operator set_anomaly_watcher.
-func (c Ctx) SetAnomalyWatcher(function, data unsafe.Pointer) error {
+func (c Ctx) SetAnomalyWatcher(function, data uintptr) error {
 	return recorded.SetAnomalyWatcher(c, function, data)
 }
 
@@ -4189,6 +4187,16 @@ func (c Ctx) LinalgMatrixSqrth(out, self *tensor.Tensor) (*tensor.Tensor, error)
 	return composed.LinalgMatrixSqrth(c, out, self)
 }
 
+// Lyapunov is the operator lyapunov.
+func (c Ctx) Lyapunov(h, g *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(h) | keys(g)); key != 0 {
+		if does := backend(key).Lyapunov; does != nil {
+			return does(c, h, g)
+		}
+	}
+	return composed.Lyapunov(c, h, g)
+}
+
 // LinalgPolar is the operator linalg.polar.
 func (c Ctx) LinalgPolar(outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outU) | keys(outH) | keys(a)); key != 0 {
@@ -6091,6 +6099,18 @@ func (c Ctx) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tenso
 		return
 	}
 	return ops.Poisson(self, g)
+}
+
+// Binomial is the operator binomial.
+func (c Ctx) Binomial(count, prob *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(count) | keys(prob)); key != 0 {
+		if does := backend(key).Binomial; does != nil {
+			return does(c, count, prob, g)
+		}
+		err = Refused("binomial", key)
+		return
+	}
+	return ops.Binomial(count, prob, g)
 }
 
 // FillUniform is the operator uniform_.
@@ -8012,6 +8032,30 @@ func (c Ctx) SparseSpsolve(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return parted.SparseSpsolve(c, self, other)
 }
 
+// CsrSpmm is the operator csr_spmm.
+func (c Ctx) CsrSpmm(crow, col, values, mat *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(mat)); key != 0 {
+		if does := backend(key).CsrSpmm; does != nil {
+			return does(c, crow, col, values, mat)
+		}
+		err = Refused("csr_spmm", key)
+		return
+	}
+	return ops.CsrSpmm(crow, col, values, mat)
+}
+
+// CsrSpgemm is the operator csr_spgemm.
+func (c Ctx) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
+		if does := backend(key).CsrSpgemm; does != nil {
+			return does(c, crow, col, values, otherCrow, otherCol, otherValues, columns)
+		}
+		err = Refused("csr_spgemm", key)
+		return
+	}
+	return ops.CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues, columns)
+}
+
 // Erf is the operator erf.
 func (c Ctx) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
@@ -9345,17 +9389,17 @@ func (c Ctx) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm
 }
 
 // FromData is the operator from_data.
-func (c Ctx) FromData(data unsafe.Pointer, size []int64, d dtype.DType) (*tensor.Tensor, error) {
+func (c Ctx) FromData(data uintptr, size []int64, d dtype.DType) (*tensor.Tensor, error) {
 	return ops.FromData(data, size, d)
 }
 
 // FromBlob is the operator from_blob.
-func (c Ctx) FromBlob(data unsafe.Pointer, nbytes int64, d dtype.DType, size, stride []int64, deleter, context unsafe.Pointer, readOnly bool) (*tensor.Tensor, error) {
+func (c Ctx) FromBlob(data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) (*tensor.Tensor, error) {
 	return ops.FromBlob(data, nbytes, d, size, stride, deleter, context, readOnly)
 }
 
 // DataPtr is the operator data_ptr.
-func (c Ctx) DataPtr(self *tensor.Tensor) (r0 unsafe.Pointer, err error) {
+func (c Ctx) DataPtr(self *tensor.Tensor) (r0 uintptr, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).DataPtr; does != nil {
 			return does(c, self)
@@ -9391,7 +9435,7 @@ func (c Ctx) UntypedStorage(self *tensor.Tensor) (r0 *storage.Storage, err error
 }
 
 // Lend is the operator lend.
-func (c Ctx) Lend(self *tensor.Tensor) (r0 *tensor.Tensor, r1 unsafe.Pointer, r2 bool, err error) {
+func (c Ctx) Lend(self *tensor.Tensor) (r0 *tensor.Tensor, r1 uintptr, r2 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Lend; does != nil {
 			return does(c, self)
@@ -9488,7 +9532,7 @@ func (c Ctx) StorageNbytes(self *storage.Storage) (int64, error) {
 }
 
 // StorageDataPtr is the operator storage_data_ptr.
-func (c Ctx) StorageDataPtr(self *storage.Storage) (unsafe.Pointer, error) {
+func (c Ctx) StorageDataPtr(self *storage.Storage) (uintptr, error) {
 	return ops.StorageDataPtr(self)
 }
 

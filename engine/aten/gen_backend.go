@@ -3,8 +3,6 @@
 package aten
 
 import (
-	"unsafe"
-
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -60,22 +58,22 @@ type Backend struct {
 	NodeEdge                                 func(c Ctx, self tensor.Node, i int64) (tensor.Node, int64, error)
 	NodeVariable                             func(c Ctx, self tensor.Node) (*tensor.Tensor, error)
 	NodeSaved                                func(c Ctx, self tensor.Node) ([]*tensor.Tensor, error)
-	NodeSetContext                           func(c Ctx, self tensor.Node, data, deleter unsafe.Pointer) error
-	NodeContext                              func(c Ctx, self tensor.Node) (unsafe.Pointer, error)
-	RegisterHook                             func(c Ctx, self *tensor.Tensor, function, data, deleter unsafe.Pointer) (int64, error)
-	RegisterPostAccumulateGradHook           func(c Ctx, self *tensor.Tensor, function, data, deleter unsafe.Pointer) (int64, error)
-	NodeRegisterHook                         func(c Ctx, self tensor.Node, function, data, deleter unsafe.Pointer) (int64, error)
-	NodeRegisterPrehook                      func(c Ctx, self tensor.Node, function, data, deleter unsafe.Pointer) (int64, error)
+	NodeSetContext                           func(c Ctx, self tensor.Node, data, deleter uintptr) error
+	NodeContext                              func(c Ctx, self tensor.Node) (uintptr, error)
+	RegisterHook                             func(c Ctx, self *tensor.Tensor, function, data, deleter uintptr) (int64, error)
+	RegisterPostAccumulateGradHook           func(c Ctx, self *tensor.Tensor, function, data, deleter uintptr) (int64, error)
+	NodeRegisterHook                         func(c Ctx, self tensor.Node, function, data, deleter uintptr) (int64, error)
+	NodeRegisterPrehook                      func(c Ctx, self tensor.Node, function, data, deleter uintptr) (int64, error)
 	RemoveHook                               func(c Ctx, number int64) error
-	PushSavedTensorsHooks                    func(c Ctx, pack, unpack, drop, data, deleter unsafe.Pointer) error
+	PushSavedTensorsHooks                    func(c Ctx, pack, unpack, drop, data, deleter uintptr) error
 	PopSavedTensorsHooks                     func(c Ctx) error
-	RecordFunction                           func(c Ctx, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter unsafe.Pointer) (tensor.Node, error)
+	RecordFunction                           func(c Ctx, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error)
 	GetVersion                               func(c Ctx, self *tensor.Tensor) (int64, error)
 	IncrementVersion                         func(c Ctx, self *tensor.Tensor) error
 	SetDetectAnomaly                         func(c Ctx, enabled, checkNan bool) error
 	IsAnomalyEnabled                         func(c Ctx) (bool, error)
 	IsAnomalyCheckNanEnabled                 func(c Ctx) (bool, error)
-	SetAnomalyWatcher                        func(c Ctx, function, data unsafe.Pointer) error
+	SetAnomalyWatcher                        func(c Ctx, function, data uintptr) error
 	NewHandle                                func(c Ctx, self *tensor.Tensor) (*tensor.Tensor, error)
 	IsGrad                                   func(c Ctx, self, other *tensor.Tensor) (bool, error)
 	Untracked                                func(c Ctx, self *tensor.Tensor) (*tensor.Tensor, error)
@@ -321,6 +319,7 @@ type Backend struct {
 	LinalgHouseholderProduct                 func(c Ctx, out, input, tau *tensor.Tensor) (*tensor.Tensor, error)
 	Ormqr                                    func(c Ctx, out, self, tau, other *tensor.Tensor, left, transpose bool) (*tensor.Tensor, error)
 	LinalgMatrixSqrth                        func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
+	Lyapunov                                 func(c Ctx, h, g *tensor.Tensor) (*tensor.Tensor, error)
 	LinalgPolar                              func(c Ctx, outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error)
 	LinalgDet                                func(c Ctx, out, a *tensor.Tensor) (*tensor.Tensor, error)
 	LinalgSlogdet                            func(c Ctx, outSign, outLog, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error)
@@ -458,6 +457,7 @@ type Backend struct {
 	BernoulliP                               func(c Ctx, self *tensor.Tensor, p float64, g *random.Generator) (*tensor.Tensor, error)
 	Multinomial                              func(c Ctx, out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (*tensor.Tensor, error)
 	Poisson                                  func(c Ctx, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error)
+	Binomial                                 func(c Ctx, count, prob *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error)
 	FillUniform                              func(c Ctx, self *tensor.Tensor, from, to float64, g *random.Generator) error
 	FillNormal                               func(c Ctx, self *tensor.Tensor, mean, std float64, g *random.Generator) error
 	FillRandom                               func(c Ctx, self *tensor.Tensor, g *random.Generator) error
@@ -587,6 +587,8 @@ type Backend struct {
 	SparseLogSoftmax                         func(c Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error)
 	SparseSpdiags                            func(c Ctx, diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (*tensor.Tensor, error)
 	SparseSpsolve                            func(c Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error)
+	CsrSpmm                                  func(c Ctx, crow, col, values, mat *tensor.Tensor) (*tensor.Tensor, error)
+	CsrSpgemm                                func(c Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
 	Erf                                      func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 	Erfc                                     func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 	Erfinv                                   func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
@@ -665,10 +667,10 @@ type Backend struct {
 	GradientScalars                          func(c Ctx, self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error)
 	GradientTensors                          func(c Ctx, self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error)
 	Renorm                                   func(c Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (*tensor.Tensor, error)
-	DataPtr                                  func(c Ctx, self *tensor.Tensor) (unsafe.Pointer, error)
+	DataPtr                                  func(c Ctx, self *tensor.Tensor) (uintptr, error)
 	IsReadOnly                               func(c Ctx, self *tensor.Tensor) (bool, error)
 	UntypedStorage                           func(c Ctx, self *tensor.Tensor) (*storage.Storage, error)
-	Lend                                     func(c Ctx, self *tensor.Tensor) (*tensor.Tensor, unsafe.Pointer, bool, error)
+	Lend                                     func(c Ctx, self *tensor.Tensor) (*tensor.Tensor, uintptr, bool, error)
 	FromFile                                 func(c Ctx, filename string, share ops.Bool, size ops.Int, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error)
 	ShareMemory                              func(c Ctx, self *tensor.Tensor) error
 	IsShared                                 func(c Ctx, self *tensor.Tensor) (bool, error)

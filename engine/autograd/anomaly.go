@@ -3,7 +3,6 @@ package autograd
 import (
 	"strings"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/status"
@@ -17,7 +16,7 @@ var anomaly struct {
 }
 
 // watcher is a function of the program's that is told of nodes.
-type watcher struct{ function, context unsafe.Pointer }
+type watcher struct{ function, context uintptr }
 
 func init() { anomaly.nan.Store(true) }
 
@@ -35,8 +34,8 @@ func IsAnomalyEnabled(aten.Ctx) (bool, error) { return anomaly.on.Load(), nil }
 func IsAnomalyCheckNanEnabled(aten.Ctx) (bool, error) { return anomaly.nan.Load(), nil }
 
 // SetAnomalyWatcher sets the function that is told.
-func SetAnomalyWatcher(_ aten.Ctx, function, data unsafe.Pointer) error {
-	if function == nil {
+func SetAnomalyWatcher(_ aten.Ctx, function, data uintptr) error {
+	if function == 0 {
 		anomaly.watcher.Store(nil)
 		return nil
 	}

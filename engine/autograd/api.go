@@ -85,26 +85,6 @@ func nameOf(t *tensor.Tensor) string {
 	return n.name
 }
 
-// valuesOf are what has the history of a tensor: the values of a sparse one.
-func valuesOf(t *tensor.Tensor) *tensor.Tensor {
-	if t == nil {
-		return nil
-	}
-	if p := t.Parts(); p != nil {
-		return p.Values
-	}
-	return t
-}
-
-// gradientOf is a gradient as the caller gets it: that of a sparse tensor's values has its places.
-func gradientOf(t, grad *tensor.Tensor) (*tensor.Tensor, error) {
-	p := t.Parts()
-	if p == nil {
-		return grad.Alias(), nil
-	}
-	return tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.Parts{Indices: p.Indices, Values: grad, Coalesced: p.Coalesced})
-}
-
 // Grad is the gradient of self, nil where there is none.
 func Grad(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	v := variableOf(self)
@@ -133,15 +113,18 @@ func IsGrad(_ aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 }
 
 // SetGrad gives self a gradient, or takes it away where grad is nil.
-func SetGrad(_ aten.Ctx, self, grad *tensor.Tensor) error {
+func SetGrad(c aten.Ctx, self, grad *tensor.Tensor) error {
 	if grad != nil {
 		if grad == self {
 			return status.Runtimef("can't assign Variable as its own grad")
 		}
-		if err := fits(valuesOf(self), valuesOf(grad)); err != nil {
+		if err := fits(self, grad); err != nil {
 			return err
 		}
-		grad = valuesOf(grad).Alias()
+		var err error
+		if grad, err = placed(c, self, grad); err != nil {
+			return err
+		}
 	}
 	v := variableOf(self)
 	if v == nil {
@@ -343,7 +326,7 @@ func (r *run) begin(tensors, grads, inputs []*tensor.Tensor, capture bool) (goal
 		r.toward(roots, goals, capture)
 	}
 	for i, t := range tensors {
-		grad, err := r.seed(valuesOf(t), valuesOf(at(grads, i)), i)
+		grad, err := r.seed(t, at(grads, i), i)
 		if err != nil {
 			return goals, err
 		}
@@ -370,6 +353,7 @@ func (r *run) seed(t, grad *tensor.Tensor, i int) (*tensor.Tensor, error) {
 		if t.DType().IsComplex() {
 			return nil, status.Runtimef("grad can be implicitly created only for real scalar outputs but got %v", t.DType())
 		}
+		t = valuesOf(t)
 		return r.c.OnesLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve)
 	}
 	switch {
@@ -379,10 +363,14 @@ func (r *run) seed(t, grad *tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return nil, status.Runtimef("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[%d] has a dtype of %v and output[%d] has a dtype of %v",
 			i, grad.DType(), i, t.DType())
 	}
-	if !r.create {
-		return grad.Plain(), nil
+	given, err := placed(r.c, t, grad)
+	if err != nil {
+		return nil, err
 	}
-	given := grad.Alias()
-	given.SetNames(nil)
-	return given, nil
+	if r.create {
+		given.SetNames(nil)
+		return given, nil
+	}
+	defer given.Release()
+	return given.Plain(), nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -273,7 +274,11 @@ func (n *Node) fitAll(c aten.Ctx, grads []*tensor.Tensor) (err error) {
 func (n *Node) fit(c aten.Ctx, i int, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	e := n.edges[i]
 	want := &e.Node.outputs[e.Output]
-	if grad.DType() == want.dtype && slices.Equal(grad.Sizes(), want.sizes()) {
+	return n.fitTo(c, i, grad, want.dtype, want.sizes())
+}
+
+func (n *Node) fitTo(c aten.Ctx, i int, grad *tensor.Tensor, d dtype.DType, sizes []int64) (*tensor.Tensor, error) {
+	if grad.DType() == d && slices.Equal(grad.Sizes(), sizes) {
 		return grad, nil
 	}
 	s := &steps{c: c}
@@ -281,16 +286,16 @@ func (n *Node) fit(c aten.Ctx, i int, grad *tensor.Tensor) (*tensor.Tensor, erro
 	fitted, err := s.try(func() *tensor.Tensor {
 		s.keep(grad, nil)
 		fitted := grad
-		if grad.DType().IsComplex() && !want.dtype.IsComplex() {
+		if grad.DType().IsComplex() && !d.IsComplex() {
 			fitted = s.real(fitted)
 		}
-		if sizes := want.sizes(); !slices.Equal(fitted.Sizes(), sizes) {
+		if !slices.Equal(fitted.Sizes(), sizes) {
 			if !shape.ExpandsTo(sizes, fitted.Sizes()) {
 				panic(failure{status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected shape compatible with %v", n.name, i, fitted.Sizes(), sizes)})
 			}
 			fitted = s.keep(c.SumToSize(fitted, slices.Clone(sizes)))
 		}
-		return s.cast(fitted, want.dtype)
+		return s.cast(fitted, d)
 	})
 	return fitted, err
 }

@@ -2,7 +2,6 @@ package autograd
 
 import (
 	"slices"
-	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/status"
@@ -10,7 +9,7 @@ import (
 )
 
 // RecordFunction records outputs as the results of a function of the program's.
-func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter unsafe.Pointer) (tensor.Node, error) {
+func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
 	const op = "record_function"
 	if err := given(op, "backward", function); err != nil {
 		return nil, err

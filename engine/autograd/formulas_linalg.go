@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -259,6 +260,37 @@ func (s *steps) reflected(v, tau, other *tensor.Tensor, adjoint bool) *tensor.Te
 	return other
 }
 
+// hermitian is the nearest Hermitian matrix to t.
+func (s *steps) hermitian(t *tensor.Tensor) *tensor.Tensor {
+	return s.mul(s.add(t, s.adjointOf(t)), s.float(0.5))
+}
+
+// lyapunovOf is the X of H X + X H = G.
+func (s *steps) lyapunovOf(h, g *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Lyapunov(h, g)) }
+
+func (s *steps) lyapunovGradient(grad, h, x *tensor.Tensor) *tensor.Tensor {
+	inner, turned := s.lyapunovOf(h, grad), s.adjointOf(x)
+	return s.neg(s.add(s.times(inner, turned), s.times(turned, inner)))
+}
+
+// matrixSqrthGradient is that of S S = A.
+func (s *steps) matrixSqrthGradient(grad, root *tensor.Tensor) *tensor.Tensor {
+	return s.lyapunovOf(root, s.hermitian(grad))
+}
+
+// polarGradient is that of A = U H, in which H H = A^H A: no vectors come in, so that singular values may be equal.
+func (s *steps) polarGradient(hasU, hasH bool, gradU, gradH, a, u, h *tensor.Tensor) *tensor.Tensor {
+	var made, inner *tensor.Tensor
+	if hasU {
+		made = s.solved(h, gradU, false)
+		inner = s.neg(s.times(s.adjointOf(u), made))
+	}
+	if hasH {
+		inner = s.plus(inner, gradH)
+	}
+	return s.plus(made, s.times(a, s.mul(s.lyapunovOf(h, s.hermitian(inner)), s.int(2))))
+}
+
 // apart are the differences of a vector's elements, row by column, with ones on the diagonal.
 func (s *steps) apart(values *tensor.Tensor) *tensor.Tensor {
 	differences := s.sub(s.row(values), s.column(values))
@@ -271,11 +303,30 @@ func (s *steps) emptied(t *tensor.Tensor) *tensor.Tensor {
 	return s.add(s.lower(t, -1), s.upper(t, 1))
 }
 
+// checkPhases refuses gradients of complex vectors that change with their phases, which are free: the parts along the vectors themselves
+// are real where they do not.
+func (s *steps) checkPhases(op string, along ...*tensor.Tensor) {
+	var diagonal *tensor.Tensor
+	for _, t := range along {
+		if t != nil {
+			diagonal = s.plus(diagonal, s.diagonalOf(t))
+		}
+	}
+	if s.Err != nil || !diagonal.DType().IsComplex() || !launch.Known(diagonal) {
+		return
+	}
+	turned := s.keep(s.c.Gt(nil, s.keep(s.c.Abs(nil, s.keep(s.c.Imag(diagonal)))), s.float(1e-2)))
+	if s.anyTrue(turned) {
+		s.check(status.Runtimef("%s_backward: the vectors of complex matrices are unique up to multiplication by e^{i phi}; the specified loss function depends on this phase, so it is ill-defined", op))
+	}
+}
+
 func (s *steps) eighGradient(hasValues, hasVectors bool, gradValues, gradVectors, values, vectors *tensor.Tensor) *tensor.Tensor {
 	var inner *tensor.Tensor
 	if hasVectors {
 		// Vectors that stay orthonormal turn by skew matrices alone.
 		along := s.times(s.adjointOf(vectors), gradVectors)
+		s.checkPhases("linalg_eigh", along)
 		turn := s.div(s.sub(along, s.adjointOf(along)), s.int(2))
 		inner = s.emptied(s.div(turn, s.apart(values)))
 	}
@@ -294,6 +345,7 @@ func (s *steps) eigGradient(hasValues, hasVectors, complexes bool, gradValues, g
 	var inner *tensor.Tensor
 	if hasVectors {
 		along := s.times(turned, gradVectors)
+		s.checkPhases("linalg_eig", along)
 		scale := s.cast(s.real(s.diagonalOf(along)), along.DType())
 		along = s.sub(along, s.times(turned, s.mul(vectors, s.row(scale))))
 		inner = s.emptied(s.div(along, s.apart(s.conj(values))))
@@ -318,7 +370,7 @@ func (s *steps) svdGradient(hasU, hasS, hasVh bool, gradU, gradS, gradVh, u, val
 		return s.times(s.mul(u, s.row(gradS)), vh)
 	}
 	squares := s.apart(s.mul(values, values))
-	var inner, left, right *tensor.Tensor
+	var inner, left, right, across *tensor.Tensor
 	if hasS {
 		inner = s.onDiagonal(gradS)
 	}
@@ -335,11 +387,10 @@ func (s *steps) svdGradient(hasU, hasS, hasVh bool, gradU, gradS, gradVh, u, val
 	if hasVh {
 		gradVh = s.firsts(gradVh, -2, k)
 		right = s.times(gradVh, s.adjointOf(vh))
-		inner = s.plus(inner, s.mul(s.column(values), s.emptied(s.div(skew(s.adjointOf(right)), squares))))
-		if !hasU && right.DType().IsComplex() {
-			inner = s.sub(inner, s.onDiagonal(s.div(s.diagonalOf(skew(s.adjointOf(right))), s.mul(values, s.int(2)))))
-		}
+		across = s.adjointOf(right)
+		inner = s.plus(inner, s.mul(s.column(values), s.emptied(s.div(skew(across), squares))))
 	}
+	s.checkPhases("svd", left, across)
 	made := s.times(u, inner)
 	if hasU && m > k {
 		made = s.add(made, s.div(s.sub(gradU, s.times(u, left)), s.row(values)))

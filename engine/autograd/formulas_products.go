@@ -69,9 +69,6 @@ func (s *steps) asProduct(grad *tensor.Tensor, left, right int) *tensor.Tensor {
 	return grad
 }
 
-// slab is how many differences of two elements cdistGradient has at a time.
-const slab = 1 << 18
-
 // cdistGradient is that of the distances of the rows of x1 and x2, with respect to x1: from products where they are.
 func (s *steps) cdistGradient(grad, x1, x2 *tensor.Tensor, p float64, mode string, result *tensor.Tensor) *tensor.Tensor {
 	if p == 0 {

@@ -85,8 +85,12 @@ func (s *steps) anyZero(t *tensor.Tensor) bool {
 	if !launch.Known(t) {
 		return false
 	}
-	zeros := s.isZero(t)
-	found, err := s.c.Item(s.used(zeros, s.keep(s.c.Any(nil, zeros, nil, false))))
+	return s.anyTrue(s.isZero(t))
+}
+
+// anyTrue tells whether one of the elements of a mask is true, and uses the mask up.
+func (s *steps) anyTrue(mask *tensor.Tensor) bool {
+	found, err := s.c.Item(s.used(mask, s.keep(s.c.Any(nil, mask, nil, false))))
 	s.check(err)
 	return found.I != 0
 }

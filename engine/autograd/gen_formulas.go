@@ -206,6 +206,7 @@ var formulas = aten.Backend{
 	LinalgHouseholderProduct:              recordLinalgHouseholderProduct,
 	Ormqr:                                 recordOrmqr,
 	LinalgMatrixSqrth:                     recordLinalgMatrixSqrth,
+	Lyapunov:                              recordLyapunov,
 	LinalgPolar:                           recordLinalgPolar,
 	LinalgDet:                             recordLinalgDet,
 	LinalgSlogdet:                         recordLinalgSlogdet,
@@ -287,6 +288,7 @@ var formulas = aten.Backend{
 	BernoulliP:                            recordBernoulliP,
 	Multinomial:                           recordMultinomial,
 	Poisson:                               recordPoisson,
+	Binomial:                              recordBinomial,
 	FillUniform:                           recordFillUniform,
 	FillNormal:                            recordFillNormal,
 	FillRandom:                            recordFillRandom,
@@ -360,6 +362,8 @@ var formulas = aten.Backend{
 	Unique:                                recordUnique,
 	UniqueConsecutive:                     recordUniqueConsecutive,
 	Isin:                                  recordIsin,
+	CsrSpmm:                               recordCsrSpmm,
+	CsrSpgemm:                             recordCsrSpgemm,
 	Erf:                                   recordErf,
 	Erfc:                                  recordErfc,
 	Erfinv:                                recordErfinv,
@@ -491,6 +495,7 @@ func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 			}
 			return s.after(1, s.scaled(s.hand(s.take(0)), alpha))
 		}
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -510,6 +515,7 @@ func recordSub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 			}
 			return s.after(1, s.scaled(s.hand(s.negOver(s.take(0))), alpha))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -529,6 +535,7 @@ func recordRsub(c aten.Ctx, self, other *tensor.Tensor, alpha dtype.Scalar) (res
 			}
 			return s.take(0)
 		}
+		r.node.cut = always
 	}
 	return
 }
@@ -553,6 +560,7 @@ func recordMul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 			}
 			return s.binary('*', s.take(0), s.conj(s.saved(self_)), left)
 		}
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -580,6 +588,7 @@ func recordDiv(c aten.Ctx, out, self, other *tensor.Tensor, rounding string) (re
 				return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
 			}, func() *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) })
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -605,6 +614,7 @@ func recordTrueDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -640,6 +650,7 @@ func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "floor")), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -665,6 +676,7 @@ func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "trunc")), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -694,6 +706,7 @@ func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.T
 			}
 			return s.after(1, s.powerExponent(s.hand(s.take(0)), s.saved(self_), s.saved(exponent_), s.saved(result_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -724,6 +737,7 @@ func recordNeg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Neg(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.negOver(s.take(0)) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -738,6 +752,7 @@ func recordPositive(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Positive(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+		r.node.cut = smaller
 	}
 	return
 }
@@ -766,6 +781,7 @@ func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.saved(result_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -786,6 +802,7 @@ func recordAbs(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Sgn(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -799,6 +816,7 @@ func recordSign(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Sign(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -823,6 +841,7 @@ func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.signGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -851,6 +870,7 @@ func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor
 			}
 			return s.after(1, s.zerosLike(s.hand(s.take(0))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -878,6 +898,7 @@ func recordAddcmul(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 			}
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.mul(s.saved(tensor1_), s.number(value)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -905,6 +926,7 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.binary('/', s.mul(s.number(value), s.saved(tensor1_)), (s.mul(s.saved(tensor2_), s.saved(tensor2_))), left|right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -933,6 +955,7 @@ func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tens
 			}
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.sub(s.saved(end_), s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1042,6 +1065,7 @@ func recordComplexParts(c aten.Ctx, out, re, im *tensor.Tensor) (result *tensor.
 			}
 			return s.after(1, s.keep(s.c.Imag(s.hand(s.take(0)))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1065,6 +1089,7 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.after(1, s.real(s.hand(s.binary('*', s.after(1, s.conj(s.hand(s.take(0)))), s.turned(s.saved(result_)), left))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1132,6 +1157,7 @@ func recordConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err err
 	result, err = r.c.Conj(self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.conj(s.hand(s.take(0)))) }
+		r.node.cut = smaller
 	}
 	return
 }
@@ -1144,6 +1170,7 @@ func recordConjPhysical(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 	result, err = r.c.ConjPhysical(out, self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.conj(s.hand(s.take(0)))) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -1157,6 +1184,7 @@ func recordResolveConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, 
 	result, err = r.c.ResolveConj(self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+		r.node.cut = smaller
 	}
 	return
 }
@@ -1169,6 +1197,7 @@ func recordResolveNeg(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.ResolveNeg(self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+		r.node.cut = smaller
 	}
 	return
 }
@@ -1188,6 +1217,7 @@ func recordAngle(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.angleGradient(s.hand(s.take(0)), s.saved(self_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1725,6 +1755,7 @@ func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), (s.mul(s.int(2), s.conj(s.saved(result_)))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1744,6 +1775,7 @@ func recordRsqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(-0.5), s.take(0), right), s.after(1, s.conj(s.hand(s.keep(s.c.Pow(nil, s.saved(result_), s.int(3)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1761,6 +1793,7 @@ func recordExp(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.binary('*', s.take(0), s.conj(s.saved(result_)), left) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -1780,6 +1813,7 @@ func recordExp2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.take(0), s.conj(s.saved(result_)), left), s.float(0.6931471805599453), left)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1799,6 +1833,7 @@ func recordExpm1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.add(s.conj(s.saved(result_)), s.int(1))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1817,6 +1852,7 @@ func recordLog(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Log(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.binary('/', s.take(0), s.conj(s.saved(self_)), left) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -1837,6 +1873,7 @@ func recordLog2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), (s.mul(s.conj(s.saved(self_)), s.float(0.6931471805599453))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1857,6 +1894,7 @@ func recordLog10(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), (s.mul(s.conj(s.saved(self_)), s.float(2.302585092994046))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1877,6 +1915,7 @@ func recordLog1p(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.add(s.saved(self_), s.int(1)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1897,6 +1936,7 @@ func recordSin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cos(nil, s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1917,6 +1957,7 @@ func recordCos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand(s.keep(s.c.Sin(nil, s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1936,6 +1977,7 @@ func recordTan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1956,6 +1998,7 @@ func recordAsin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1976,6 +2019,7 @@ func recordAcos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -1996,6 +2040,7 @@ func recordAtan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2016,6 +2061,7 @@ func recordSinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cosh(nil, s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2036,6 +2082,7 @@ func recordCosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.keep(s.c.Sinh(nil, s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2055,6 +2102,7 @@ func recordTanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2075,6 +2123,7 @@ func recordAsinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2095,6 +2144,7 @@ func recordAcosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('*', s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.sub(s.saved(self_), s.int(1))))))), s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.add(s.saved(self_), s.int(1))))))), left|right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2115,6 +2165,7 @@ func recordAtanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2134,6 +2185,7 @@ func recordSigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('*', (s.sub(s.int(1), s.saved(result_))), s.saved(result_), left))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2159,6 +2211,7 @@ func recordAtan2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('/', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Eq(nil, s.saved(other_), s.int(0)))))))), s.int(1)))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2188,6 +2241,7 @@ func recordHypot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('*', s.take(0), (s.div(s.saved(other_), s.saved(result_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -2281,6 +2335,7 @@ func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result
 			}
 			return s.after(1, s.keep(s.c.Sum(nil, s.hand(s.after(1, s.keep(s.c.Where(nil, s.saved(mask_), s.hand(s.take(0)), s.int(0))))), nil, false, dtype.None)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -3139,18 +3194,73 @@ func recordOrmqr(c aten.Ctx, out, self, tau, other *tensor.Tensor, left, transpo
 }
 
 func recordLinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	since := numbers.Load()
-	result, err = into(c, "linalg.matrix_sqrth", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LinalgMatrixSqrth(c, made, self)
-	})
-	named(since, "LinalgMatrixSqrthBackward0", result)
+	r, err := begin(c, "linalg.matrix_sqrth", "LinalgMatrixSqrthBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.LinalgMatrixSqrth(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.matrixSqrthGradient(s.hand(s.take(0)), s.saved(result_)))
+		}
+		r.publish()
+	}
+	return
+}
+
+func recordLyapunov(c aten.Ctx, h, g *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "lyapunov", "LyapunovBackward0", nil, h, g)
+	if err != nil {
+		return
+	}
+	h_ := r.save(h, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Lyapunov(h, g)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.lyapunovGradient(s.hand(s.take(0)), s.saved(h_), s.saved(result_)))
+			}
+			return s.after(1, s.lyapunovOf(s.saved(h_), s.hand(s.take(0))))
+		}
+	}
 	return
 }
 
 func recordLinalgPolar(c aten.Ctx, outU, outH, a *tensor.Tensor) (UResult *tensor.Tensor, HResult *tensor.Tensor, err error) {
-	since := numbers.Load()
-	UResult, HResult, err = aten.Composed().LinalgPolar(c, outU, outH, a)
-	named(since, "LinalgPolarBackward0", UResult, HResult)
+	r, err := begin(c, "linalg.polar", "LinalgPolarBackward0", outU, a)
+	if err != nil {
+		return
+	}
+	a_ := r.save(a, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	UResult, HResult, err = r.c.LinalgPolar(outU, outH, a)
+	if r.finish(err, UResult, HResult) {
+		UResult_ := r.saveResult(UResult, 0, r.wants(0))
+		HResult_ := r.saveResult(HResult, 1, r.wants(0))
+		if err = r.undo(UResult, HResult); err != nil {
+			return nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.polarGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(a_), s.saved(UResult_), s.saved(HResult_))
+		}
+		r.publish()
+	}
 	return
 }
 
@@ -4391,6 +4501,24 @@ func recordPoisson(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (result
 	return
 }
 
+func recordBinomial(c aten.Ctx, count, prob *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "binomial", "BinomialBackward0", nil, count, prob)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Binomial(count, prob, g)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.zerosLike(s.hand(s.take(0))))
+			}
+			return s.after(1, s.zerosLike(s.hand(s.take(0))))
+		}
+	}
+	return
+}
+
 func recordFillUniform(c aten.Ctx, self *tensor.Tensor, from, to float64, g *random.Generator) (err error) {
 	r, err := begin(c, "uniform_", "UniformBackward0", self, self)
 	if err != nil {
@@ -4974,6 +5102,7 @@ func recordFloor(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Floor(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -4987,6 +5116,7 @@ func recordCeil(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Ceil(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5000,6 +5130,7 @@ func recordTrunc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Trunc(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5013,6 +5144,7 @@ func recordRound(c aten.Ctx, out, self *tensor.Tensor, decimals int64) (result *
 	result, err = r.c.Round(out, self, decimals)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5026,6 +5158,7 @@ func recordFrac(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Frac(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -5054,6 +5187,7 @@ func recordClampTensor(c aten.Ctx, out, self, low, high *tensor.Tensor) (result 
 			}
 			return s.after(1, s.above(s.hand(s.take(0)), s.saved(self_), s.saved(low_), s.saved(high_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5074,6 +5208,7 @@ func recordClamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.withinLimits(s.hand(s.take(0)), s.saved(self_), low, high))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5099,6 +5234,7 @@ func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.T
 			}
 			return s.after(1, s.below(s.hand(s.take(0)), s.saved(self_), s.saved(low_), nil))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5124,6 +5260,7 @@ func recordClampMax(c aten.Ctx, out, self, high *tensor.Tensor) (result *tensor.
 			}
 			return s.after(1, s.above(s.hand(s.take(0)), s.saved(self_), nil, s.saved(high_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5149,6 +5286,7 @@ func recordMaximum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 			}
 			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5174,6 +5312,7 @@ func recordMinimum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 			}
 			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5199,6 +5338,7 @@ func recordFmax(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.after(1, s.keep(s.c.Where(nil, s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5224,6 +5364,7 @@ func recordFmin(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			}
 			return s.after(1, s.keep(s.c.Where(nil, s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5243,6 +5384,7 @@ func recordRelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.reluGradient(s.hand(s.take(0)), s.saved(result_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5267,6 +5409,7 @@ func recordWhere(c aten.Ctx, out, condition, self, other *tensor.Tensor) (result
 			}
 			return s.after(1, s.keep(s.c.Where(nil, s.saved(condition_), s.int(0), s.hand(s.take(0)))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5676,6 +5819,66 @@ func recordIsin(c aten.Ctx, out, elements, testElements *tensor.Tensor, x3, inve
 	return
 }
 
+func recordCsrSpmm(c aten.Ctx, crow, col, values, mat *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "csr_spmm", "CsrSpmmBackward0", nil, values, mat)
+	if err != nil {
+		return
+	}
+	col_ := r.save(col, r.wants(0) || r.wants(1))
+	crow_ := r.save(crow, r.wants(0) || r.wants(1))
+	mat_ := r.save(mat, r.wants(0))
+	values_ := r.save(values, r.wants(1))
+	matSizes := copied(mat.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.CsrSpmm(crow, col, values, mat)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.csrValuesGradient(s.hand(s.take(0)), s.saved(crow_), s.saved(col_), s.saved(mat_)))
+			}
+			return s.after(1, s.csrDenseGradient(s.hand(s.take(0)), s.saved(crow_), s.saved(col_), s.saved(values_), matSizes))
+		}
+	}
+	return
+}
+
+func recordCsrSpgemm(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (crowResult *tensor.Tensor, colResult *tensor.Tensor, productResult *tensor.Tensor, err error) {
+	r, err := begin(c, "csr_spgemm", "CsrSpgemmBackward0", nil, values, otherValues)
+	if err != nil {
+		return
+	}
+	col_ := r.save(col, r.wants(0) || r.wants(1))
+	crow_ := r.save(crow, r.wants(0) || r.wants(1))
+	otherCol_ := r.save(otherCol, r.wants(0) || r.wants(1))
+	otherCrow_ := r.save(otherCrow, r.wants(0) || r.wants(1))
+	otherValues_ := r.save(otherValues, r.wants(0) || r.wants(1))
+	values_ := r.save(values, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	crowResult, colResult, productResult, err = r.c.CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues, columns)
+	if r.finish(err, nil, nil, productResult) {
+		crowResult_ := r.saveResult(crowResult, 0, r.wants(0) || r.wants(1))
+		colResult_ := r.saveResult(colResult, 1, r.wants(0) || r.wants(1))
+		if err = r.undo(crowResult, colResult, productResult); err != nil {
+			return nil, nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.csrProductGradient(s.hand(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(crow_), s.saved(col_), s.saved(values_), s.saved(otherCrow_), s.saved(otherCol_), s.saved(otherValues_), columns, false))
+			}
+			return s.after(1, s.csrProductGradient(s.hand(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(crow_), s.saved(col_), s.saved(values_), s.saved(otherCrow_), s.saved(otherCol_), s.saved(otherValues_), columns, true))
+		}
+	}
+	return
+}
+
 func recordErf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "erf", "ErfBackward0", out, self)
 	if err != nil {
@@ -5691,6 +5894,7 @@ func recordErf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(1.1283791670955126), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5711,6 +5915,7 @@ func recordErfc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(-1.1283791670955126), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5730,6 +5935,7 @@ func recordErfinv(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.mul(s.saved(result_), s.saved(result_)))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5750,6 +5956,7 @@ func recordLgamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Digamma(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5770,6 +5977,7 @@ func recordDigamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Polygamma(nil, 1, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5790,6 +5998,7 @@ func recordI0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.SpecialI1(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5810,6 +6019,7 @@ func recordSinc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.sincGradient(s.hand(s.take(0)), s.saved(self_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5831,6 +6041,7 @@ func recordLogit(c aten.Ctx, out, self *tensor.Tensor, eps *float64) (result *te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.logitGradient(s.hand(s.take(0)), s.saved(self_), eps))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5851,6 +6062,7 @@ func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Polygamma(nil, (n+1), s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5871,6 +6083,7 @@ func recordMvlgamma(c aten.Ctx, out, self *tensor.Tensor, p int64) (result *tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.lgammaSum(s.saved(self_), p), left)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5896,6 +6109,7 @@ func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 			}
 			return s.binary('*', s.take(0), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5921,6 +6135,7 @@ func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5946,6 +6161,7 @@ func recordLogaddexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			}
 			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.sub(s.saved(self_), s.saved(other_)))))), right))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5971,6 +6187,7 @@ func recordLogaddexp2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 			}
 			return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp2(nil, s.hand(s.sub(s.saved(self_), s.saved(other_)))))), right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -5996,6 +6213,7 @@ func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), s.saved(other_), left)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6041,6 +6259,7 @@ func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			}
 			return s.after(1, s.zerosLike(s.hand(s.take(0))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6079,6 +6298,7 @@ func recordLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 			}
 			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.float(0.6931471805599453)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6118,6 +6338,7 @@ func recordNanToNum(c aten.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *f
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.keep(s.c.Isfinite(s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6133,6 +6354,7 @@ func recordDeg2rad(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.float(0.017453292519943295), left)
 		}
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -6148,6 +6370,7 @@ func recordRad2deg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.float(57.29577951308232), left)
 		}
+		r.node.cut = smaller
 		r.publish()
 	}
 	return
@@ -6172,6 +6395,7 @@ func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.keep(s.c.SpecialI1e(nil, s.saved(self_))), s.binary('*', s.keep(s.c.Sgn(nil, s.saved(self_))), s.saved(result_), left), left|right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6196,6 +6420,7 @@ func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(2, s.besselOneGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.I0(nil, s.saved(self_))))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6220,6 +6445,7 @@ func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(1, s.besselI1eGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_)))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6245,6 +6471,7 @@ func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *
 			}
 			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), (s.add(s.saved(other_), s.int(1))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6270,6 +6497,7 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 			}
 			return s.binary('*', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.after(1, s.keep(s.c.SpecialZeta(nil, s.hand(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6290,6 +6518,7 @@ func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.int(-1), s.keep(s.c.Log(nil, s.saved(self_))), right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6314,6 +6543,7 @@ func recordSpecialErfcx(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.binary('*', s.mul(s.int(2), s.saved(self_)), s.saved(result_), left), s.float(1.1283791670955126), left)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6334,6 +6564,7 @@ func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6354,6 +6585,7 @@ func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.binary('*', s.float(0.7978845608028654), s.take(0), right), s.after(1, s.keep(s.c.SpecialErfcx(nil, s.hand(s.mul(s.float(-0.7071067811865476), s.saved(self_)))))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6373,6 +6605,7 @@ func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left))))), right), s.take(0), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6393,6 +6626,7 @@ func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.SpecialBesselJ1(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6417,6 +6651,7 @@ func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.after(2, s.besselOneGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.SpecialBesselJ0(nil, s.saved(self_))))))
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6437,6 +6672,7 @@ func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.SpecialBesselY1(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6461,6 +6697,7 @@ func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.keep(s.c.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6481,6 +6718,7 @@ func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.SpecialModifiedBesselK1(nil, s.saved(self_))), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6505,6 +6743,7 @@ func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), (s.binary('+', s.keep(s.c.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6529,6 +6768,7 @@ func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK1(nil, s.saved(self_))), right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return
@@ -6553,6 +6793,7 @@ func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK0(nil, s.saved(self_))), right), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
+		r.node.cut = always
 		r.publish()
 	}
 	return

@@ -145,7 +145,7 @@ func NodeSaved(c aten.Ctx, self tensor.Node) (list []*tensor.Tensor, err error) 
 }
 
 // NodeSetContext attaches something of the program's to a node.
-func NodeSetContext(_ aten.Ctx, self tensor.Node, data, deleter unsafe.Pointer) error {
+func NodeSetContext(_ aten.Ctx, self tensor.Node, data, deleter uintptr) error {
 	return with(self, func(n *Node) error {
 		a, made := n.attach(), newContext(data, deleter)
 		n.mu.Lock()
@@ -158,7 +158,7 @@ func NodeSetContext(_ aten.Ctx, self tensor.Node, data, deleter unsafe.Pointer) 
 }
 
 // NodeContext is what was attached.
-func NodeContext(_ aten.Ctx, self tensor.Node) (data unsafe.Pointer, err error) {
+func NodeContext(_ aten.Ctx, self tensor.Node) (data uintptr, err error) {
 	err = with(self, func(n *Node) error {
 		n.mu.Lock()
 		defer n.mu.Unlock()

@@ -3,7 +3,6 @@ package autograd
 import (
 	"slices"
 	"sync"
-	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/status"
@@ -13,7 +12,7 @@ import (
 // hook is a function of the program's that a run calls.
 type hook struct {
 	*context
-	function unsafe.Pointer
+	function uintptr
 	number   int64
 	output   int // the result whose gradient it is given alone; -1 for those of all
 	list     *hooks
@@ -30,7 +29,7 @@ var registered = struct {
 }{all: map[int64]*hook{}}
 
 // add registers a hook and gives its number.
-func (l *hooks) add(function, data, deleter unsafe.Pointer, output int) int64 {
+func (l *hooks) add(function, data, deleter uintptr, output int) int64 {
 	registered.Lock()
 	defer registered.Unlock()
 	registered.last++
@@ -155,7 +154,7 @@ func (v *Variable) listen() *listeners {
 }
 
 // RegisterHook has a hook called with the gradient of self.
-func RegisterHook(_ aten.Ctx, self *tensor.Tensor, function, data, deleter unsafe.Pointer) (int64, error) {
+func RegisterHook(_ aten.Ctx, self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
 	if err := hookable("register_hook", self, function); err != nil {
 		return 0, err
 	}
@@ -167,7 +166,7 @@ func RegisterHook(_ aten.Ctx, self *tensor.Tensor, function, data, deleter unsaf
 }
 
 // RegisterPostAccumulateGradHook has a hook called when the gradient of a leaf has been added to.
-func RegisterPostAccumulateGradHook(_ aten.Ctx, self *tensor.Tensor, function, data, deleter unsafe.Pointer) (int64, error) {
+func RegisterPostAccumulateGradHook(_ aten.Ctx, self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
 	if err := hookable("register_post_accumulate_grad_hook", self, function); err != nil {
 		return 0, err
 	}
@@ -178,7 +177,7 @@ func RegisterPostAccumulateGradHook(_ aten.Ctx, self *tensor.Tensor, function, d
 	return variableOf(self).listen().after.add(function, data, deleter, 0), nil
 }
 
-func hookable(op string, self *tensor.Tensor, function unsafe.Pointer) error {
+func hookable(op string, self *tensor.Tensor, function uintptr) error {
 	if !wanted(self) {
 		return status.Runtimef("cannot register a hook on a tensor that doesn't require gradient")
 	}
@@ -186,7 +185,7 @@ func hookable(op string, self *tensor.Tensor, function unsafe.Pointer) error {
 }
 
 // NodeRegisterHook has a hook called when a run has gone through a node.
-func NodeRegisterHook(_ aten.Ctx, self tensor.Node, function, data, deleter unsafe.Pointer) (number int64, err error) {
+func NodeRegisterHook(_ aten.Ctx, self tensor.Node, function, data, deleter uintptr) (number int64, err error) {
 	if err = given("node_register_hook", "hook", function); err == nil {
 		err = with(self, func(n *Node) error {
 			number = n.attach().after.add(function, data, deleter, -1)
@@ -197,7 +196,7 @@ func NodeRegisterHook(_ aten.Ctx, self tensor.Node, function, data, deleter unsa
 }
 
 // NodeRegisterPrehook has a hook called before a run goes through a node.
-func NodeRegisterPrehook(_ aten.Ctx, self tensor.Node, function, data, deleter unsafe.Pointer) (number int64, err error) {
+func NodeRegisterPrehook(_ aten.Ctx, self tensor.Node, function, data, deleter uintptr) (number int64, err error) {
 	if err = given("node_register_prehook", "hook", function); err == nil {
 		err = with(self, func(n *Node) error {
 			number = n.attach().before.add(function, data, deleter, -1)

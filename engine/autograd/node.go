@@ -34,6 +34,7 @@ type Node struct {
 	spent   bool                                 // what was saved is freed, or will be when no run uses it
 	keepers []*Variable                          // results whose gradients are kept
 	inner   *Node                                // of CopySlices: the call that wrote to a view
+	cut     cutting                              // of an elementwise operator
 
 	attached atomic.Pointer[attached]
 

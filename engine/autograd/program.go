@@ -2,21 +2,21 @@ package autograd
 
 import (
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Program calls the functions of the program that uses the library, which C names by their addresses.
+// Program calls the functions of the program that uses the library, which C names by their addresses. These and the contexts are
+// numbers to Go, whose collector does not bear addresses such as (void *)1.
 type Program interface {
 	// Call calls a tensor_callback in whose calls gradients are on where c says so. What it makes is the caller's.
-	Call(c aten.Ctx, function, context unsafe.Pointer, given []*tensor.Tensor, made int) ([]*tensor.Tensor, error)
-	Pack(c aten.Ctx, function, context unsafe.Pointer, t *tensor.Tensor) (unsafe.Pointer, error)
-	Unpack(c aten.Ctx, function, context, packed unsafe.Pointer) (*tensor.Tensor, error)
-	Watch(function, context unsafe.Pointer, n tensor.Node, failed bool)
-	Delete(deleter, context unsafe.Pointer)
+	Call(c aten.Ctx, function, context uintptr, given []*tensor.Tensor, made int) ([]*tensor.Tensor, error)
+	Pack(c aten.Ctx, function, context uintptr, t *tensor.Tensor) (uintptr, error)
+	Unpack(c aten.Ctx, function, context, packed uintptr) (*tensor.Tensor, error)
+	Watch(function, context uintptr, n tensor.Node, failed bool)
+	Delete(deleter, context uintptr)
 }
 
 var program Program
@@ -27,10 +27,10 @@ func Serve(p Program) { program = p }
 // context is something of the program's, which its deleter ends when the last reference goes.
 type context struct {
 	refs          atomic.Int32
-	data, deleter unsafe.Pointer
+	data, deleter uintptr
 }
 
-func newContext(data, deleter unsafe.Pointer) *context {
+func newContext(data, deleter uintptr) *context {
 	c := &context{data: data, deleter: deleter}
 	c.refs.Store(1)
 	return c
@@ -39,14 +39,14 @@ func newContext(data, deleter unsafe.Pointer) *context {
 func (c *context) retain() { c.refs.Add(1) }
 
 func (c *context) release() {
-	if c != nil && c.refs.Add(-1) == 0 && c.deleter != nil {
+	if c != nil && c.refs.Add(-1) == 0 && c.deleter != 0 {
 		program.Delete(c.deleter, c.data)
 	}
 }
 
 // given refuses a function that is NULL.
-func given(op, argument string, function unsafe.Pointer) error {
-	if function == nil {
+func given(op, argument string, function uintptr) error {
+	if function == 0 {
 		return status.Valuef("%s: argument '%s' is NULL; a function is required", op, argument)
 	}
 	return nil

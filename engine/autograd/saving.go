@@ -2,7 +2,6 @@ package autograd
 
 import (
 	"sync"
-	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/status"
@@ -22,14 +21,14 @@ type saved struct {
 // parcel is what hooks have made of a saved tensor.
 type parcel struct {
 	by     *savers
-	packed unsafe.Pointer
+	packed uintptr
 	like   like
 }
 
 // savers are hooks through which a thread saves tensors. They are counted: by the thread, and by what they packed.
 type savers struct {
 	*context
-	pack, unpack, drop unsafe.Pointer
+	pack, unpack, drop uintptr
 	below              uint32 // those that the thread had before
 }
 
@@ -41,7 +40,7 @@ var saving = struct {
 }{all: map[uint32]*savers{}}
 
 // PushSavedTensorsHooks has the thread save tensors through hooks.
-func PushSavedTensorsHooks(c aten.Ctx, pack, unpack, drop, data, deleter unsafe.Pointer) error {
+func PushSavedTensorsHooks(c aten.Ctx, pack, unpack, drop, data, deleter uintptr) error {
 	const op = "push_saved_tensors_hooks"
 	if err := given(op, "pack", pack); err != nil {
 		return err
@@ -99,7 +98,7 @@ func packed(c aten.Ctx, t *tensor.Tensor) (*parcel, error) {
 }
 
 func (p *parcel) drop() {
-	if p.by.drop != nil {
+	if p.by.drop != 0 {
 		program.Delete(p.by.drop, p.packed)
 	}
 	p.by.release()

@@ -28,6 +28,8 @@ type steps struct {
 	inner  *steps                 // of CopySlices
 	last   []*tensor.Tensor       // operands that are handed over, for the steps that are not yet done
 	final  bool                   // nobody needs the given gradients after the formula
+	outer  *steps                 // of those for a piece, which is the box: those for all
+	box    *box
 }
 
 // Close releases the temporaries.
@@ -88,11 +90,19 @@ func (n *Node) differentiate(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, 
 		}
 		s.final = !r.create && n.attached.Load() == nil && !slices.ContainsFunc(n.edges[i+1:], wants)
 		var err error
-		if made[i], err = s.try(func() *tensor.Tensor { return n.formula(s, i) }); err != nil {
+		if made[i], err = s.try(func() *tensor.Tensor { return s.evaluate(i) }); err != nil {
 			return made, err
 		}
 	}
 	return made, nil
+}
+
+// evaluate is the gradient of operand i.
+func (s *steps) evaluate(i int) *tensor.Tensor {
+	if s.cuts(i) {
+		return s.cut(i)
+	}
+	return s.node.formula(s, i)
 }
 
 // check ends the formula with an error.
@@ -128,7 +138,11 @@ func (s *steps) cond(test bool, then, otherwise func() *tensor.Tensor) *tensor.T
 func (s *steps) grad(i int) *tensor.Tensor {
 	if s.given[i] == nil {
 		like := &s.node.outputs[i]
-		s.given[i] = s.filled(0, like.dtype, like.device, like.sizes()...)
+		sizes := like.sizes()
+		if s.box != nil {
+			sizes = s.box.lengths
+		}
+		s.given[i] = s.filled(0, like.dtype, like.device, sizes...)
 		s.given[i] = s.given[i].Alias()
 	}
 	return s.given[i]
@@ -148,6 +162,9 @@ func (s *steps) take(i int) *tensor.Tensor {
 func (s *steps) saved(at int) *tensor.Tensor {
 	if at < 0 {
 		return nil
+	}
+	if s.box != nil {
+		return s.savedPart(at)
 	}
 	v := &s.node.saved[at]
 	kept := s.opened[at]

@@ -84,6 +84,7 @@ func init() {
 		LinalgLdlFactor:                LinalgLdlFactor,
 		Qr:                             Qr,
 		LinalgMatrixSqrth:              LinalgMatrixSqrth,
+		Lyapunov:                       Lyapunov,
 		LinalgPolar:                    LinalgPolar,
 		LinalgDet:                      LinalgDet,
 		LinalgSlogdet:                  LinalgSlogdet,

@@ -182,6 +182,25 @@ func LinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, er
 	return s.result(out, s.cast(s.scaledBack(vectors, roots), self.DType()))
 }
 
+// Lyapunov is the X of H X + X H = G for a Hermitian H without negative eigenvalues.
+func Lyapunov(c aten.Ctx, h, g *tensor.Tensor) (*tensor.Tensor, error) {
+	const op = "lyapunov"
+	if err := ops.CheckSquare(op, "H", h); err != nil {
+		return nil, err
+	}
+	if !slices.Equal(h.Sizes(), g.Sizes()) || h.DType() != g.DType() {
+		return nil, status.Runtimef("%s: expected G of the shape and dtype of H, %v and %v, but got %v and %v", op, h.Sizes(), h.DType(), g.Sizes(), g.DType())
+	}
+	s := within(c, op)
+	defer s.Close()
+	values, vectors := s.spectrum(h)
+	values = s.Unary(c.Relu, values)
+	sums := s.add(s.wide(values, -1), s.wide(values, -2))
+	inner := s.matmul(s.matmul(s.adjoint(vectors), g), vectors)
+	parts := s.where(s.greater(sums, s.float(0)), s.div(inner, sums), s.float(0))
+	return s.result(nil, s.cast(s.matmul(s.matmul(vectors, parts), s.adjoint(vectors)), h.DType()))
+}
+
 // LinalgPolar factors A = U H into a part with orthonormal columns and a Hermitian part without negative eigenvalues.
 func LinalgPolar(c aten.Ctx, outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	const op = "linalg.polar"

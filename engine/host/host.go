@@ -38,6 +38,12 @@ func init() {
 		Distance:         distance,
 		Linear:           linear,
 
+		Group:        group,
+		Lines:        lines,
+		Expand:       expand,
+		SparseDense:  sparseDense,
+		SparseSparse: sparseSparse,
+
 		Fourier: fourier,
 
 		Sequence:  sequence,

@@ -29,14 +29,14 @@ func (w *matrixWork) takePivots(i int64, memory unsafe.Pointer) {
 	}
 }
 
+// rowPivots are those of matrix i.
+func (w *matrixWork) rowPivots(i int64) []int32 {
+	return unsafe.Slice((*int32)(w.address(w.Pivots, i)), w.Pivots.Numel()/w.batch)
+}
+
 func (w *matrixWork) factorLU() {
-	k := min(w.m, w.n)
-	w.each(w.m*w.n*k, []int64{8 * k}, func(memory []unsafe.Pointer) worker {
-		factor := w.lu(memory[0])
-		return func(i int64) {
-			w.say(i, factor(i))
-			w.givePivots(i, memory[0])
-		}
+	w.eachInBlocks(w.m*w.n*min(w.m, w.n), nil, func(k *blocks, _ []unsafe.Pointer) worker {
+		return func(i int64) { w.say(i, k.factor(w.block(w.A, i), w.rowPivots(i))) }
 	})
 }
 

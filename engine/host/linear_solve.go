@@ -10,118 +10,54 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// solve factors, unless that is done, and solves with the factors for some columns at a time, which threads share. How many these are
-// does not depend on the threads, since results may.
+// solve factors, unless that is done, and solves with the factors for some columns at a time, which threads share.
 func (w *matrixWork) solve() {
 	if !w.Factored {
 		w.factorLU()
 	}
-	const most = 128
 	_, right := shape.Matrix(w.B.Sizes())
-	parts := (right + most - 1) / most
-	columnBytes := w.n * w.d.Size()
-	w.inParts(parts, w.n*w.n*2*min(right, most), []int64{8 * w.n, 16}, func(memory []unsafe.Pointer) worker {
-		back := w.substitution(memory)
-		return func(k int64) {
-			i, first := k/parts, k%parts*most
-			if w.failed(i) {
-				return
+	k := blocksOf(w.d, false)
+	parts := (right + blockWidth - 1) / blockWidth
+	w.inParts(parts, w.n*w.n*2*min(right, blockWidth), nil, func([]unsafe.Pointer) worker {
+		return func(at int64) {
+			i, first := at/parts, at%parts*blockWidth
+			if !w.failed(i) {
+				k.backward(w.block(w.A, i), k.part(w.block(w.B, i), 0, first, w.n, min(right-first, blockWidth)), w.rowPivots(i))
 			}
-			w.takePivots(i, memory[0])
-			back(w.of(w.A, i), blas.At(unsafe.Add(w.address(w.B, i), first*columnBytes)), min(right-first, most))
 		}
 	})
 }
-
-// substitution solves with the factors in A, by products of triangles: LAPACK's routine for all of it takes several times as long.
-// memory has room for pivots, which are to be there when it is called, and for a number.
-func (w *matrixWork) substitution(memory []unsafe.Pointer) func(a, b blas.Argument, columns int64) {
-	tensor.Put(memory[1], w.d, dtype.IntScalar(1))
-	n := blas.Int(w.n)
-	exchange := w.call("laswp", blas.Int(0), blas.At(nil), n, blas.Int(1), n, blas.At(memory[0]), blas.Int(1))
-	triangle := func(upper bool, diagonal byte) *blas.Call {
-		return w.call("trsm", blas.Letter('L'), uplo(upper), blas.Letter('N'), blas.Letter(diagonal), n, blas.Int(0), blas.At(memory[1]), blas.At(nil), n, blas.At(nil), n)
-	}
-	lower, upper := triangle(false, 'U'), triangle(true, 'N')
-	return func(a, b blas.Argument, columns int64) {
-		exchange.Set(0, blas.Int(columns))
-		exchange.Set(1, b)
-		exchange.Run()
-		for _, c := range []*blas.Call{lower, upper} {
-			c.Set(5, blas.Int(columns))
-			c.Set(7, a)
-			c.Set(9, b)
-			c.Run()
-		}
-	}
-}
-
-// smallInverse is the number of rows up to which solving with the identity beats LAPACK's inversion.
-const smallInverse = 32
 
 func (w *matrixWork) invert() {
-	if w.n <= smallInverse {
-		w.invertSmall()
-		return
-	}
-	n := blas.Int(w.n)
-	arguments := []blas.Argument{n, blas.At(nil), n, blas.At(nil), blas.At(nil), blas.Int(0), blas.Int(0)}
-	room := w.room("getri", arguments, 4)
-	w.each(2*w.n*w.n*w.n, []int64{8 * w.n, room}, func(memory []unsafe.Pointer) worker {
-		factor := w.lu(memory[0])
-		invert := w.call("getri", arguments...)
-		invert.Set(3, blas.At(memory[0]))
-		invert.Set(4, blas.At(memory[1]))
-		invert.Set(5, blas.Int(room/w.d.Size()))
+	w.eachInBlocks(2*w.n*w.n*w.n, []int64{w.n * w.n * w.d.Size(), 4 * w.n}, func(k *blocks, memory []unsafe.Pointer) worker {
+		pivots := unsafe.Slice((*int32)(memory[1]), w.n)
 		return func(i int64) {
-			info := factor(i)
-			if info == 0 {
-				invert.Set(1, w.of(w.A, i))
-				invert.Run()
-				info = invert.Info()
+			a := w.block(w.A, i)
+			info := k.factor(a, pivots)
+			if w.say(i, info); info == 0 {
+				k.invert(a, block{memory[0], w.n, w.n, 1, w.n}, pivots)
 			}
-			w.say(i, info)
 		}
 	})
 }
 
-// invertSmall solves with the identity, beside the factors, and copies the solution over them.
-func (w *matrixWork) invertSmall() {
-	n, size := w.n, w.d.Size()
-	bytes := n * n * size
-	w.each(2*n*n*n, []int64{8 * n, 16, bytes}, func(memory []unsafe.Pointer) worker {
-		factor := w.lu(memory[0])
-		back := w.substitution(memory)
-		return func(i int64) {
-			info := factor(i)
-			if w.say(i, info); info != 0 {
-				return
-			}
-			a := w.address(w.A, i)
-			solution := unsafe.Slice((*byte)(memory[2]), bytes)
-			clear(solution)
-			for k := range n {
-				tensor.Put(unsafe.Add(memory[2], k*(n+1)*size), w.d, dtype.IntScalar(1))
-			}
-			back(blas.At(a), blas.At(memory[2]), n)
-			copy(unsafe.Slice((*byte)(a), bytes), solution)
-		}
-	})
-}
-
+// solveTriangular solves for some columns at a time, or for some rows where A is on the right: X A = B is A^T X^T = B^T.
 func (w *matrixWork) solveTriangular() {
+	k := blocksOf(w.d, false)
 	rows, columns := shape.Matrix(w.B.Sizes())
-	unit := blas.Letter('N')
-	if w.Unit {
-		unit = blas.Letter('U')
+	right := columns
+	if w.Right {
+		right = rows
 	}
-	w.each(rows*columns*w.n, []int64{16}, func(memory []unsafe.Pointer) worker {
-		tensor.Put(memory[0], w.d, dtype.IntScalar(1))
-		solve := w.call("trsm", w.side(), uplo(w.Upper), w.turned(), unit, blas.Int(rows), blas.Int(columns), blas.At(memory[0]), blas.At(nil), blas.Int(w.n), blas.At(nil), blas.Int(rows))
-		return func(i int64) {
-			solve.Set(7, w.of(w.A, i))
-			solve.Set(9, w.of(w.B, i))
-			solve.Run()
+	parts := (right + blockWidth - 1) / blockWidth
+	w.inParts(parts, w.n*w.n*min(right, blockWidth), nil, func([]unsafe.Pointer) worker {
+		return func(at int64) {
+			i, first := at/parts, at%parts*blockWidth
+			a, b := w.block(w.A, i), w.block(w.B, i)
+			if w.Right {
+				a, b = a.turned(), b.turned()
+			}
+			k.solve(a, k.part(b, 0, first, w.n, min(right-first, blockWidth)), w.Upper != w.Right, w.Unit)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -33,12 +34,7 @@ func (w *matrixWork) each(work int64, bytes []int64, made func(memory []unsafe.P
 func (w *matrixWork) inParts(parts, work int64, bytes []int64, made func(memory []unsafe.Pointer) worker) {
 	workers := make(chan worker, min(int64(parallel.Threads()), w.batch*parts))
 	for range cap(workers) {
-		memory := make([]unsafe.Pointer, len(bytes))
-		for i, n := range bytes {
-			if t := w.bytes(n); t != nil {
-				memory[i] = t.Data()
-			}
-		}
+		memory := w.pieces(bytes)
 		if w.Err != nil {
 			return
 		}
@@ -51,6 +47,41 @@ func (w *matrixWork) inParts(parts, work int64, bytes []int64, made func(memory 
 			do(i)
 		}
 	})
+}
+
+// eachInBlocks is each for tasks that threads can share too, as they do where there are fewer large matrices than threads.
+func (w *matrixWork) eachInBlocks(work int64, bytes []int64, made func(k *blocks, memory []unsafe.Pointer) worker) {
+	shared := w.batch < int64(parallel.Threads()) && min(w.m, w.n) >= sharedRows
+	k := blocksOf(w.d, shared)
+	if !shared {
+		w.each(work, bytes, func(memory []unsafe.Pointer) worker { return made(&k, memory) })
+		return
+	}
+	memory := w.pieces(bytes)
+	if w.Err != nil {
+		return
+	}
+	do := made(&k, memory)
+	for i := range w.batch {
+		do(i)
+	}
+}
+
+// pieces is memory of so many bytes each.
+func (w *matrixWork) pieces(bytes []int64) []unsafe.Pointer {
+	memory := make([]unsafe.Pointer, len(bytes))
+	for i, n := range bytes {
+		if t := w.bytes(n); t != nil {
+			memory[i] = t.Data()
+		}
+	}
+	return memory
+}
+
+// block is matrix i of an operand.
+func (w *matrixWork) block(t *tensor.Tensor, i int64) block {
+	rows, cols := shape.Matrix(t.Sizes())
+	return block{w.address(t, i), rows, cols, 1, rows}
 }
 
 // bytes is memory that is given up when all is done.

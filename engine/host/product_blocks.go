@@ -129,8 +129,8 @@ func readable(a matrices, columns, size int64) bool {
 	return a.row == 1 && (columns <= patient || a.column*size%cachePage != 0)
 }
 
-// blocksOf is the number of blocks to cut each matrix of a batch into, which take so many multiplications each.
-func blocksOf(batch, work int64) int64 {
+// productParts is the number of blocks to cut each matrix of a batch into, which take so many multiplications each.
+func productParts(batch, work int64) int64 {
 	threads := int64(parallel.Threads())
 	if threads == 1 {
 		return 1
@@ -150,7 +150,7 @@ func shareBlocks(g kernel.Gemm, da, db, dc dtype.DType, run func(p kernel.Gemm, 
 	work := max(g.M, packingRows)*g.N*g.K + matrixCost
 	rows, columns := g.M, g.N
 	blocks := func() (down, across int64) { return (g.M + rows - 1) / rows, (g.N + columns - 1) / columns }
-	if wanted := blocksOf(g.Batch, work); wanted > 1 {
+	if wanted := productParts(g.Batch, work); wanted > 1 {
 		columns = partOf(g.N, wanted, leastBlockColumns)
 		_, across := blocks()
 		rows = partOf(g.M, (wanted+across-1)/across, leastBlockRows)

@@ -30,6 +30,7 @@ package kernel
 // extern const lt_kernel lt_inverse_trigonometric_avx512[];
 // extern const lt_kernel lt_logarithm_avx512[];
 // extern const lt_kernel lt_logical_avx512[];
+// extern const lt_kernel lt_lu_avx512[];
 // extern const lt_kernel lt_masks_avx512[];
 // extern const lt_kernel lt_normal_avx512[];
 // extern const lt_kernel lt_polynomials_avx512[];
@@ -48,11 +49,13 @@ package kernel
 // extern const lt_kernel lt_small_avx512[];
 // extern const lt_kernel lt_softmax_avx512[];
 // extern const lt_kernel lt_sort_avx512[];
+// extern const lt_kernel lt_sparse_avx512[];
+// extern const lt_kernel lt_sparse_product_avx512[];
 // extern const lt_kernel lt_special_avx512[];
 // extern const lt_kernel lt_ternary_avx512[];
 // extern const lt_kernel lt_trigonometric_avx512[];
 // extern const lt_kernel lt_unique_avx512[];
-// static const lt_kernel *const lt_units_avx512[] = {lt_arithmetic_avx512, lt_bessel_avx512, lt_bitwise_avx512, lt_classify_avx512, lt_comparison_avx512, lt_complex_avx512, lt_distance_avx512, lt_division_avx512, lt_dots_avx512, lt_driver_avx512, lt_entropy_avx512, lt_exponential_avx512, lt_extremum_avx512, lt_fft_avx512, lt_format_avx512, lt_gemm_avx512, lt_gemm_bfloat16_avx512, lt_gemm_bytes_avx512, lt_gemm_quantized_avx512, lt_histogram_avx512, lt_hyperbolic_avx512, lt_index_avx512, lt_inverse_trigonometric_avx512, lt_logarithm_avx512, lt_logical_avx512, lt_masks_avx512, lt_normal_avx512, lt_polynomials_avx512, lt_power_avx512, lt_quantize_avx512, lt_ranges_avx512, lt_reduce_driver_avx512, lt_reduce_minmax_avx512, lt_reduce_norm_avx512, lt_reduce_sum_avx512, lt_reduce_var_avx512, lt_rounding_avx512, lt_scan_avx512, lt_scatter_avx512, lt_sign_avx512, lt_small_avx512, lt_softmax_avx512, lt_sort_avx512, lt_special_avx512, lt_ternary_avx512, lt_trigonometric_avx512, lt_unique_avx512, NULL};
+// static const lt_kernel *const lt_units_avx512[] = {lt_arithmetic_avx512, lt_bessel_avx512, lt_bitwise_avx512, lt_classify_avx512, lt_comparison_avx512, lt_complex_avx512, lt_distance_avx512, lt_division_avx512, lt_dots_avx512, lt_driver_avx512, lt_entropy_avx512, lt_exponential_avx512, lt_extremum_avx512, lt_fft_avx512, lt_format_avx512, lt_gemm_avx512, lt_gemm_bfloat16_avx512, lt_gemm_bytes_avx512, lt_gemm_quantized_avx512, lt_histogram_avx512, lt_hyperbolic_avx512, lt_index_avx512, lt_inverse_trigonometric_avx512, lt_logarithm_avx512, lt_logical_avx512, lt_lu_avx512, lt_masks_avx512, lt_normal_avx512, lt_polynomials_avx512, lt_power_avx512, lt_quantize_avx512, lt_ranges_avx512, lt_reduce_driver_avx512, lt_reduce_minmax_avx512, lt_reduce_norm_avx512, lt_reduce_sum_avx512, lt_reduce_var_avx512, lt_rounding_avx512, lt_scan_avx512, lt_scatter_avx512, lt_sign_avx512, lt_small_avx512, lt_softmax_avx512, lt_sort_avx512, lt_sparse_avx512, lt_sparse_product_avx512, lt_special_avx512, lt_ternary_avx512, lt_trigonometric_avx512, lt_unique_avx512, NULL};
 // static const lt_kernel *const *lt_get_avx512(void) { return lt_units_avx512; }
 import "C"
 
@@ -84,6 +87,7 @@ import (
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/inverse_trigonometric"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/logarithm"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/logical"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/lu"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/masks"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/normal"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/polynomials"
@@ -102,6 +106,8 @@ import (
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/small"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/softmax"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/sort"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/sparse"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/sparse_product"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/special"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/ternary"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/trigonometric"

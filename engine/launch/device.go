@@ -35,6 +35,12 @@ type Device struct {
 	Distance         func(op string, w Distance) error
 	Linear           func(op string, w Linear) error
 
+	Group        func(op string, w Grouping) (Grouped, error)
+	Lines        func(op string, w Lines) error
+	Expand       func(op string, w Expansion) error
+	SparseDense  func(op string, w SparseDense) error
+	SparseSparse func(op string, w SparseSparse) (CSR, error)
+
 	Fourier func(op string, w Fourier) error
 
 	Sequence  func(op string, w Sequence) error

@@ -78,7 +78,7 @@ func moved(t *testing.T, x *tensor.Tensor, to device.Device) *tensor.Tensor {
 
 // A device that is registered gets the work on its tensors, with outputs that are its own.
 func TestWorkGoesToTheDeviceOfTheTensors(t *testing.T) {
-	x, err := ops.FromData(unsafe.Pointer(&[]float32{1, 2, 3}[0]), []int64{3}, dtype.Float32)
+	x, err := ops.FromData(uintptr(unsafe.Pointer(&[]float32{1, 2, 3}[0])), []int64{3}, dtype.Float32)
 	x = made(t, x, err)
 	there := moved(t, x, toy)
 	launched = nil

@@ -38,6 +38,12 @@ var meta = Device{
 	Distance:         nothing[Distance],
 	Linear:           nothing[Linear],
 
+	Group:        unknown[Grouping, Grouped],
+	Lines:        nothing[Lines],
+	Expand:       nothing[Expansion],
+	SparseDense:  nothing[SparseDense],
+	SparseSparse: unknown[SparseSparse, CSR],
+
 	Fourier: nothing[Fourier],
 
 	Sequence:  nothing[Sequence],

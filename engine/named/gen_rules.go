@@ -3,8 +3,6 @@
 package named
 
 import (
-	"unsafe"
-
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -265,6 +263,7 @@ var rules = aten.Backend{
 	LinalgHouseholderProduct:                 namedLinalgHouseholderProduct,
 	Ormqr:                                    namedOrmqr,
 	LinalgMatrixSqrth:                        namedLinalgMatrixSqrth,
+	Lyapunov:                                 namedLyapunov,
 	LinalgPolar:                              namedLinalgPolar,
 	LinalgDet:                                namedLinalgDet,
 	LinalgSlogdet:                            namedLinalgSlogdet,
@@ -391,6 +390,7 @@ var rules = aten.Backend{
 	BernoulliP:                               namedBernoulliP,
 	Multinomial:                              namedMultinomial,
 	Poisson:                                  namedPoisson,
+	Binomial:                                 namedBinomial,
 	FillUniform:                              namedFillUniform,
 	FillNormal:                               namedFillNormal,
 	FillRandom:                               namedFillRandom,
@@ -520,6 +520,8 @@ var rules = aten.Backend{
 	SparseLogSoftmax:                         namedSparseLogSoftmax,
 	SparseSpdiags:                            namedSparseSpdiags,
 	SparseSpsolve:                            namedSparseSpsolve,
+	CsrSpmm:                                  namedCsrSpmm,
+	CsrSpgemm:                                namedCsrSpgemm,
 	Erf:                                      namedErf,
 	Erfc:                                     namedErfc,
 	Erfinv:                                   namedErfinv,
@@ -2845,6 +2847,11 @@ func namedLinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (r0 *tensor.Te
 	return
 }
 
+func namedLyapunov(c aten.Ctx, h, g *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("lyapunov", tensor.Named)
+	return
+}
+
 func namedLinalgPolar(c aten.Ctx, outU, outH, a *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	err = aten.Refused("linalg.polar", tensor.Named)
 	return
@@ -3812,6 +3819,16 @@ func namedPoisson(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (r0 *ten
 		return
 	}
 	r0, err = c.Past(tensor.Named).Poisson(self, g)
+	give(names, err, r0)
+	return
+}
+
+func namedBinomial(c aten.Ctx, count, prob *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	names, err := keep(count)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).Binomial(count, prob, g)
 	give(names, err, r0)
 	return
 }
@@ -4926,6 +4943,16 @@ func namedSparseSpsolve(c aten.Ctx, self, other *tensor.Tensor) (r0 *tensor.Tens
 	return
 }
 
+func namedCsrSpmm(c aten.Ctx, crow, col, values, mat *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("csr_spmm", tensor.Named)
+	return
+}
+
+func namedCsrSpgemm(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	err = aten.Refused("csr_spgemm", tensor.Named)
+	return
+}
+
 func namedErf(c aten.Ctx, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	names, err := unify("erf", self)
 	if err = fits("erf", names, err, out); err != nil {
@@ -5691,7 +5718,7 @@ func namedRenorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int64
 	return
 }
 
-func namedDataPtr(c aten.Ctx, self *tensor.Tensor) (r0 unsafe.Pointer, err error) {
+func namedDataPtr(c aten.Ctx, self *tensor.Tensor) (r0 uintptr, err error) {
 	return c.Past(tensor.Named).DataPtr(self)
 }
 
@@ -5703,7 +5730,7 @@ func namedUntypedStorage(c aten.Ctx, self *tensor.Tensor) (r0 *storage.Storage, 
 	return c.Past(tensor.Named).UntypedStorage(self)
 }
 
-func namedLend(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, r1 unsafe.Pointer, r2 bool, err error) {
+func namedLend(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, r1 uintptr, r2 bool, err error) {
 	return c.Past(tensor.Named).Lend(self)
 }
 

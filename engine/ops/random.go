@@ -211,3 +211,33 @@ func Poisson(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	}
 	return drawn("poisson", nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), rates, g, random.Poisson{})
 }
+
+// Binomial draws how many of count trials succeed, each with a probability of prob.
+func Binomial(count, prob *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+	const op = "binomial"
+	d := count.DType()
+	switch {
+	case !d.IsFloatingPoint():
+		return nil, status.Valuef("%s: expected count of a floating-point dtype, but got %v", op, d)
+	case prob.DType() != d:
+		return nil, status.Runtimef("%s: expected prob of the dtype of count, %v, but got %v", op, d, prob.DType())
+	}
+	if err := checkEach(op, count, prob); err != nil {
+		return nil, err
+	}
+	sizes, err := iter.Shape(op, count, prob)
+	if err != nil {
+		return nil, err
+	}
+	s := within(op)
+	defer s.Close()
+	each := s.Keep(tensor.Empty(op, shape.Append(sizes, 2), d, count.Device()))
+	for i, parameter := range []*tensor.Tensor{count, prob} {
+		to := s.Step(func() (*tensor.Tensor, error) { return view.Select(op, each, -1, int64(i)) })
+		s.copy(to, s.expand(parameter, sizes))
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return drawn(op, nil, sizes, dtype.None, d, tensor.NoLayout, count.Device(), each, g, random.Binomial{})
+}

@@ -14,11 +14,11 @@ import (
 )
 
 // FromData copies row-major elements into a fresh tensor.
-func FromData(data unsafe.Pointer, size []int64, d dtype.DType) (*tensor.Tensor, error) {
+func FromData(data uintptr, size []int64, d dtype.DType) (*tensor.Tensor, error) {
 	if d == dtype.None {
 		d = dtype.Default()
 	}
-	if data == nil {
+	if data == 0 {
 		if n, err := shape.Numel("from_data", size); err != nil || n > 0 {
 			return nil, cmp.Or(err, status.Valuef("from_data: data is NULL but shape %v has %d elements", size, n))
 		}
@@ -27,20 +27,20 @@ func FromData(data unsafe.Pointer, size []int64, d dtype.DType) (*tensor.Tensor,
 	defer s.Close()
 	t := s.Keep(tensor.Empty(s.Op, size, d, device.Host))
 	s.Do(func() error {
-		return launch.On(t).Write(s.Op, launch.Writing{To: t, Set: func(to []byte) { copy(to, unsafe.Slice((*byte)(data), len(to))) }})
+		return launch.On(t).Write(s.Op, launch.Writing{To: t, Set: func(to []byte) { copy(to, unsafe.Slice((*byte)(pointer(data, int64(len(to)))), len(to))) }})
 	})
 	return s.Give(t)
 }
 
 // FromBlob shares another owner's bytes.
-func FromBlob(data unsafe.Pointer, nbytes int64, d dtype.DType, size, stride []int64, deleter, context unsafe.Pointer, readOnly bool) (*tensor.Tensor, error) {
+func FromBlob(data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) (*tensor.Tensor, error) {
 	switch {
 	case d == dtype.None:
 		return nil, status.Valuef("from_blob: a dtype is required")
-	case nbytes < 0 || data == nil && nbytes > 0:
-		return nil, status.Valuef("from_blob: %d bytes at %v", nbytes, data)
-	case uintptr(data)%uintptr(d.Alignment()) != 0:
-		return nil, status.Valuef("from_blob: the address %v is not aligned to %d bytes, as elements of %v must be; copy the data instead", data, d.Alignment(), d)
+	case nbytes < 0 || data == 0 && nbytes > 0:
+		return nil, status.Valuef("from_blob: %d bytes at %#x", nbytes, data)
+	case data%uintptr(d.Alignment()) != 0:
+		return nil, status.Valuef("from_blob: the address %#x is not aligned to %d bytes, as elements of %v must be; copy the data instead", data, d.Alignment(), d)
 	}
 	if _, err := shape.Numel("from_blob", size); err != nil {
 		return nil, err
@@ -48,15 +48,23 @@ func FromBlob(data unsafe.Pointer, nbytes int64, d dtype.DType, size, stride []i
 	if stride == nil {
 		stride = shape.ContiguousStrides(size)
 	}
-	return tensor.FromExternal("from_blob", data, nbytes, d, size, stride, storage.External{Deleter: deleter, Context: context}, readOnly)
+	return tensor.FromExternal("from_blob", pointer(data, nbytes), nbytes, d, size, stride, storage.External{Deleter: deleter, Context: context}, readOnly)
+}
+
+// pointer is the address of nbytes of the program's; nil where there are none, which may be said to lie anywhere.
+func pointer(address uintptr, nbytes int64) unsafe.Pointer {
+	if nbytes == 0 {
+		return nil
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&address))
 }
 
 // DataPtr is the address of the first element.
-func DataPtr(self *tensor.Tensor) (unsafe.Pointer, error) {
+func DataPtr(self *tensor.Tensor) (uintptr, error) {
 	if self.Numel() == 0 {
-		return nil, nil
+		return 0, nil
 	}
-	return self.Data(), nil
+	return uintptr(self.Data()), nil
 }
 
 // IsReadOnly tells whether the bytes must not be written.
@@ -69,13 +77,13 @@ func UntypedStorage(self *tensor.Tensor) (*storage.Storage, error) {
 
 // Lend is what an array of another library needs of a tensor: a tensor that holds the memory, its address, and whether it
 // must not be written. The storage stays in its place from now on.
-func Lend(self *tensor.Tensor) (held *tensor.Tensor, data unsafe.Pointer, readOnly bool, err error) {
+func Lend(self *tensor.Tensor) (held *tensor.Tensor, data uintptr, readOnly bool, err error) {
 	if !launch.Known(self) {
-		return nil, nil, false, status.Runtimef("lend: a meta tensor has no memory that another library could use")
+		return nil, 0, false, status.Runtimef("lend: a meta tensor has no memory that another library could use")
 	}
 	if h := self.History(); h != nil {
 		if call, wanted := h.Describe(); wanted || call != "" {
-			return nil, nil, false, status.Runtimef("lend: Can't export tensors that require gradient, use tensor.detach()")
+			return nil, 0, false, status.Runtimef("lend: Can't export tensors that require gradient, use tensor.detach()")
 		}
 	}
 	self.Storage().Fix()

@@ -27,7 +27,7 @@ func StorageNew(nbytes int64, dev device.Device) (*storage.Storage, error) {
 func StorageNbytes(self *storage.Storage) (int64, error) { return self.Nbytes(), nil }
 
 // StorageDataPtr is the address of the first byte.
-func StorageDataPtr(self *storage.Storage) (unsafe.Pointer, error) { return self.Data(), nil }
+func StorageDataPtr(self *storage.Storage) (uintptr, error) { return uintptr(self.Data()), nil }
 
 // StorageId is the same for all handles of a storage, and another one for every other storage.
 func StorageId(self *storage.Storage) (int64, error) {

@@ -3,8 +3,6 @@
 package quantized
 
 import (
-	"unsafe"
-
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -642,7 +640,7 @@ func quantizedMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim i
 	}))
 }
 
-func quantizedDataPtr(c aten.Ctx, self *tensor.Tensor) (r0 unsafe.Pointer, err error) {
+func quantizedDataPtr(c aten.Ctx, self *tensor.Tensor) (r0 uintptr, err error) {
 	return c.Past(tensor.Quantized).DataPtr(self)
 }
 

@@ -103,16 +103,22 @@ func (Poisson) check(each Span) error {
 func (Poisson) words(_, _ dtype.DType) int { return blockWords }
 
 func (Poisson) draw(s *stream, to, each Span, _ bool) error {
+	s.alone(to, each, 1, func(rate []float64) float64 { return s.poisson(rate[0]) })
+	return nil
+}
+
+// alone draws every element from words of its own, and from as many parameters.
+func (s *stream) alone(to, each Span, parameters int, draw func(of []float64) float64) {
+	var of [2 * len(s.floats)]float64
 	done := 0
 	s.serial(to, func(v []float64) {
-		get(v, each.at(done, len(v)))
+		get(of[:len(v)*parameters], each.at(done*parameters, len(v)*parameters))
 		for i := range v {
 			s.engine.alone()
-			v[i] = s.poisson(v[i])
+			v[i] = draw(of[i*parameters:][:parameters])
 		}
 		done += len(v)
 	})
-	return nil
 }
 
 func (s *stream) poisson(lambda float64) float64 {

@@ -15,8 +15,8 @@ type Distribution interface {
 	// words is how many an element takes, 0 where elements are not drawn one by one.
 	words(to, each dtype.DType) int
 
-	// draw fills to. The stream is the caller's alone, all checks have passed but Multinomial's of its weights, and each is as long as to, or has the weights of
-	// Multinomial. rowMajor is set where to is a contiguous tensor.
+	// draw fills to. The stream is the caller's alone, all checks have passed but Multinomial's of its weights, and each is as long as to, or has as many
+	// numbers for every element, or the weights of Multinomial. rowMajor is set where to is a contiguous tensor.
 	draw(s *stream, to, each Span, rowMajor bool) error
 }
 
@@ -85,10 +85,8 @@ func (g *Generator) fillCounted(to, each Span, d Distribution) error {
 		here.block += uint64(first / blockWords * n)
 		here.ahead = (last - first) * n
 		s.seek(here)
-		own := each
-		if each.Len > 0 {
-			own = each.at(first, last-first)
-		}
+		parameters := each.Len / to.Len
+		own := each.at(first*parameters, (last-first)*parameters)
 		_ = d.draw(s, to.at(first, last-first), own, true) // nothing is left to refuse
 	})
 	return nil

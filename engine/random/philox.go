@@ -33,6 +33,8 @@ type counter struct {
 	block, round uint64 // of the next block
 	ahead        int    // words that are still wanted; a guess
 	alone        bool   // elements have blocks of their own: those of the rounds
+
+	firsts, firstsEnd uint64 // the elements whose first blocks are at the beginning of out, where elements are alone
 }
 
 // refill puts blocks at the end of out, and tells where they begin.
@@ -144,13 +146,23 @@ func (g *Generator) settle() {
 	g.seek(c)
 }
 
-// alone begins an element whose number of words is not known: it has a block for each round.
+// alone begins an element whose number of words is not known: it has a block for each round, of which the first ones of several elements
+// are made together, since most elements take no other.
 func (e *engine) alone() {
 	if e.kind != Philox {
 		return
 	}
-	if c := &e.counter; c.alone {
+	const most = 128
+	c := &e.counter
+	if c.alone {
 		c.block++
 	}
-	e.counter.alone, e.counter.round, e.next = true, 0, words
+	if !c.alone || c.block == c.firstsEnd {
+		n := min(max(c.ahead/blockWords, 1), most)
+		C.random_philox((*C.uint32_t)(&e.out[0]), C.int64_t(n), C.uint64_t(c.seed), C.uint64_t(c.block), 0)
+		c.firsts, c.firstsEnd = c.block, c.block+uint64(n)
+		c.ahead -= n * blockWords
+	}
+	copy(e.out[words-blockWords:], e.out[(c.block-c.firsts)*blockWords:][:blockWords])
+	c.alone, c.round, e.next = true, 1, words-blockWords
 }

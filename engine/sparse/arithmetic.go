@@ -43,12 +43,11 @@ func (s *scope) joined(a, b *tensor.Tensor, scaled func(zero, v *tensor.Tensor) 
 	}
 	zero := s.zeros(x.values, slices.Repeat([]int64{1}, x.values.Dim())...)
 	v := scaled(s.cast(zero, d), s.cast(y.values, d))
-	sum := coordinates{s.cat(1, s.wide(x.indices), s.wide(y.indices)), s.cat(0, s.cast(x.values, d), v), x.sizes, false}
-	f := formOf(a)
-	if f.layout != tensor.COO || x.coalesced && y.coalesced {
-		sum = s.coalesced(sum)
+	values, f := s.cat(0, s.cast(x.values, d), v), formOf(a)
+	if s.Err == nil && (f.layout != tensor.COO || x.coalesced && y.coalesced) {
+		return s.from(s.grouped(values, x.sizes, x.sparse(), x.indices, y.indices), f)
 	}
-	return s.from(sum, f)
+	return s.from(coordinates{s.cat(1, s.wide(x.indices), s.wide(y.indices)), values, x.sizes, false}, f)
 }
 
 // alike are the coordinates of two tensors of the same sizes, with as many dense dimensions, and their common dtype.

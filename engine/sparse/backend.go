@@ -31,12 +31,11 @@ func backend() aten.Backend {
 	b.OnesLike = filledLike("ones_like", func(c aten.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 		return c.OnesLike(v, d, tensor.NoLayout, dev, f)
 	})
-	b.EmptyLike = filledLike("empty_like", func(c aten.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-		return c.EmptyLike(v, d, tensor.NoLayout, dev, f)
-	})
+	b.EmptyLike, b.FullLike, b.Fill = emptyLike, fullLike, fill
+	b.NewZeros, b.NewEmpty = newOf("new_zeros"), newOf("new_empty")
 	b.Copy = copied
 	b.Save, b.SaveBytes, b.SaveDict = save, saveBytes, saveDict
-	b.IsContiguous = isContiguous
+	b.IsContiguous, b.IsSetTo = isContiguous, isSetTo
 	b.Equal = equal
 	b.IndexGet = indexGet
 
@@ -52,8 +51,31 @@ func backend() aten.Backend {
 	b.Mm, b.Mv, b.Bmm, b.Matmul = mm, mv, bmm, matmul
 	b.Addmm, b.Addmv = addmm, addmv
 
-	b.Sum, b.Mean, b.Norm = total, mean, norm
+	b.Sum, b.Mean, b.Norm, b.LinalgVectorNorm = total, mean, norm, vectorNorm
+	b.Any = reduced("any", func(c aten.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Any(out, v, nil, false) })
+	b.All = reduced("all", func(c aten.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) { return c.All(out, v, nil, false) })
+	b.Amax = reduced("amax", func(c aten.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Amax(out, v, nil, false) })
+	b.Amin = reduced("amin", func(c aten.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Amin(out, v, nil, false) })
+	b.Max, b.Min = ofAll("max", aten.Ctx.Max), ofAll("min", aten.Ctx.Min)
+	b.CountNonzero, b.Round, b.NanToNum = countNonzero, round, nanToNum
 	b.Transpose, b.Permute, b.TransposeMatrix = transpose, permute, turnMatrix
+	b.TransposeLast, b.TransposeAll, b.Adjoint, b.AdjointMatrix = transposeLast, transposeAll, adjoint, adjoint
+	b.MovedimList = moved
+	b.Movedim = func(c aten.Ctx, self *tensor.Tensor, source, destination int64) (*tensor.Tensor, error) {
+		return moved(c, self, []int64{source}, []int64{destination})
+	}
+	b.Reshape, b.View, b.Flatten, b.Unflatten = reshaped("reshape"), reshaped("view"), flatten, unflatten
+	b.Squeeze = func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return squeeze(c, out, self, nil, true)
+	}
+	b.SqueezeDim = func(c aten.Ctx, out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+		return squeeze(c, out, self, []int64{dim}, false)
+	}
+	b.SqueezeDims = func(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+		return squeeze(c, out, self, dims, false)
+	}
+	b.Expand, b.Flip = expand, flip
+	b.Split, b.SplitWithSizes, b.Chunk, b.Unbind = split, splitWithSizes, chunk, unbind
 	b.Unsqueeze, b.Select, b.Narrow, b.Slice = unsqueeze, selected, narrow, slice
 	b.IndexSelect, b.Cat, b.Stack = indexSelect, cat, stack
 	b.Item = func(c aten.Ctx, self *tensor.Tensor) (dtype.Scalar, error) {

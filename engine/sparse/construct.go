@@ -91,7 +91,8 @@ func (s *scope) given(values *tensor.Tensor, d dtype.DType, dev device.Device) *
 	})
 }
 
-// indices are those given under a name: integers on the device of values, floats converted. They are not recorded.
+// indices are those given under a name, on the device of values: int32 or int64, of COO tensors numbers that int64 is made of. They are
+// not recorded.
 func (s *scope) indices(name string, given, values *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -101,13 +102,15 @@ func (s *scope) indices(name string, given, values *tensor.Tensor) *tensor.Tenso
 		s.failf("%s must be a strided tensor, not one of layout %v", name, given.Layout())
 	case given.DType().IsComplex() || given.DType() == dtype.Bool:
 		s.failf("%s must be integers, but got %v", name, given.DType())
+	case name != "indices" && given.DType() != dtype.Int32 && given.DType() != int64s:
+		s.failf("%s must be int32 or int64, but got %v", name, given.DType())
 	case given.Device() != values.Device():
 		s.failf("device of %s (%v) must match device of values (%v)", name, given.Device(), values.Device())
 	}
 	if s.Err != nil {
 		return nil
 	}
-	if given.DType() != dtype.Int32 || name == "indices" {
+	if name == "indices" {
 		given = s.cast(given, int64s)
 	}
 	return s.Step(func() (*tensor.Tensor, error) { return s.c.Detach(given) })

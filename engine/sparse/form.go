@@ -3,6 +3,7 @@ package sparse
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -80,13 +81,19 @@ func (s *scope) assemble(l tensor.Layout, sizes []int64, compressed, plain, valu
 	})
 }
 
-// keys are the places of entries, counted in row-major order of the sparse dimensions.
-func (s *scope) keys(indices *tensor.Tensor, sizes []int64) *tensor.Tensor {
+// countable refuses sizes with more places than can be numbered.
+func (s *scope) countable(sizes []int64) {
 	if s.Err != nil {
-		return nil
+		return
 	}
 	if places, err := shape.Numel(s.Op, nonzero(sizes)); err != nil || places > 1<<62 {
 		s.failf("the sizes %v of the sparse dimensions have more places than a 64-bit integer counts", sizes)
+	}
+}
+
+// keys are the places of entries, counted in row-major order of the sparse dimensions.
+func (s *scope) keys(indices *tensor.Tensor, sizes []int64) *tensor.Tensor {
+	if s.countable(sizes); s.Err != nil {
 		return nil
 	}
 	if indices = s.inside(indices, sizes); s.Err != nil {
@@ -141,30 +148,46 @@ func (s *scope) coalesced(x coordinates) coordinates {
 	if x.coalesced || s.Err != nil {
 		return x
 	}
-	y := coordinates{sizes: x.sizes, coalesced: true}
-	key := s.keys(x.indices, x.sizes[:x.sparse()])
+	return s.grouped(x.values, x.sizes, x.sparse(), x.indices)
+}
+
+// grouped are the coordinates, coalesced, of entries with the given values, whose indices lie in some lists.
+func (s *scope) grouped(values *tensor.Tensor, sizes []int64, sparse int, lists ...*tensor.Tensor) coordinates {
+	y := coordinates{indices: lists[0], values: values, sizes: sizes, coalesced: true}
+	s.countable(sizes[:sparse])
+	for i := range lists {
+		lists[i] = s.wide(lists[i])
+	}
 	if s.Err != nil {
 		return y
 	}
-	if x.count() < 2 || s.rising(key) {
-		y.indices, y.values = x.indices, x.values
+	if !launch.Known(values) { // as if all places were different
+		if len(lists) > 1 {
+			y.indices = s.cat(1, lists...)
+		}
 		return y
 	}
-	inOrder, from := s.sorted(key)
-	y.indices, y.values = s.take(x.indices, 1, from), s.take(x.values, 0, from)
-	if s.Err != nil || s.rising(inOrder) {
+	w, err := launch.On(values).Group(s.Op, launch.Grouping{Lists: lists, Sizes: sizes[:sparse]})
+	s.Fail(err)
+	if s.Err != nil || w.Places == nil {
 		return y
 	}
-	_, inverse, counts := s.unique(inOrder)
-	if s.Err != nil {
-		return y
-	}
-	last := s.Step(func() (*tensor.Tensor, error) { return s.c.Cumsum(nil, counts, 0, counts.DType()) })
-	y.indices = s.take(y.indices, 1, s.sub(last, counts))
-	if s.Err == nil {
-		y.values = s.gather(counts.Sizes()[0], inverse, y.values)
-	}
+	y.indices = s.Keep(w.Places, nil)
+	y.values = s.summed(values, s.Keep(w.Order, nil), s.Keep(w.Starts, nil))
 	return y
+}
+
+// summed adds up the rows of values that order names, from one of starts to the next: those of 16-bit floats in float32.
+func (s *scope) summed(values, order, starts *tensor.Tensor) *tensor.Tensor {
+	rows := values
+	if values.Dim() > 2 {
+		rows = s.reshape(values, values.Sizes()[0], shape.Product(values.Sizes()[1:]))
+	}
+	made := s.Step(func() (*tensor.Tensor, error) { return s.c.CsrSpmm(starts, order, nil, rows) })
+	if values.Dim() > 2 && s.Err == nil {
+		made = s.reshape(made, append([]int64{made.Sizes()[0]}, values.Sizes()[1:]...)...)
+	}
+	return made
 }
 
 // unique are the entries of a vector in order, each once, where each is among these, and how often.
@@ -224,28 +247,34 @@ func (s *scope) repeated(counts *tensor.Tensor) *tensor.Tensor {
 // expanded are the indices of a compressed tensor's entries, or blocks, and their values, all batches after each other.
 func (s *scope) expanded(t *tensor.Tensor) (indices, values *tensor.Tensor) {
 	p, b := t.Parts(), batches(t)
-	compressed, plain := s.wide(p.Indices[0]), s.wide(p.Indices[1])
+	plain := s.wide(p.Indices[1])
 	if s.Err != nil {
 		return nil, nil
 	}
-	n := compressed.Sizes()[b] - 1
-	major := s.repeated(s.counts(compressed))
-	if s.Err != nil {
-		return nil, nil
-	}
-	rows := []*tensor.Tensor{major, s.reshape(plain, plain.Numel())}
+	rows := []*tensor.Tensor{s.lineOf(p.Indices[0], plain), s.reshape(plain, plain.Numel())}
 	if !byRows(t.Layout()) {
 		slices.Reverse(rows)
 	}
+	indices = s.stack(rows...)
 	if b > 0 {
-		batch := s.places(s.quotient(major, max(n, 1)), t.Sizes()[:b])
-		within := s.remainder(major, max(n, 1))
-		rows[slices.Index(rows, major)] = within
-		indices = s.cat(0, batch, s.stack(rows...))
-	} else {
-		indices = s.stack(rows...)
+		each := s.quotient(s.arange(plain.Numel(), plain.Device()), max(entries(t), 1))
+		indices = s.cat(0, s.places(each, t.Sizes()[:b]), indices)
 	}
 	return indices, s.reshape(p.Values, append([]int64{plain.Numel()}, p.Values.Sizes()[b+1:]...)...)
+}
+
+// lineOf is the row, or column, that each of the plain indices belongs to.
+func (s *scope) lineOf(compressed, plain *tensor.Tensor) *tensor.Tensor {
+	n, nnz := compressed.Sizes()[compressed.Dim()-1], plain.Sizes()[plain.Dim()-1]
+	from := s.contiguous(s.reshape(s.wide(compressed), shape.Product(compressed.Sizes()[:compressed.Dim()-1]), n))
+	if s.Err != nil {
+		return nil
+	}
+	to := s.Step(func() (*tensor.Tensor, error) {
+		return tensor.Empty(s.Op, []int64{from.Sizes()[0], nnz}, int64s, plain.Device())
+	})
+	s.Do(func() error { return launch.On(to).Expand(s.Op, launch.Expansion{To: to, From: from}) })
+	return s.reshape(to, plain.Numel())
 }
 
 // wide is a vector of indices as int64.

@@ -56,54 +56,39 @@ func (s *scope) turned(t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.c.Transpose(nil, t, 0, 1) })
 }
 
-// rowsOf is the product of a sparse matrix and rows, or numbers, of a dense tensor: each entry adds its share of one to another.
+// rowsOf is the product of a sparse matrix and a dense vector or matrix.
 func (s *scope) rowsOf(a, b *tensor.Tensor) *tensor.Tensor {
-	x := s.coordinatesOf(a)
-	if s.Err != nil {
+	return s.onto(s.rows(a), b)
+}
+
+// compressedRows is the form of the matrices that products are made of.
+var compressedRows = form{tensor.CSR, [2]int64{1, 1}, 0}
+
+// rows are the parts of a sparse matrix in the layout CSR.
+func (s *scope) rows(a *tensor.Tensor) *tensor.Parts {
+	if a = s.as(a, compressedRows); s.Err != nil {
 		return nil
 	}
-	at := s.wide(x.indices)
-	values := x.values
-	if b.Dim() > 1 {
-		values = s.unsqueeze(values, 1)
-	}
-	return s.gather(a.Sizes()[0], s.at(at, 0, 0), s.mul(values, s.take(b, 0, s.at(at, 0, 1))))
+	return a.Parts()
+}
+
+func (s *scope) onto(a *tensor.Parts, b *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.CsrSpmm(a.Indices[0], a.Indices[1], a.Values, b) })
 }
 
 // sparseProduct is the product of two sparse matrices: COO of two of these, else CSR.
 func (s *scope) sparseProduct(a, b *tensor.Tensor) *tensor.Tensor {
-	x, y := s.coordinatesOf(a), s.coalesced(s.coordinatesOf(b))
+	x, y := s.rows(a), s.rows(b)
 	if s.Err != nil {
 		return nil
 	}
-	f := form{tensor.CSR, [2]int64{1, 1}, 0}
+	sizes := []int64{a.Sizes()[0], b.Sizes()[1]}
+	crow, col, values, err := s.c.CsrSpgemm(x.Indices[0], x.Indices[1], x.Values, y.Indices[0], y.Indices[1], y.Values, sizes[1])
+	made := s.assemble(tensor.CSR, sizes, s.Keep(crow, err), s.Keep(col, nil), s.Keep(values, nil))
 	if a.Layout() == tensor.COO && b.Layout() == tensor.COO {
-		f.layout = tensor.COO
+		return s.as(made, form{tensor.COO, [2]int64{1, 1}, 0})
 	}
-	left, right := s.inside(x.indices, x.sizes), s.inside(y.indices, y.sizes)
-	from, to := s.matches(s.at(left, 0, 1), s.at(right, 0, 0))
-	made := coordinates{
-		indices: s.stack(s.take(s.at(left, 0, 0), 0, from), s.take(s.at(right, 0, 1), 0, to)),
-		values:  s.mul(s.take(x.values, 0, from), s.take(y.values, 0, to)),
-		sizes:   []int64{a.Sizes()[0], b.Sizes()[1]},
-	}
-	return s.from(s.coalesced(made), f)
-}
-
-// matches are the pairs of equal entries of two vectors, of which the second is in order: for each entry of the first, in turn.
-func (s *scope) matches(a, b *tensor.Tensor) (in, of *tensor.Tensor) {
-	bound := func(right bool) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return s.c.Searchsorted(nil, b, a, false, right, "", nil) })
-	}
-	first := bound(false)
-	counts := s.sub(bound(true), first)
-	ends := s.Step(func() (*tensor.Tensor, error) { return s.c.Cumsum(nil, counts, 0, int64s) })
-	in = s.repeated(counts)
-	if s.Err != nil {
-		return nil, nil
-	}
-	shift := s.sub(first, s.sub(ends, counts)) // from the position among the pairs to that in b
-	return in, s.add(s.arange(in.Numel(), a.Device()), s.take(shift, 0, in))
+	return made
 }
 
 // mv is the product of a matrix and a vector, which is strided.
@@ -135,12 +120,13 @@ func bmm(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, s.Err
 	}
 	n, rows, inner, columns := a.Sizes()[0], a.Sizes()[1], a.Sizes()[2], b.Sizes()[2]
-	at := s.wide(x.indices)
+	at := s.inside(x.indices, x.sizes)
 	line := func(size int64, d int64) *tensor.Tensor {
 		return s.add(s.times(s.at(at, 0, 0), size), s.at(at, 0, d))
 	}
-	flat := s.take(s.reshape(b, n*inner, columns), 0, line(inner, 2))
-	return s.result(out, s.reshape(s.gather(n*rows, line(rows, 1), s.mul(s.unsqueeze(x.values, 1), flat)), n, rows, columns))
+	// The matrices of the batch on the diagonal of one.
+	all := s.tensor(coordinates{s.stack(line(rows, 1), line(inner, 2)), x.values, []int64{n * rows, n * inner}, x.coalesced})
+	return s.result(out, s.reshape(s.rowsOf(all, s.reshape(b, n*inner, columns)), n, rows, columns))
 }
 
 // matmul is the product of matrices and vectors; batches of matrices are bmm's.
@@ -160,6 +146,12 @@ func matmul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		return s.Last(func() (*tensor.Tensor, error) { return c.Matmul(out, x, y) })
 	case a.Dim() == 3 && b.Dim() == 3:
 		return bmm(c, out, a, b)
+	case isSparse(a) && a.Dim() > 2 && (b.Dim() == 1 || b.Dim() == 2): // the matrices of the batch below each other
+		n := int64(a.Dim() - 1)
+		lead := slices.Clone(a.Sizes()[:n])
+		all := s.resized(s.as(a, form{tensor.COO, [2]int64{1, 1}, 0}), []int64{shape.Product(lead), a.Sizes()[n]})
+		made := s.Step(func() (*tensor.Tensor, error) { return matmul(c, nil, all, b) })
+		return s.result(out, s.reshape(made, append(lead, b.Sizes()[1:b.Dim():b.Dim()]...)...))
 	}
 	s.failf("sparse tensors of sizes %v and %v have no product; matrices, vectors and batches of the same number of matrices have", a.Sizes(), b.Sizes())
 	return nil, s.Err

@@ -391,3 +391,19 @@ func stack(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*t
 	}
 	return s.Last(func() (*tensor.Tensor, error) { return cat(c, out, spread, int64(d)) })
 }
+
+// matches are the pairs of equal entries of two vectors, of which the second is in order: for each entry of the first, in turn.
+func (s *scope) matches(a, b *tensor.Tensor) (in, of *tensor.Tensor) {
+	bound := func(right bool) *tensor.Tensor {
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.Searchsorted(nil, b, a, false, right, "", nil) })
+	}
+	first := bound(false)
+	counts := s.sub(bound(true), first)
+	ends := s.Step(func() (*tensor.Tensor, error) { return s.c.Cumsum(nil, counts, 0, int64s) })
+	in = s.repeated(counts)
+	if s.Err != nil {
+		return nil, nil
+	}
+	shift := s.sub(first, s.sub(ends, counts)) // from the position among the pairs to that in b
+	return in, s.add(s.arange(in.Numel(), a.Device()), s.take(shift, 0, in))
+}

@@ -3,6 +3,7 @@
 #define LIBTENSOR_STORAGE_ALLOC_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 // Large blocks are mapped, in huge pages where the system has them, and are zero; NULL when there
 // is no memory.
@@ -19,6 +20,6 @@ void *lt_alloc(size_t size);
 void lt_free(void *p);
 void lt_zero(void *p, size_t size);
 // Calls an external owner's deleter.
-void lt_call_deleter(void *deleter, void *context);
+void lt_call_deleter(uintptr_t deleter, uintptr_t context);
 
 #endif

@@ -35,13 +35,13 @@ type backing interface {
 // External is the owner of bytes that libtensor did not allocate. Deleter is a C function void (*)(void *) that is called
 // with Context exactly once, when the last reference goes, from whichever thread that happens on.
 type External struct {
-	Deleter, Context unsafe.Pointer
+	Deleter, Context uintptr
 }
 
 func (e *External) release(*Storage, unsafe.Pointer) {
 	memory.blocks.Add(-1)
-	if e.Deleter != nil {
-		C.lt_call_deleter(e.Deleter, e.Context)
+	if e.Deleter != 0 {
+		C.lt_call_deleter(C.uintptr_t(e.Deleter), C.uintptr_t(e.Context))
 	}
 }
 

@@ -4405,6 +4405,18 @@ static const lt_operator overloads_linalg_matrix_sqrth[] = {
     {"linalg.matrixSqrth", arguments_linalg_matrix_sqrth, results_linalg_matrix_sqrth, 1, 1, 1, -1, 0, {{call_linalg_matrix_sqrth, NULL}, {NULL, NULL}, {call_linalg_matrix_sqrth_out, NULL}}},
 };
 
+static tensor_status call_lyapunov(const lt_value *a, lt_value *r) { return tensor_lyapunov(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static const lt_argument arguments_lyapunov[] = {
+    {"H", LT_TENSOR, 0, -1, {0}},
+    {"G", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_lyapunov[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_lyapunov[] = {
+    {"lyapunov", arguments_lyapunov, results_lyapunov, 2, 2, 1, -1, 0, {{call_lyapunov, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_linalg_polar(const lt_value *a, lt_value *r) { return tensor_linalg_polar(a[0].tensor, &r[0].tensor, &r[1].tensor); }
 static tensor_status call_linalg_polar_out(const lt_value *a, lt_value *r) { return tensor_linalg_polar_out(a[0].tensor, r[0].tensor, r[1].tensor); }
 static const lt_argument arguments_linalg_polar[] = {
@@ -6530,6 +6542,19 @@ static const lt_operator overloads_poisson[] = {
     {"poisson", arguments_poisson, results_poisson, 2, 1, 1, -1, 0, {{call_poisson, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_binomial(const lt_value *a, lt_value *r) { return tensor_binomial(a[0].tensor, a[1].tensor, a[2].generator, &r[0].tensor); }
+static const lt_argument arguments_binomial[] = {
+    {"count", LT_TENSOR, 0, -1, {0}},
+    {"prob", LT_TENSOR, 0, -1, {0}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
+};
+static const lt_argument results_binomial[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_binomial[] = {
+    {"binomial", arguments_binomial, results_binomial, 3, 3, 1, -1, 0, {{call_binomial, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_uniform_(const lt_value *a, lt_value *r) { (void)r; return tensor_uniform_(a[0].tensor, a[1].f, a[2].f, a[3].generator); }
 static const lt_argument arguments_uniform_[] = {
     {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
@@ -8382,6 +8407,39 @@ static const lt_argument results_sparse_spsolve[] = {
 };
 static const lt_operator overloads_sparse_spsolve[] = {
     {"sparse.spsolve", arguments_sparse_spsolve, results_sparse_spsolve, 2, 2, 1, -1, 0, {{call_sparse_spsolve, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_csr_spmm(const lt_value *a, lt_value *r) { return tensor_csr_spmm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].tensor, &r[0].tensor); }
+static const lt_argument arguments_csr_spmm[] = {
+    {"crowIndices", LT_TENSOR, 0, -1, {0}},
+    {"colIndices", LT_TENSOR, 0, -1, {0}},
+    {"values", LT_TENSOR, LT_IS_OPTIONAL, -1, {0}},
+    {"mat", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_csr_spmm[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_csr_spmm[] = {
+    {"csrSpmm", arguments_csr_spmm, results_csr_spmm, 4, 4, 1, -1, 0, {{call_csr_spmm, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_csr_spgemm(const lt_value *a, lt_value *r) { return tensor_csr_spgemm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].tensor, a[4].tensor, a[5].tensor, a[6].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
+static const lt_argument arguments_csr_spgemm[] = {
+    {"crowIndices", LT_TENSOR, 0, -1, {0}},
+    {"colIndices", LT_TENSOR, 0, -1, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
+    {"otherCrow", LT_TENSOR, 0, -1, {0}},
+    {"otherCol", LT_TENSOR, 0, -1, {0}},
+    {"otherValues", LT_TENSOR, 0, -1, {0}},
+    {"columns", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_csr_spgemm[] = {
+    {"crow", LT_TENSOR, 0, -1, {0}},
+    {"col", LT_TENSOR, 0, -1, {0}},
+    {"product", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_csr_spgemm[] = {
+    {"csrSpgemm", arguments_csr_spgemm, results_csr_spgemm, 7, 7, 3, -1, 0, {{call_csr_spgemm, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_erf(const lt_value *a, lt_value *r) { return tensor_erf(a[0].tensor, &r[0].tensor); }
@@ -11143,6 +11201,7 @@ const lt_entry lt_entries[] = {
     {"orgqr", overloads_orgqr, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"ormqr", overloads_ormqr, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"linalg.matrixSqrth", overloads_linalg_matrix_sqrth, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"lyapunov", overloads_lyapunov, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"linalg.polar", overloads_linalg_polar, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"linalg.det", overloads_linalg_det, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"det", overloads_det, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
@@ -11286,6 +11345,7 @@ const lt_entry lt_entries[] = {
     {"bernoulli", overloads_bernoulli, 2, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"multinomial", overloads_multinomial, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"poisson", overloads_poisson, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"binomial", overloads_binomial, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"uniform_", overloads_uniform_, 1, LT_AS_METHOD},
     {"normal_", overloads_normal_, 1, LT_AS_METHOD},
     {"random_", overloads_random_, 3, LT_AS_METHOD},
@@ -11408,6 +11468,8 @@ const lt_entry lt_entries[] = {
     {"sparse.logSoftmax", overloads_sparse_log_softmax, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"sparse.spdiags", overloads_sparse_spdiags, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"sparse.spsolve", overloads_sparse_spsolve, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"csrSpmm", overloads_csr_spmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"csrSpgemm", overloads_csr_spgemm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"erf", overloads_erf, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"erfc", overloads_erfc, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"erfinv", overloads_erfinv, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},

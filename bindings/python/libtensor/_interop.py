@@ -1,6 +1,7 @@
 """Memory shared with other libraries through the array interface and Python's buffer protocol; elements as lists."""
 
 import ctypes
+import itertools
 import sys
 from ctypes import PYFUNCTYPE, c_int, c_ssize_t, c_void_p, py_object
 
@@ -26,7 +27,7 @@ OF_FORMAT = {code: dtype for dtype, (_, code) in TYPES.items() if code}
 
 # Owners of memory that tensors share, by the context that is passed to C, until the last such tensor is freed.
 owners = {}
-contexts = iter(range(1 << 12, sys.maxsize))  # as numbers in _callbacks.py
+contexts = itertools.count(1)  # not NULL
 
 
 @ctypes.CFUNCTYPE(None, c_void_p)

@@ -398,10 +398,3 @@ def test_anomaly_mode():
     assert torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled()
     torch.autograd.set_detect_anomaly(False)
     assert not torch.is_anomaly_enabled()
-
-
-def test_numbers_that_stand_for_objects_are_no_broken_pointers():
-    # Go ends the process where it comes upon a pointer below 4096 while it makes room on a stack.
-    from libtensor import _callbacks, _interop
-
-    assert min(next(_callbacks.numbers), next(_interop.contexts)) >= 4096

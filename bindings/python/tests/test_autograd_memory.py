@@ -75,3 +75,69 @@ def test_what_no_derivative_needs_is_not_saved():
     assert (torch.memory_stats().in_use - before) < BUFFER / 10  # the power itself is needed for the exponent's derivative alone
     total.backward()
     assert x.grad[0, 0].item() == 2
+
+
+ELEMENTWISE = {
+    "atan2": torch.atan2,
+    "clamp": lambda x, y: torch.clamp(x, max=y),
+    "logit": lambda x, y: torch.logit(x) * y,
+    "maximum": torch.maximum,
+    "pow": torch.pow,
+    "relu": lambda x, y: torch.relu(x - y),
+    "where": lambda x, y: torch.where(x > 0.5, x.tanh(), y),
+    "in place": lambda x, y: (x * 2).mul_(y).sigmoid_(),
+    "complex": lambda x, y: torch.polar(x, y) * x,
+    "addcdiv": lambda x, y: torch.addcdiv(x, x, y),
+}
+
+
+def gradients(function, x, y, g):
+    x, y = x.detach().requires_grad_(), y.detach().requires_grad_()
+    made = function(x, y)
+    return torch.autograd.grad(made, (x, y), g.to(made.dtype))
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+@pytest.mark.parametrize("lie", [lambda t: t, lambda t: t.t().contiguous().t(), lambda t: t.double()], ids=["rows", "columns", "double"])
+def test_large_gradients_are_those_of_parts(name, lie):
+    function, n = ELEMENTWISE[name], 1100
+    torch.manual_seed(5)
+    x, y, g = (lie(torch.rand(n, n) * 0.8 + 0.1) for _ in range(3))
+    for given in (g, torch.ones(()).expand(n, n)):
+        whole = gradients(function, x, y, given)
+        parts = zip(*(gradients(function, x[i : i + 275], y[i : i + 275], given[i : i + 275]) for i in range(0, n, 275)), strict=True)
+        for one, several in zip(whole, parts, strict=True):
+            assert torch.equal(one, torch.cat(several)) and (name == "complex" or one.stride() == x.stride())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.complex64])
+@pytest.mark.parametrize("shape", [(1, 1100), (1100, 1), (1100,), (1, 1), ()])
+def test_large_gradients_of_what_was_spread_are_sums(dtype, shape):
+    torch.manual_seed(5)
+    x, y = torch.rand(1100, 1100).to(dtype), torch.rand(shape).to(dtype) + 1
+    g = torch.rand(1100, 1100).to(dtype) / 64
+    for function in (torch.mul, torch.div, lambda a, b: b * torch.sin(a * b)):
+        whole = gradients(function, x, y, g)
+        exact = gradients(function, *(t.to(torch.complex128 if dtype.is_complex else torch.float64) for t in (x, y, g)))
+        for one, right in zip(whole, exact, strict=True):
+            assert one.dtype == dtype and torch.allclose(one.to(right.dtype), right, *((2e-2, 1e-3) if dtype == torch.float16 else (2e-5, 1e-7)))
+
+
+def test_large_formulas_take_no_more_than_their_gradients():
+    x, y, n = torch.rand(2048, 2048), torch.rand(2048, 2048), 2048 * 2048 * 4
+    for function in (torch.atan2, torch.maximum, torch.pow):
+        a, b = x.detach().requires_grad_(), y.detach().requires_grad_()
+        made = function(a, b)
+        torch.empty_cache()  # as above
+        torch.reset_peak_memory_stats()
+        before = torch.memory_stats().in_use
+        torch.autograd.grad(made, (a, b), torch.ones_like(made))
+        assert torch.memory_stats().peak - before < 3.3 * n  # with the gradient to begin with
+    column, row = x[:, :1].detach().requires_grad_(), y[:1].detach().requires_grad_()
+    made = column * row
+    g = torch.ones_like(made)
+    torch.empty_cache()
+    torch.reset_peak_memory_stats()
+    before = torch.memory_stats().in_use
+    torch.autograd.grad(made, (column, row), g)
+    assert torch.memory_stats().peak - before < 0.3 * n

@@ -76,6 +76,8 @@ def test_parameters_of_elements_go_with_their_indices():
         (lambda n, g: torch.randint(2**27, (n,), generator=g), 1),
         (lambda n, g: torch.randint(2**28, (n,), generator=g), 2),
         (lambda n, g: torch.poisson(torch.full((n,), 30.0), generator=g), 4),
+        (lambda n, g: torch.poisson(torch.full((n,), 3.0), generator=g), 4),
+        (lambda n, g: torch.binomial(torch.full((n,), 30.0), torch.tensor(0.3), g), 4),
     ],
 )
 def test_elements_are_found_by_their_offset(make, words):
@@ -217,3 +219,81 @@ def test_poisson_of_an_infinite_rate_is_infinite(engine, dtype):
     assert mixed[:3].tolist() == [math.inf, 0, math.inf] and 0 <= mixed[3].item() < 30
     with pytest.raises(RuntimeError, match="element 0 is NaN"):
         draw(torch.full((1,), math.nan, dtype=dtype))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "want"),
+    [
+        (torch.float32, [[1, 0, 7, 94, 3523, 1800769, 199982448, 10], [0, 0, 5, 93, 3608, 1798537, 199996160, 14]]),
+        (torch.float64, [[1, 0, 7, 94, 3523, 1800769, 199982441, 10], [0, 0, 5, 93, 3608, 1798537, 199996165, 14]]),
+    ],
+)
+def test_binomial_draws_pytorchs_numbers(dtype, want):
+    count = torch.tensor([1, 7, 30, 100, 1e4, 3e6, 8e8, 25], dtype=dtype)
+    prob = torch.tensor([0.5, 0.01, 0.2, 0.93, 0.35, 0.6, 0.25, 0.5], dtype=dtype)
+    for seed, numbers in zip((0, 11), want, strict=True):
+        drawn = torch.binomial(count, prob, torch.Generator().manual_seed(seed))
+        assert drawn.dtype == dtype and drawn.tolist() == numbers
+
+
+@pytest.mark.parametrize("engine", ["mt19937", "philox"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_binomial_of_what_is_certain(engine, dtype):
+    nan, inf = float("nan"), float("inf")
+    count = torch.tensor([0, -3, 5, 5, 5, 5, inf, inf, nan, 5], dtype=dtype)
+    prob = torch.tensor([0.5, 0.5, 0, -1, 1, 2, 0.25, 0, 0.5, nan], dtype=dtype)
+    drawn = torch.binomial(count, prob, torch.Generator(engine=engine))
+    assert repr(drawn.tolist()) == "[0.0, 0.0, 0.0, 0.0, 5.0, 5.0, inf, 0.0, nan, nan]"
+
+
+@pytest.mark.parametrize("engine", ["mt19937", "philox"])
+@pytest.mark.parametrize(("count", "prob"), [(10, 0.3), (100, 0.4), (1000, 0.002), (50, 0.9), (1e6, 0.5), (20, 0.97)])
+def test_binomial_has_the_moments_of_its_distribution(count, prob, engine):
+    n = 40000
+    drawn = torch.binomial(
+        torch.tensor(count, dtype=torch.float64), torch.full((n,), prob, dtype=torch.float64), torch.Generator(engine=engine).manual_seed(1)
+    )
+    variance = count * prob * (1 - prob)
+    assert drawn.shape == (n,) and drawn.min().item() >= 0 and drawn.max().item() <= count
+    assert abs(drawn.mean().item() - count * prob) < 5 * (variance / n) ** 0.5
+    assert abs(drawn.var().item() / variance - 1) < 0.05
+    assert torch.equal(drawn, drawn.round())
+
+
+def test_parameters_of_binomial_broadcast_and_go_with_their_elements():
+    count = torch.arange(60.0).view(20, 3)
+    prob = torch.tensor([0.0, 0.5, 1.0])
+    want = torch.binomial(count, prob, philox())
+    assert want[:, 0].count_nonzero() == 0 and torch.equal(want[:, 2], count[:, 2])
+    assert torch.equal(torch.binomial(count.t().contiguous().t(), prob.expand(20, 3), philox()), want)
+    assert torch.binomial(count[:0], prob).shape == (0, 3)
+    assert torch.binomial(torch.empty(4, 1, device="meta"), torch.empty(3, device="meta")).shape == (4, 3)
+    g = philox()
+    torch.binomial(count, prob, g)
+    assert g.get_offset() == 256
+    threads = torch.get_num_threads()
+    many = torch.full((40000,), 30.0)
+    try:
+        torch.set_num_threads(1)
+        alone = torch.binomial(many, prob[1], philox())
+        torch.set_num_threads(3)
+        assert torch.equal(torch.binomial(many, prob[1], philox()), alone)
+    finally:
+        torch.set_num_threads(threads)
+    count.requires_grad_()
+    torch.binomial(count, prob).sum().backward()
+    assert count.grad.count_nonzero() == 0
+
+
+@pytest.mark.parametrize(
+    ("draw", "error", "text"),
+    [
+        (lambda c, p: torch.binomial(c.int(), p), ValueError, "expected count of a floating-point dtype, but got int32"),
+        (lambda c, p: torch.binomial(c.to(torch.complex64), p), ValueError, "but got complex64"),
+        (lambda c, p: torch.binomial(c, p.double()), RuntimeError, "prob of the dtype of count, float32, but got float64"),
+        (lambda c, p: torch.binomial(c, p[:2]), RuntimeError, "3.*2"),
+    ],
+)
+def test_what_binomial_refuses(draw, error, text):
+    with pytest.raises(error, match=text):
+        draw(torch.ones(3), torch.ones(3))

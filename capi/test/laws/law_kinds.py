@@ -11,6 +11,8 @@ from library import OK, dense
 NAME = "kinds"
 ZEROS = 0.6  # of the elements
 OWN = ("ones_like", "full_like", "signbit")  # have elements where sparse tensors have entries, which zeros with a sign are not
+SCALED = ("gradient",)  # by numbers that may be infinite, which reach the entries alone
+ITERATED = ("lobpcg",)  # whose steps, and with them when it stops, follow the last bits
 TOLERANCE = {"float16": 2e-2, "bfloat16": 8e-2, "float32": 1e-3, "complex64": 1e-3, "complex32": 2e-2, "bcomplex32": 8e-2}
 
 
@@ -26,7 +28,7 @@ def check(library, call, rng):
     got = library.run(made)
     if text := unsound(made, got):
         return text, made
-    if got.status != OK or call.operator["category"] == "sparse" or call.operator["name"] in OWN:
+    if got.status != OK or call.operator["category"] == "sparse" or call.operator["name"] in OWN + SCALED + ITERATED:
         return ""
     want = library.run(thin)
     if want.status != OK:

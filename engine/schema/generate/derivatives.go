@@ -423,11 +423,27 @@ func (k *compiler) recorded() (string, error) {
 			}
 		}
 	}
+	b.WriteString(k.cutting(cases))
 	if k.out() != "nil" {
 		b.WriteString("\t\tr.publish()\n")
 	}
 	b.WriteString("\t}\n\treturn\n}\n")
 	return b.String(), nil
+}
+
+// step is a call in a formula that computes elements.
+var step = regexp.MustCompile(`s\.(binary|add|sub|mul|div|keep|after|[a-z]+Over|[a-z]+[A-Z]\w*)\(`)
+
+// cutting has the formulas of an elementwise operator evaluated piece by piece where that saves memory.
+func (k *compiler) cutting(cases []string) string {
+	if !k.op.Tagged("elementwise") || len(cases) == 0 {
+		return ""
+	}
+	how := "smaller"
+	if slices.ContainsFunc(cases, func(code string) bool { return len(step.FindAllString(code, 2)) > 1 }) {
+		how = "always"
+	}
+	return fmt.Sprintf("\t\tr.node.cut = %s\n", how)
 }
 
 // wanted is the test whether something is to be saved that the derivatives of some operands need.

@@ -57,8 +57,8 @@ LT_INLINE void exchange(Vec<T> &a, Vec<T> &b, Mask<T> where) {
   b = select(where, t, b);
 }
 
-// Factors with the largest pivots first, NaN only where all others are zeros; pivot[k] is the row
-// that row k was exchanged with.
+// Factors with the largest pivots first, or the first one that is not zero where that is NaN;
+// pivot[k] is the row that row k was exchanged with.
 template <class T>
 LT_INLINE Vec<T> factor_lanes(Lanes<T> &a, int64_t m, int64_t n, Vec<T> *pivot) {
   Vec<T> info(T(0));

@@ -1,0 +1,263 @@
+"""Products, sums and conversions of large sparse tensors: their kernels beside dense results."""
+
+import pytest
+
+import libtensor as torch
+
+DTYPES = [
+    torch.bool,
+    torch.uint8,
+    torch.int8,
+    torch.int16,
+    torch.int32,
+    torch.int64,
+    torch.float16,
+    torch.bfloat16,
+    torch.float32,
+    torch.float64,
+    torch.complex64,
+    torch.complex128,
+]
+
+
+@pytest.fixture(autouse=True)
+def threads():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def whole(*size, seed=0, dtype=torch.float64):
+    """Small whole numbers, of which sums and products are exact in every dtype."""
+    values = torch.randint(0, 2, size, generator=torch.Generator().manual_seed(seed))
+    return values.to(dtype)
+
+
+def scattered(rows, columns, count, dtype=torch.float64, seed=0):
+    """A COO matrix with entries at random places, some of which repeat."""
+    g = torch.Generator().manual_seed(seed)
+    indices = torch.stack([torch.randint(0, rows, (count,), generator=g), torch.randint(0, columns, (count,), generator=g)])
+    values = torch.randint(1, 2 if dtype == torch.bool else 4, (count,), generator=g).to(dtype)
+    return torch.sparse_coo_tensor(indices, values, (rows, columns))
+
+
+def dense_product(a, b):
+    """The product of dense tensors of any dtype, computed in one that is exact."""
+    exact = torch.complex128 if a.is_complex() else torch.float64
+    return (a.to(exact) @ b.to(exact)).to(a.dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr, torch.sparse_csc])
+def test_products_of_all_dtypes(dtype, layout):
+    a = scattered(7, 9, 30, dtype)
+    d, s = a.to_dense(), a.to_sparse(layout=layout)
+    for columns in (1, 2, 17, 64, 200):
+        b = whole(9, columns, seed=1, dtype=dtype)
+        assert torch.equal(s @ b, dense_product(d, b)), columns
+        assert torch.equal(s @ b[:, 0], dense_product(d, b[:, 0]))
+    assert torch.equal(b.t() @ s.t(), dense_product(b.t(), d.t()))
+    o = scattered(9, 1000, 60, dtype, seed=2)
+    made = s @ o.to_sparse(layout=layout)
+    assert torch.equal(made.to_dense(), dense_product(d, o.to_dense()))
+
+
+@pytest.mark.parametrize("index", [torch.int32, torch.int64])
+def test_products_by_narrow_and_wide_indices(index):
+    a = scattered(20, 30, 100).to_sparse_csr()
+    s = torch.sparse_csr_tensor(a.crow_indices().to(index), a.col_indices().to(index), a.values(), a.shape)
+    b = whole(30, 5, seed=1)
+    assert torch.equal(s @ b, a.to_dense() @ b)
+    o = scattered(30, 10, 100, seed=2).to_sparse_csr()
+    for other in (o, torch.sparse_csr_tensor(o.crow_indices().to(torch.int32), o.col_indices().to(torch.int32), o.values(), o.shape)):
+        made = s @ other
+        assert torch.equal(made.to_dense(), a.to_dense() @ o.to_dense())
+        assert made.crow_indices().dtype == torch.int64
+
+
+def test_products_with_a_dense_operand_of_any_strides():
+    a = scattered(20, 30, 100).to_sparse_csr()
+    d = a.to_dense()
+    wide = whole(60, 12, seed=1)
+    for b in (
+        wide[::2],
+        wide[:30, ::3],
+        whole(12, 30).t(),
+        wide[:1].expand(30, 12),
+        wide[:30, :1].expand(30, 70),
+        wide[5:35, 2:3],
+        wide[:30].flip(0),
+    ):
+        assert torch.equal(a @ b, d @ b)
+    for v in (wide[::2, 0], wide[0, :1].expand(30), whole(30)):
+        assert torch.equal(a @ v, d @ v)
+
+
+def test_products_are_the_same_for_any_number_of_threads():
+    a = scattered(3000, 2000, 60000).to(torch.float32)
+    a = (a * 0.1).to_sparse_csr()
+    b = torch.rand(2000, 40, generator=torch.Generator().manual_seed(3))
+    o = (scattered(2000, 3000, 60000, seed=4).to(torch.float32) * 0.1).to_sparse_csr()
+    made = []
+    for n in (1, 2, 5):
+        torch.set_num_threads(n)
+        p, c = a @ o, scattered(3000, 2000, 200000, seed=5).to(torch.float32).mul(0.1).coalesce()
+        made.append((a @ b, a @ b[:, 0], p.crow_indices(), p.col_indices(), p.values(), c.indices(), c.values()))
+    for other in made[1:]:
+        assert all(torch.equal(x, y) for x, y in zip(made[0], other, strict=True))
+
+
+def test_products_that_are_nearly_dense():
+    a, b = scattered(50, 60, 2500), scattered(60, 40, 2500, seed=1)
+    made = a.to_sparse_csr() @ b.to_sparse_csr()
+    assert torch.equal(made.to_dense(), a.to_dense() @ b.to_dense())
+    columns = made.col_indices().tolist()
+    crow = made.crow_indices().tolist()
+    for begin, end in zip(crow, crow[1:], strict=False):
+        assert columns[begin:end] == sorted(set(columns[begin:end]))
+
+
+def test_products_without_entries_and_of_no_size():
+    for rows, inner, columns in ((0, 3, 2), (3, 0, 2), (3, 2, 0), (4, 3, 2), (0, 0, 0)):
+        s = torch.zeros(rows, inner).to_sparse_csr()
+        assert torch.equal(s @ torch.ones(inner, columns), torch.zeros(rows, columns))
+        assert torch.equal(s @ torch.ones(inner), torch.zeros(rows))
+        o = torch.ones(inner, columns).to_sparse_csr()
+        assert torch.equal((s @ o).to_dense(), torch.zeros(rows, columns))
+        assert torch.equal((s.to_sparse() @ o.to_sparse()).to_dense(), torch.zeros(rows, columns))
+
+
+def test_products_of_halves_add_up_in_float32():
+    n = 5000
+    s = torch.ones(1, n, dtype=torch.bfloat16).to_sparse_csr()
+    assert (s @ torch.ones(n, dtype=torch.bfloat16)).item() == torch.tensor(float(n)).bfloat16().item()
+    c = torch.sparse_coo_tensor(torch.zeros(1, n, dtype=torch.int64), torch.ones(n, dtype=torch.float16), (1,))
+    assert c.coalesce().values().tolist() == [n]
+    t = torch.ones(n, 1, dtype=torch.bfloat16).to_sparse_csr()
+    assert (s @ t).values().item() == torch.tensor(float(n)).bfloat16().item()
+
+
+def test_coalescing_many_entries():
+    for rows, columns, count in ((1000, 1000, 300000), (1, 7, 100000), (100000, 100000, 70000), (2**31, 2**30, 50000), (3, 3, 5)):
+        s = scattered(rows, columns, count)
+        c = s.coalesce()
+        keys, inverse = torch.unique(s._indices()[0] * columns + s._indices()[1], return_inverse=True)
+        assert torch.equal(c.indices(), torch.stack([keys // columns, keys % columns]))
+        assert torch.equal(c.values(), torch.zeros(len(keys), dtype=torch.float64).index_add(0, inverse, s._values()))
+
+
+def test_coalescing_rows_and_hybrid_entries():
+    i = torch.tensor([[2, 0, 2, 1, 0]])
+    v = torch.arange(30.0).reshape(5, 2, 3)
+    c = torch.sparse_coo_tensor(i, v, (4, 2, 3)).coalesce()
+    assert c.indices().tolist() == [[0, 1, 2]]
+    assert torch.equal(c.values(), torch.stack([v[1] + v[4], v[3], v[0] + v[2]]))
+    e = torch.sparse_coo_tensor(i, v[:, :0], (4, 0, 3)).coalesce()
+    assert e.values().shape == (3, 0, 3)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sums_of_many_entries(dtype):
+    a, b = scattered(400, 300, 50000, dtype).coalesce(), scattered(400, 300, 40000, dtype, seed=1).coalesce()
+    s = a + b
+    assert s.is_coalesced()
+    assert torch.equal(s.to_dense(), a.to_dense() + b.to_dense())
+    if dtype != torch.bool:
+        assert torch.equal((a - b).to_dense(), a.to_dense() - b.to_dense())
+        assert torch.equal((a.to_sparse_csr() + b.to_sparse_csr()).to_dense(), s.to_dense())
+
+
+def test_conversions_of_many_entries():
+    s = scattered(500, 400, 30000)
+    d = s.to_dense()
+    for layout in (torch.sparse_csr, torch.sparse_csc):
+        for t in (s, s.coalesce()):
+            made = t.to_sparse(layout=layout)
+            assert torch.equal(made.to_dense(), d)
+    assert torch.equal(s.to_sparse_csr().crow_indices(), torch.cat([torch.zeros(1, dtype=torch.int64), (d != 0).sum(1).cumsum(0)]))
+
+
+def test_gradients_of_products():
+    a = scattered(6, 5, 12).coalesce()
+    b = whole(5, 4, seed=1)
+    o = scattered(5, 4, 9, seed=2).coalesce()
+    weights = torch.arange(24.0, dtype=torch.float64).reshape(6, 4)
+    values, other = a.values().clone().requires_grad_(), b.clone().requires_grad_()
+    full, factor = a.to_dense().requires_grad_(), b.clone().requires_grad_()
+    place = tuple(a.indices())
+    for layout in (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc):
+        for x, y in ((other, factor), (other[:, 0], factor[:, 0])):
+            s = torch.sparse_coo_tensor(a.indices(), values, a.shape).to_sparse(layout=layout)
+            w = weights if x.dim() == 2 else weights[:, 0]
+            got = torch.autograd.grad(((s @ x) ** 2 * w).sum(), (values, other), create_graph=True)
+            want = torch.autograd.grad(((full @ y) ** 2 * w).sum(), (full, factor), create_graph=True)
+            assert torch.equal(got[0], want[0][place]) and torch.equal(got[1], want[1])
+            again = torch.autograd.grad(got[0].sum() + got[1].sum(), (values, other))
+            expected = torch.autograd.grad(want[0][place].sum() + want[1].sum(), (full, factor))
+            assert torch.equal(again[0], expected[0][place]) and torch.equal(again[1], expected[1])
+    v = o.values().clone().requires_grad_()
+    f = o.to_dense().requires_grad_()
+    s = torch.sparse_coo_tensor(a.indices(), values, a.shape) @ torch.sparse_coo_tensor(o.indices(), v, o.shape)
+    got = torch.autograd.grad((s.to_dense() ** 2 * weights).sum(), (values, v), create_graph=True)
+    want = torch.autograd.grad(((full @ f) ** 2 * weights).sum(), (full, f), create_graph=True)
+    assert torch.equal(got[0], want[0][place]) and torch.equal(got[1], want[1][tuple(o.indices())])
+    again = torch.autograd.grad(got[0].sum(), (values, v))
+    expected = torch.autograd.grad(want[0][place].sum(), (full, f))
+    assert torch.equal(again[0], expected[0][place]) and torch.equal(again[1], expected[1][tuple(o.indices())])
+
+
+def test_gradients_of_complex_products():
+    a = scattered(4, 3, 8, torch.complex128).coalesce()
+    values = (a.values() * (1 + 2j)).requires_grad_()
+    b = (whole(3, 2, seed=1, dtype=torch.complex128) * (3 - 1j)).requires_grad_()
+    full = torch.sparse_coo_tensor(a.indices(), values.detach(), a.shape).to_dense().requires_grad_()
+    got = torch.autograd.grad((torch.sparse_coo_tensor(a.indices(), values, a.shape) @ b).abs().sum(), (values, b))
+    want = torch.autograd.grad((full @ b).abs().sum(), (full, b))
+    assert torch.allclose(got[0], want[0][tuple(a.indices())]) and torch.allclose(got[1], want[1])
+
+
+@pytest.mark.parametrize("bad", [-1, 99, -(2**62), 2**62])
+def test_indices_that_go_bad_before_a_kernel_runs(bad):
+    def csr():
+        return scattered(6, 6, 12).to_sparse_csr()
+
+    b = torch.ones(6, 3, dtype=torch.float64)
+    for place in ("crow_indices", "col_indices"):
+        a = csr()
+        getattr(a, place)()[3] = bad
+        calls = [
+            lambda a=a: a @ b,
+            lambda a=a: a @ b[:, 0],
+            lambda a=a: a @ csr(),
+            lambda a=a: torch.ones(2, 6, dtype=torch.float64).to_sparse_csr() @ a,
+            lambda a=a: a + csr(),
+            lambda a=a: a.to_sparse_csc(),
+        ]
+        for call in calls:
+            with pytest.raises((RuntimeError, IndexError), match=r"changed after the tensor was made|out of bounds|beyond"):
+                call()
+    first = scattered(6, 6, 12).coalesce()
+    first.indices()[0, 0] = bad
+    with pytest.raises(IndexError, match=r"changed after the tensor was made"):
+        first.to_sparse_csr()
+    c = scattered(6, 6, 12).coalesce()
+    c.indices()[0, 3] = bad
+    for call in (lambda: c @ b, lambda: c + c, lambda: c.to_sparse_csr(), lambda: c.to_sparse_csc(), lambda: c @ c):
+        with pytest.raises((RuntimeError, IndexError), match=r"changed after the tensor was made"):
+            call()
+
+
+def test_indices_that_fall_later_are_sorted_or_refused():
+    c = torch.eye(4).to_sparse()
+    c.indices()[:, 0] = 3
+    assert (c + torch.eye(4).to_sparse()).to_dense().diagonal().tolist() == [1, 2, 2, 3]
+    with pytest.raises(RuntimeError, match="index 1 comes after a larger one"):
+        c.to_sparse_csr()
+
+
+def test_nothing_stays_in_use():
+    before = torch.memory_stats().in_use
+    test_products_that_are_nearly_dense()
+    test_gradients_of_products()
+    test_indices_that_go_bad_before_a_kernel_runs(99)
+    assert torch.memory_stats().in_use == before

@@ -1,0 +1,233 @@
+"""Sparse tensors with other shapes, and what reduces or replaces all of their elements."""
+
+import math
+
+import pytest
+
+import libtensor as torch
+
+LAYOUTS = ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+DENSE = [[0, 2, 0, 1], [3, 0, 0, 0], [0, 0, 0, 0], [0, -1, 5, 0]]
+
+
+def to(layout, dense):
+    return dense.to_sparse(layout=getattr(torch, layout), blocksize=(2, 2) if "_bs" in layout else None)
+
+
+def pair(layout, dtype=torch.float64):
+    d = torch.tensor(DENSE).to(dtype)
+    return d, to(layout, d)
+
+
+def same(sparse, dense):
+    assert torch.equal(sparse.to_dense(), dense) and sparse.shape == dense.shape and sparse.dtype == dense.dtype
+
+
+SHAPES = (
+    lambda t: t.t(),
+    lambda t: t.mT,
+    lambda t: t.T,
+    lambda t: t.movedim(0, 1),
+    lambda t: t.swapaxes(0, 1),
+    lambda t: t.flip(0),
+    lambda t: t.flip([0, 1]),
+    lambda t: t.unsqueeze(0).squeeze(0),
+    lambda t: t.unsqueeze(0).squeeze(),
+    lambda t: t.expand(4, -1),
+    lambda t: t.split(3)[1],
+    lambda t: t.split([1, 3], 1)[1],
+    lambda t: t.chunk(2, 1)[0],
+    lambda t: t.unbind(1)[1],
+    lambda t: list(t)[0],
+    lambda t: torch.broadcast_tensors(t, t)[1],
+)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("f", SHAPES)
+def test_shapes(layout, f):
+    d, s = pair(layout)
+    if "_bs" in layout and f in SHAPES[10:12]:
+        with pytest.raises(RuntimeError, match="cannot be divided into blocks"):
+            f(s)
+        return
+    same(f(s), f(d))
+
+
+@pytest.mark.parametrize("coalesced", [True, False])
+def test_reshape_of_coordinates(coalesced):
+    d, s = pair("sparse_coo")
+    s = s if coalesced else torch.cat([s * 0.5, s * 0.5], 0).index_select(0, torch.tensor([4, 1, 2, 3]))
+    d = s.to_dense()
+    for sizes in ((2, 8), (16,), (2, 2, 2, 2), (-1, 2), (1, 4, 4), (4, 4)):
+        same(s.reshape(sizes), d.reshape(sizes))
+        same(s.view(sizes), d.reshape(sizes))
+        assert s.reshape(sizes).is_coalesced() == s.is_coalesced()
+    same(s.flatten(), d.flatten())
+    same(s.unflatten(1, (2, 2)), d.unflatten(1, (2, 2)))
+    with pytest.raises(RuntimeError, match=r"invalid for input of size 16|size 16"):
+        s.reshape(3, 5)
+    v = torch.arange(12.0).reshape(2, 3, 2)
+    h = torch.sparse_coo_tensor([[1, 3]], v, (4, 3, 2))
+    same(h.reshape(2, 2, 3, 2), h.to_dense().reshape(2, 2, 3, 2))
+    with pytest.raises(RuntimeError, match=r"the dense dimensions of sizes \[3 2\] stay the last ones"):
+        h.reshape(12, 2)
+
+
+def test_reshape_of_compressed_matrices():
+    for layout in ("sparse_csr", "sparse_csc"):
+        d, s = pair(layout)
+        made = s.reshape(2, 8)
+        assert made.layout is s.layout
+        same(made, d.reshape(2, 8))
+        with pytest.raises(RuntimeError, match="to_sparse"):
+            s.reshape(16)
+    with pytest.raises(RuntimeError, match="to_sparse"):
+        pair("sparse_bsr")[1].reshape(2, 8)
+
+
+def test_squeeze():
+    d = torch.arange(6.0).reshape(1, 2, 1, 3)
+    s = d.to_sparse()
+    for f in (lambda t: t.squeeze(), lambda t: t.squeeze(0), lambda t: t.squeeze((0, 2)), lambda t: t.squeeze(1), lambda t: t[:, :1].squeeze()):
+        same(f(s), f(d))
+    h = d.to_sparse(2)
+    for f in (lambda t: t.squeeze(), lambda t: t.squeeze(2), lambda t: t.squeeze(0)):
+        same(f(h), f(d))
+    one = torch.ones(1).to_sparse().squeeze()
+    assert one.shape == () and one.sparse_dim() == 0 and one.to_dense().item() == 1
+    c = d[0].to_sparse_csr() if d.dim() == 2 else torch.ones(1, 1, 3).to_sparse_csr()
+    assert c.squeeze(0).shape == (1, 3) and c.squeeze(0).layout is torch.sparse_csr
+    with pytest.raises(RuntimeError, match="the dimensions of the matrices"):
+        c.squeeze()
+    with pytest.raises(IndexError, match="out of range"):
+        s.squeeze(4)
+
+
+REDUCTIONS = ("any", "all", "amax", "amin", "max", "min", "count_nonzero", "sum", "norm")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions_of_all_elements(layout, name):
+    d, s = pair(layout)
+    for x, y in ((d, s), (d.abs() + 1, to(layout, d.abs() + 1)), (-d.abs() - 1, to(layout, -d.abs() - 1)), (d * 0, to(layout, d * 0))):
+        assert torch.equal(getattr(torch, name)(y), getattr(torch, name)(x))
+    assert torch.linalg.norm(s).item() == pytest.approx(math.sqrt(40))
+    for order in (math.inf, -math.inf, 0, 1, 3):
+        assert torch.equal(torch.linalg.vector_norm(s, order), torch.linalg.vector_norm(d, order))
+    if name in ("amax", "amin", "any", "all"):
+        with pytest.raises(RuntimeError, match=f"{name}: of a sparse tensor is that of all elements"):
+            getattr(torch, name)(s, dim=0)
+
+
+def test_reductions_of_repeated_and_no_entries():
+    s = torch.sparse_coo_tensor([[0, 0]], [-3.0, 1.0], (1,))
+    assert torch.amax(s).item() == -2 and torch.count_nonzero(s).item() == 1
+    e = torch.zeros(2, 3).to_sparse()
+    assert torch.amax(e).item() == 0 and not torch.any(e) and not torch.all(e)
+    n = torch.zeros(0, 3).to_sparse()
+    assert torch.all(n) and not torch.any(n)
+    with pytest.raises((RuntimeError, IndexError)):
+        torch.amax(n)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_replaces_entries(layout):
+    d, s = pair(layout)
+    same(torch.nan_to_num(s * math.nan, 7), torch.ones_like(s).to_dense() * 7)
+    same(torch.round(s / 3, decimals=1), torch.round(d / 3, decimals=1))
+    same(torch.full_like(s, 3), torch.ones_like(s).to_dense() * 3)
+    assert torch.empty_like(s).layout is s.layout and torch.empty_like(s).shape == s.shape
+    assert s.cpu() is s and s.to("meta").device.type == "meta" and s.to("meta").layout is s.layout
+    if "_bs" not in layout:
+        assert s.new_zeros(2, 3).layout is s.layout and s.new_zeros(2, 3)._nnz() == 0
+    if layout == "sparse_coo":
+        with pytest.raises(RuntimeError, match="fills the entries of compressed sparse tensors"):
+            s.fill_(1)
+    else:
+        kept = torch.ones_like(s).to_dense()
+        assert s.fill_(2) is s
+        same(s, kept * 2)
+
+
+def test_numbers_that_are_none_reach_only_entries():
+    d, s = pair("sparse_coo")
+    for number in (math.nan, math.inf, torch.tensor(math.nan, dtype=torch.float64)):
+        made = s * number
+        assert made._nnz() == s._nnz() and torch.equal(made.to_dense() == 0, d == 0)
+    c = s.to(torch.complex128)
+    for layout in LAYOUTS:
+        z = to(layout, c.to_dense())
+        assert torch.equal((z / 0.0).to_dense().isnan() | (z / 0.0).to_dense().isinf(), torch.ones_like(z).to_dense() != 0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int16, torch.uint8, torch.bool])
+def test_compressed_indices_are_int32_or_int64(dtype):
+    good = torch.tensor([0, 1])
+    for make in (torch.sparse_csr_tensor, torch.sparse_csc_tensor):
+        with pytest.raises(RuntimeError, match=r"must be (int32 or int64|integers), but got"):
+            make(good.to(dtype), torch.tensor([0]), torch.ones(1))
+        with pytest.raises(RuntimeError, match=r"must be (int32 or int64|integers), but got"):
+            make(good, torch.tensor([0]).to(dtype), torch.ones(1))
+
+
+def test_solving_for_several_right_sides():
+    a = torch.tensor([[2.0, 1], [0, 4]], dtype=torch.float64)
+    b = torch.tensor([[2.0, 3, 5], [4, 8, 1]], dtype=torch.float64)
+    for s in (a.to_sparse_csr(), a.to_sparse(), a):
+        assert torch.allclose(torch.sparse.spsolve(s, b), torch.linalg.solve(a, b))
+        assert torch.allclose(torch.sparse.spsolve(s, b[:, 0]), torch.linalg.solve(a, b[:, 0]))
+
+
+def test_lines_that_change_later_are_refused():
+    def bad():
+        c = torch.tensor(DENSE).double().to_sparse_csr()
+        c.crow_indices()[2] = 99
+        return c
+
+    for call in (
+        lambda c: torch.sparse.softmax(c, 1),
+        lambda c: c[1],
+        lambda c: c * c,
+        lambda c: c.sum(0),
+        lambda c: c.to_sparse(),
+        lambda c: c.reshape(2, 8),
+    ):
+        with pytest.raises(RuntimeError, match="they were changed after the tensor was made"):
+            call(bad())
+    s = torch.tensor(DENSE).double().to_sparse()
+    s.indices()[1, 0] = 99
+    with pytest.raises(RuntimeError, match="changed after the tensor was made"):
+        s.reshape(16)
+
+
+def test_nothing_stays_in_use():
+    def work():
+        for layout in LAYOUTS:
+            test_shapes(layout, SHAPES[5])
+            test_reductions_of_all_elements(layout, "amax")
+        test_squeeze()
+        test_lines_that_change_later_are_refused()
+
+    work()
+    before = torch.memory_stats().in_use
+    work()
+    assert torch.memory_stats().in_use == before
+
+
+def test_flip_of_repeated_entries():
+    s = torch.sparse_coo_tensor([[0, 0, 2], [1, 1, 0]], [1.0, 2.0, 5.0], (3, 2))
+    for dims in ([0], [1], [0, 1]):
+        assert torch.equal(s.flip(dims).to_dense(), s.to_dense().flip(dims))
+        assert not s.flip(dims).is_coalesced()
+
+
+def test_batches_times_matrices_and_vectors():
+    d = (torch.arange(24.0) % 3).reshape(2, 3, 4)
+    m, v = torch.arange(8.0).reshape(4, 2), torch.arange(4.0)
+    for s in (d.to_sparse(), d.to_sparse(2), torch.ones(2, 3, 4).to_sparse_csr() * 2):
+        x = s.to_dense()
+        assert torch.equal(s @ m, x @ m) and torch.equal(s @ v, x @ v)
+        assert torch.equal((s @ m.to_sparse()).to_dense(), x @ m)
+    assert torch.zeros(0, 3, 4).to_sparse().matmul(m).shape == (0, 3, 2)

@@ -1,0 +1,57 @@
+package autograd
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// valuesOf are what has the history of a tensor: the values of a sparse one.
+func valuesOf(t *tensor.Tensor) *tensor.Tensor {
+	if t == nil {
+		return nil
+	}
+	if p := t.Parts(); p != nil {
+		return p.Values
+	}
+	return t
+}
+
+// gradientOf is a gradient as the caller gets it: that of a sparse tensor's values has its places.
+func gradientOf(t, grad *tensor.Tensor) (*tensor.Tensor, error) {
+	p := t.Parts()
+	if p == nil {
+		return grad.Alias(), nil
+	}
+	return tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.Parts{Indices: p.Indices, Values: grad, Coalesced: p.Coalesced})
+}
+
+// placed is a gradient that a caller gives for t, as what has the history of t needs it: for a sparse tensor the elements at its
+// places, for a strided one those of a sparse gradient everywhere.
+func placed(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
+	if t.Parts() == nil && grad.Parts() == nil || alike(t.Parts(), grad.Parts()) {
+		return valuesOf(grad).Alias(), nil
+	}
+	var fitted *tensor.Tensor
+	var err error
+	if t.Parts() != nil {
+		fitted, err = c.SparseMask(grad, t)
+	} else {
+		fitted, err = c.ToDense(grad, dtype.None, ops.NoBool)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer fitted.Release()
+	return valuesOf(fitted).Alias(), nil
+}
+
+// alike tells whether two sparse tensors have their places in one memory.
+func alike(a, b *tensor.Parts) bool {
+	return a != nil && b != nil && slices.EqualFunc(a.Indices, b.Indices, func(x, y *tensor.Tensor) bool {
+		return x.Storage() == y.Storage() && x.Offset() == y.Offset() && slices.Equal(x.Sizes(), y.Sizes()) && slices.Equal(x.Strides(), y.Strides())
+	})
+}

@@ -1,0 +1,358 @@
+// Products of matrices in compressed rows. Compressed and plain indices are read once and checked
+// where they are used, as another thread may write to them at any time. Sums are in the order of
+// the entries, those of 16-bit floats in float32.
+#include "../cast.h"
+#include "../sort.h"
+
+namespace lt {
+namespace {
+
+template <class T>
+using Sum = __typeof__(load_value(T()));
+
+// Bool is held as 0 or 1.
+template <class T, class W>
+LT_INLINE W times(W a, W b) {
+  return (W)(a * b);
+}
+template <class T, class W>
+LT_INLINE W plus(W a, W b) {
+  if constexpr (kind_of<T> == kBool)
+    return a | b;
+  else
+    return (W)(a + b);
+}
+
+enum { kCompressed = 1, kPlain = 2, kChanged = 3 };  // which of the indices are wrong
+
+// A matrix in compressed rows; wide tells int64 indices from int32.
+struct csr_matrix {
+  uintptr_t compressed, plain, values;
+  int64_t entries, size, wide;  // size is the number of columns
+};
+
+template <class I>
+struct Csr {
+  const csr_matrix &m;
+  LT_INLINE int64_t plain(int64_t e) const { return ((const volatile I *)m.plain)[e]; }
+  // The entries of a row; whether there are such.
+  LT_INLINE bool row(int64_t r, int64_t *begin, int64_t *end) const {
+    *begin = ((const volatile I *)m.compressed)[r];
+    *end = ((const volatile I *)m.compressed)[r + 1];
+    return *begin >= 0 && *begin <= *end && *end <= m.entries;
+  }
+};
+
+// Rows begin to end of out = a * b for a dense b, whose rows lie `step` elements apart. Without
+// values those of a are 1. A wrong index goes to bad, what it is to failed.
+struct spmm_args {
+  csr_matrix a;
+  uintptr_t b, out;
+  int64_t step, columns, begin, end, failed, bad;
+};
+
+constexpr int64_t kAhead = 8;  // entries from which rows are fetched into the caches
+
+// Columns `from` to from + w of one row; kWidth is w where that is known to the compiler.
+template <class T, class I, int kWidth>
+LT_INLINE bool spmm_columns(spmm_args *g, int64_t begin, int64_t end, int64_t from, int64_t w,
+                            T *out) {
+  constexpr int64_t kMost = 256 / (int64_t)sizeof(Sum<T>);
+  if constexpr (kWidth > 0) w = kWidth;
+  const Csr<I> a{g->a};
+  const T *values = (const T *)g->a.values;
+  alignas(64) Sum<T> sum[kWidth > 0 ? kWidth : kMost];
+  for (int64_t j = 0; j < w; j++) sum[j] = Sum<T>(0);
+  for (int64_t e = begin; e < end; e++) {
+    const int64_t at = a.plain(e);
+    if ((uint64_t)at >= (uint64_t)g->a.size) {
+      g->bad = at;
+      g->failed = kPlain;
+      return false;
+    }
+    if (kWidth > 1 && e + kAhead < g->a.entries) {
+      const uintptr_t next = g->b + (uintptr_t)(a.plain(e + kAhead) * g->step + from) * sizeof(T);
+      for (int64_t k = 0; k < w * (int64_t)sizeof(T); k += 64)
+        __builtin_prefetch((const char *)(next + (uintptr_t)k));
+    }
+    const T *row = (const T *)g->b + at * g->step + from;
+    if (!values) {
+      if (e == begin)
+        for (int64_t j = 0; j < w; j++) sum[j] = load_value(row[j]);
+      else
+        for (int64_t j = 0; j < w; j++) sum[j] = plus<T>(sum[j], load_value(row[j]));
+      continue;
+    }
+    const Sum<T> v = load_value(values[e]);
+    for (int64_t j = 0; j < w; j++) sum[j] = plus<T>(sum[j], times<T>(v, load_value(row[j])));
+  }
+  for (int64_t j = 0; j < w; j++) out[from + j] = convert<T>(sum[j]);
+  return true;
+}
+
+template <class T, class I>
+void spmm(spmm_args *g) {
+  constexpr int kWide = 256 / (int)sizeof(Sum<T>), kNarrow = kWide / 4;
+  const Csr<I> a{g->a};
+  T *out = (T *)g->out + g->begin * g->columns;
+  for (int64_t r = g->begin; r < g->end; r++, out += g->columns) {
+    int64_t begin, end, j = 0;
+    if (!a.row(r, &begin, &end)) {
+      g->failed = kCompressed;
+      g->bad = r;
+      return;
+    }
+    if (g->columns == 1) {
+      if (!spmm_columns<T, I, 1>(g, begin, end, 0, 1, out)) return;
+      continue;
+    }
+    for (; j + kWide <= g->columns; j += kWide)
+      if (!spmm_columns<T, I, kWide>(g, begin, end, j, kWide, out)) return;
+    for (; j + kNarrow <= g->columns; j += kNarrow)
+      if (!spmm_columns<T, I, kNarrow>(g, begin, end, j, kNarrow, out)) return;
+    if (j < g->columns && !spmm_columns<T, I, 0>(g, begin, end, j, g->columns - j, out)) return;
+  }
+}
+
+struct Spmm {
+  template <class T>
+  static void row(spmm_args *g) {
+    if (g->a.wide)
+      spmm<T, int64_t>(g);
+    else
+      spmm<T, int32_t>(g);
+  }
+};
+
+// Gustavson's product of two matrices in compressed rows (F. G. Gustavson, Two Fast Algorithms for
+// Sparse Matrices, 1978): row r of the result adds up rows of b. `bounds` has for each row of a how
+// many entries the result can have there at most, which spgemm_bounds writes; spgemm writes to
+// counts how many there are, and their columns, in order, and values one behind the other. A row is
+// added up in a table: where `log` is 0, in sums for every column, of which `set` has a bit for
+// each that is there and `sets` one for each of these words that has one; otherwise in a hash table
+// with room for 2^log entries, whose keys are -1 where there is none, and `sorted` has room for two
+// entries of each result of the longest row. The caller clears the tables.
+struct spgemm_args {
+  csr_matrix a, b;
+  uintptr_t bounds, counts, columns, values, sums, set, sets, keys, sorted;
+  int64_t log, begin, end, found, failed, bad;
+};
+
+// The entries of row `at` of b.
+template <class J>
+LT_INLINE bool spgemm_row(spgemm_args *g, int64_t at, int64_t *begin, int64_t *end) {
+  if ((uint64_t)at >= (uint64_t)g->a.size) {
+    g->bad = at;
+    g->failed = kPlain;
+    return false;
+  }
+  if (!Csr<J>{g->b}.row(at, begin, end)) {
+    g->bad = at;
+    g->failed = kCompressed;
+    return false;
+  }
+  return true;
+}
+
+template <class I, class J>
+void spgemm_bounds_of(spgemm_args *g) {
+  const Csr<I> a{g->a};
+  int64_t *bounds = (int64_t *)g->bounds;
+  for (int64_t r = g->begin; r < g->end; r++) {
+    int64_t begin, end, most = 0;
+    if (!a.row(r, &begin, &end)) {
+      g->bad = r;
+      g->failed = kCompressed;
+      return;
+    }
+    for (int64_t e = begin; e < end; e++) {
+      int64_t from, to;
+      if (!spgemm_row<J>(g, a.plain(e), &from, &to)) return;
+      most += to - from;
+      if (most > g->b.size) most = g->b.size;
+    }
+    bounds[r] = most;
+  }
+}
+
+template <class F>
+LT_INLINE void by_indices(const spgemm_args *g, F f) {
+  if (g->a.wide && g->b.wide)
+    f(int64_t(), int64_t());
+  else if (g->a.wide)
+    f(int64_t(), int32_t());
+  else if (g->b.wide)
+    f(int32_t(), int64_t());
+  else
+    f(int32_t(), int32_t());
+}
+
+void spgemm_bounds(spgemm_args *g) {
+  by_indices(g, [g](auto i, auto j) { spgemm_bounds_of<decltype(i), decltype(j)>(g); });
+}
+
+// Sums for every column.
+template <class T>
+struct ByColumn {
+  Sum<T> *sums;
+  uint64_t *set, *sets;
+  int64_t found = 0, most, words;
+
+  LT_INLINE ByColumn(const spgemm_args *g, int64_t bound)
+      : sums((Sum<T> *)g->sums),
+        set((uint64_t *)g->set),
+        sets((uint64_t *)g->sets),
+        most(bound),
+        words((g->b.size + 4095) / 4096) {}
+  LT_INLINE bool add(int64_t column, Sum<T> product) {
+    uint64_t &word = set[column >> 6];
+    const uint64_t bit = uint64_t(1) << (column & 63);
+    if (word & bit) {
+      sums[column] = plus<T>(sums[column], product);
+      return true;
+    }
+    if (!word) sets[column >> 12] |= uint64_t(1) << ((column >> 6) & 63);
+    word |= bit;
+    sums[column] = product;
+    return ++found <= most;
+  }
+  template <class F>
+  LT_INLINE void each(F f) {
+    for (int64_t i = 0; i < words; i++) {
+      for (uint64_t some = sets[i]; some; some &= some - 1) {
+        const int64_t at = 64 * i + __builtin_ctzll(some);
+        for (uint64_t word = set[at]; word; word &= word - 1) {
+          const int64_t column = 64 * at + __builtin_ctzll(word);
+          f(column, sums[column]);
+        }
+        set[at] = 0;
+      }
+      sets[i] = 0;
+    }
+  }
+};
+
+// Sums for the columns that are there, looked up by a hash.
+template <class T>
+struct ByHash {
+  Sum<T> *sums;
+  int64_t *keys;
+  Entry<uint64_t> *sorted;
+  int64_t found = 0, most;
+  int log;
+
+  LT_INLINE ByHash(const spgemm_args *g, int64_t bound)
+      : sums((Sum<T> *)g->sums),
+        keys((int64_t *)g->keys),
+        sorted((Entry<uint64_t> *)g->sorted),
+        most(bound),
+        log(1) {
+    while (most > int64_t(1) << (log - 1)) log++;
+  }
+  LT_INLINE bool add(int64_t column, Sum<T> product) {
+    uint64_t slot = ((uint64_t)column * 0x9E3779B97F4A7C15u) >> (64 - log);
+    while (keys[slot] >= 0 && keys[slot] != column) slot = (slot + 1) & ((uint64_t(1) << log) - 1);
+    if (keys[slot] >= 0) {
+      sums[slot] = plus<T>(sums[slot], product);
+      return true;
+    }
+    if (found == most) return false;
+    keys[slot] = column;
+    sums[slot] = product;
+    sorted[found++] = {(uint64_t)column, (uint32_t)slot};
+    return true;
+  }
+  template <class F>
+  LT_INLINE void each(F f) {
+    const auto *e = sorted_keys(sorted, sorted + most, found);
+    for (int64_t i = 0; i < found; i++) {
+      const uint32_t slot = e[i].index;
+      f((int64_t)e[i].key, sums[slot]);
+      keys[slot] = -1;
+    }
+  }
+};
+
+// Adds up row r in a table; whether all indices were right.
+template <class T, class I, class J, class Table>
+LT_INLINE bool spgemm_sums(spgemm_args *g, int64_t r, Table &table) {
+  const Csr<I> a{g->a};
+  const Csr<J> b{g->b};
+  const T *x = (const T *)g->a.values, *y = (const T *)g->b.values;
+  int64_t begin, end;
+  if (!a.row(r, &begin, &end)) {
+    g->bad = r;
+    g->failed = kCompressed;
+    return false;
+  }
+  for (int64_t e = begin; e < end; e++) {
+    int64_t from, to;
+    if (!spgemm_row<J>(g, a.plain(e), &from, &to)) return false;
+    if (e + kAhead < g->a.entries) {
+      const int64_t next = a.plain(e + kAhead);
+      if ((uint64_t)next < (uint64_t)g->a.size) {
+        const uintptr_t at = (uintptr_t)((const volatile J *)g->b.compressed)[next];
+        __builtin_prefetch((const char *)(g->b.plain + at * sizeof(J)));
+        __builtin_prefetch((const char *)(g->b.values + at * sizeof(T)));
+      }
+    }
+    const Sum<T> v = load_value(x[e]);
+    for (int64_t f = from; f < to; f++) {
+      const int64_t column = b.plain(f);
+      if ((uint64_t)column >= (uint64_t)g->b.size) {
+        g->bad = column;
+        g->failed = kPlain;
+        return false;
+      }
+      if (!table.add(column, times<T>(v, load_value(y[f])))) {
+        g->failed = kChanged;
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+template <class T, class I, class J, class Table>
+void spgemm_rows(spgemm_args *g) {
+  const int64_t *bounds = (const int64_t *)g->bounds;
+  int64_t *counts = (int64_t *)g->counts, *columns = (int64_t *)g->columns;
+  T *values = (T *)g->values;
+  for (int64_t r = g->begin; r < g->end; r++) {
+    Table table(g, bounds[r]);
+    if (!spgemm_sums<T, I, J>(g, r, table)) return;
+    table.each([&](int64_t column, Sum<T> sum) {
+      *columns++ = column;
+      *values++ = convert<T>(sum);
+    });
+    counts[r] = table.found;
+    g->found += table.found;
+  }
+}
+
+struct Spgemm {
+  template <class T>
+  static void row(spgemm_args *g) {
+    by_indices(g, [g](auto i, auto j) {
+      if (g->log)
+        spgemm_rows<T, decltype(i), decltype(j), ByHash<T>>(g);
+      else
+        spgemm_rows<T, decltype(i), decltype(j), ByColumn<T>>(g);
+    });
+  }
+};
+
+}  // namespace
+}  // namespace lt
+
+// clang-format off
+#define LT_STORED_ALL(OP) {LT_ROW(OP, lt::Bool), LT_INTEGERS(OP), LT_STORED_FLOATS(OP), LT_ROW(OP, lt::Complex64), \
+                           LT_ROW(OP, lt::Complex128), LT_ROW(OP, lt::Complex32), LT_ROW(OP, lt::BComplex32)}
+// clang-format on
+
+LT_UNIT(sparse_product){
+    {"spmm", "", LT_STORED_ALL(Spmm)},
+    {"spgemm", "", LT_STORED_ALL(Spgemm)},
+    LT_SINGLE("spgemm_bounds", lt::spgemm_bounds),
+    LT_END,
+};

@@ -1,0 +1,87 @@
+package ops
+
+import (
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// refuse is the operator's error.
+func (s *scope) refuse(format string, a ...any) { s.Fail(status.Runtimef(s.Op+": "+format, a...)) }
+
+// csr is a matrix in compressed rows with a number of columns; values may be nil.
+func (s *scope) csr(compressed, plain, values *tensor.Tensor, columns int64) (m launch.CSR) {
+	switch {
+	case compressed.Dim() != 1 || plain.Dim() != 1 || values != nil && values.Dim() != 1:
+		s.refuse("crow_indices, col_indices and values must be vectors")
+	case compressed.DType() != plain.DType() || compressed.DType() != dtype.Int64 && compressed.DType() != dtype.Int32:
+		s.refuse("crow_indices and col_indices must both be int32 or int64, but got %v and %v", compressed.DType(), plain.DType())
+	case compressed.Numel() < 1:
+		s.refuse("crow_indices must have at least 1 entry, but got none")
+	case values != nil && values.Numel() != plain.Numel():
+		s.refuse("col_indices and values must have the same number of entries, but got %d and %d", plain.Numel(), values.Numel())
+	}
+	if s.Err != nil {
+		return m
+	}
+	m = launch.CSR{Compressed: s.cast(compressed, compressed.DType()), Plain: s.cast(plain, plain.DType()), Columns: columns}
+	if values != nil {
+		m.Values = s.cast(values, values.DType())
+	}
+	return m
+}
+
+// CsrSpmm is the product of a matrix in compressed rows and a dense vector or matrix; without values those are 1.
+func CsrSpmm(crow, col, values, mat *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within("csr_spmm")
+	defer s.Close()
+	if _, err := iter.Device(s.Op, crow, col, mat); err != nil {
+		return nil, err
+	}
+	switch {
+	case mat.Dim() != 1 && mat.Dim() != 2:
+		s.refuse("mat must be a vector or a matrix, but got sizes %v", mat.Sizes())
+	case values != nil && values.DType() != mat.DType():
+		s.refuse("values and mat must have the same dtype, but got %v and %v", values.DType(), mat.DType())
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	a := s.csr(crow, col, values, mat.Sizes()[0])
+	b := mat
+	if mat.Dim() == 2 && mat.Strides()[1] != 1 || mat.Numel() > 0 && mat.Strides()[0] < 0 {
+		b = s.cast(mat, mat.DType())
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	out := s.empty(mat, mat.DType(), append([]int64{crow.Numel() - 1}, mat.Sizes()[1:]...)...)
+	s.Do(func() error { return launch.On(out).SparseDense(s.Op, launch.SparseDense{To: out, A: a, B: b}) })
+	return s.Give(out)
+}
+
+// CsrSpgemm is the product of two matrices in compressed rows, of which the second has so many columns, in compressed rows.
+func CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (compressed, plain, product *tensor.Tensor, err error) {
+	s := within("csr_spgemm")
+	defer s.Close()
+	if _, err := iter.Device(s.Op, crow, col, values, otherCrow, otherCol, otherValues); err != nil {
+		return nil, nil, nil, err
+	}
+	switch {
+	case values.DType() != otherValues.DType():
+		s.refuse("values and other_values must have the same dtype, but got %v and %v", values.DType(), otherValues.DType())
+	case columns < 0:
+		s.refuse("columns must not be negative, but got %d", columns)
+	}
+	a, b := s.csr(crow, col, values, otherCrow.Numel()-1), s.csr(otherCrow, otherCol, otherValues, columns)
+	if s.Err != nil {
+		return nil, nil, nil, s.Err
+	}
+	made, err := launch.On(values).SparseSparse(s.Op, launch.SparseSparse{A: a, B: b})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return made.Compressed, made.Plain, made.Values, nil
+}

@@ -1,0 +1,132 @@
+package sparse
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// whole are the entries of a tensor, each place once, for an operator that reduces all elements.
+func (s *scope) whole(t *tensor.Tensor, dim []int64, keepdim bool) (values *tensor.Tensor, complete bool) {
+	if len(dim) != 0 && len(dim) != t.Dim() || keepdim {
+		s.failf("of a sparse tensor is that of all elements: dim %v and keepdim %v are for dense ones; to_dense() converts", dim, keepdim)
+	}
+	if _, err := shape.WrapDims(s.Op, dim, t.Dim(), true); err != nil && s.Err == nil {
+		s.Err = err
+	}
+	x := s.coalesced(s.coordinatesOf(t))
+	if s.Err != nil {
+		return nil, false
+	}
+	return x.values, x.values.Numel() == shape.Product(t.Sizes())
+}
+
+// reduced is an operator that reduces all elements, those of which there is no entry as one zero.
+func reduced(op string, does func(c aten.Ctx, out, values *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error) {
+	return func(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+		s := within(c, op)
+		defer s.Close()
+		values, complete := s.whole(self, dim, keepdim)
+		values = s.reshape(values, -1)
+		if s.Err == nil && !complete {
+			values = s.cat(0, values, s.zeros(values, 1))
+		}
+		return s.Last(func() (*tensor.Tensor, error) { return does(c, out, values) })
+	}
+}
+
+// ofAll is reduced without dimensions.
+func ofAll(op string, does func(c aten.Ctx, out, values *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+	all := reduced(op, does)
+	return func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return all(c, out, self, nil, false)
+	}
+}
+
+// countNonzero counts the entries that are not 0.
+func countNonzero(c aten.Ctx, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
+	s := within(c, "count_nonzero")
+	defer s.Close()
+	values, _ := s.whole(self, dim, false)
+	return s.Last(func() (*tensor.Tensor, error) { return c.CountNonzero(values, nil) })
+}
+
+// round rounds the entries.
+func round(c aten.Ctx, out, self *tensor.Tensor, decimals int64) (*tensor.Tensor, error) {
+	return unaryOn("round", func(c aten.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Round(out, v, decimals) })(c, out, self)
+}
+
+// nanToNum replaces entries that are no numbers.
+func nanToNum(c aten.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *float64) (*tensor.Tensor, error) {
+	return unaryOn("nan_to_num", func(c aten.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) {
+		return c.NanToNum(out, v, nan, posinf, neginf)
+	})(c, out, self)
+}
+
+// fullLike has one value where a tensor has entries.
+func fullLike(c aten.Ctx, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	return filledLike("full_like", func(c aten.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+		return c.FullLike(v, value, d, tensor.NoLayout, dev, f)
+	})(c, self, d, l, dev, f)
+}
+
+// emptyLike has no entries in the layout COO, and those of the tensor, with values as they come, in others.
+func emptyLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	if self.Layout() == tensor.COO {
+		return zerosLike(c, self, d, l, dev, f)
+	}
+	return filledLike("empty_like", func(c aten.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+		return c.EmptyLike(v, d, tensor.NoLayout, dev, f)
+	})(c, self, d, l, dev, f)
+}
+
+// fill gives all entries of a compressed tensor one value.
+func fill(c aten.Ctx, out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "fill_")
+	defer s.Close()
+	if out != self || !isSparse(self) || isSparse(value) || self.Layout() == tensor.COO {
+		s.failf("a value fills the entries of compressed sparse tensors in place, got layout %v; full_like() makes a new one", self.Layout())
+		return nil, s.Err
+	}
+	_, err := c.Fill(self.Parts().Values, self.Parts().Values, value)
+	s.Fail(err)
+	return self, s.Err
+}
+
+// newOf is an operator that makes a tensor without entries in the layout of another.
+func newOf(op string) func(aten.Ctx, *tensor.Tensor, []int64, dtype.DType, tensor.Layout, device.Device) (*tensor.Tensor, error) {
+	return func(c aten.Ctx, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+		if d, dev = likeOf(self, d, dev); l == tensor.NoLayout {
+			l = self.Layout()
+		}
+		s := within(c, op)
+		defer s.Close()
+		return s.Last(func() (*tensor.Tensor, error) { return c.Zeros(nil, slices.Clone(size), d, l, dev) })
+	}
+}
+
+// isSetTo tells whether two tensors have the same sizes and parts.
+func isSetTo(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
+	if !isSparse(self) || !isSparse(other) || self.Layout() != other.Layout() || !slices.Equal(self.Sizes(), other.Sizes()) {
+		return false, nil
+	}
+	p, q := self.Parts(), other.Parts()
+	same, err := c.IsSetTo(p.Values, q.Values)
+	for i := range p.Indices {
+		if same && err == nil {
+			same, err = c.IsSetTo(p.Indices[i], q.Indices[i])
+		}
+	}
+	return same, err
+}
+
+// vectorNorm is that of all elements.
+func vectorNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	return reduced("linalg.vector_norm", func(c aten.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) {
+		return c.LinalgVectorNorm(out, v, ord, nil, false, d)
+	})(c, out, self, dim, keepdim)
+}

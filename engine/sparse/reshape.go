@@ -1,0 +1,343 @@
+package sparse
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// reshaped is the operator op that gives a tensor other sizes, in which its elements stand in the same order: of COO tensors, whose dense
+// dimensions stay as they are, and of matrices in compressed rows or columns.
+func reshaped(op string) func(aten.Ctx, *tensor.Tensor, []int64) (*tensor.Tensor, error) {
+	return func(c aten.Ctx, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+		s := within(c, op)
+		defer s.Close()
+		sizes, err := shape.InferSize(op, size, shape.Product(self.Sizes()))
+		if err != nil {
+			return nil, err
+		}
+		return s.Give(s.resized(self, sizes))
+	}
+}
+
+func (s *scope) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
+	f := formOf(t)
+	sparse := len(sizes) - f.dense
+	switch {
+	case s.Err != nil || slices.Equal(sizes, t.Sizes()):
+		return t
+	case f.layout != tensor.COO && (inBlocks(f.layout) || t.Dim() != 2 || len(sizes) != 2):
+		s.failf("a tensor of layout %v and sizes %v cannot have sizes %v; to_sparse() or to_dense() converts", f.layout, t.Sizes(), sizes)
+		return nil
+	case sparse < 0 || !slices.Equal(sizes[sparse:], t.Sizes()[t.Dim()-f.dense:]):
+		s.failf("the dense dimensions of sizes %v stay the last ones, which those of %v are not; to_dense() converts", t.Sizes()[t.Dim()-f.dense:], sizes)
+		return nil
+	}
+	x := s.coordinatesOf(t)
+	if s.Err != nil {
+		return nil
+	}
+	key := s.keys(x.indices, x.sizes[:x.sparse()])
+	x.indices = s.placesOf(key, sizes[:sparse])
+	x.sizes = sizes
+	return s.from(x, f)
+}
+
+// placesOf is places for any number of dimensions, also none.
+func (s *scope) placesOf(key *tensor.Tensor, sizes []int64) *tensor.Tensor {
+	if s.Err == nil && len(sizes) == 0 {
+		return s.Step(func() (*tensor.Tensor, error) {
+			return s.c.Zeros(nil, []int64{0, key.Numel()}, int64s, tensor.NoLayout, key.Device())
+		})
+	}
+	return s.places(key, sizes)
+}
+
+// flatten joins neighbouring dimensions.
+func flatten(c aten.Ctx, self *tensor.Tensor, start, end int64) (*tensor.Tensor, error) {
+	const op = "flatten"
+	i, err := shape.WrapDim(op, start, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	j, err := shape.WrapDim(op, end, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	if i > j {
+		return nil, status.Runtimef("%s: start_dim %d comes after end_dim %d", op, start, end)
+	}
+	sizes := slices.Clone(self.Sizes())
+	if self.Dim() == 0 {
+		return reshaped(op)(c, self, []int64{1})
+	}
+	return reshaped(op)(c, self, slices.Replace(sizes, i, j+1, shape.Product(sizes[i:j+1])))
+}
+
+// unflatten splits a dimension.
+func unflatten(c aten.Ctx, self *tensor.Tensor, dim int64, into []int64) (*tensor.Tensor, error) {
+	const op = "unflatten"
+	d, err := shape.WrapDim(op, dim, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	if self.Dim() == 0 {
+		return nil, status.Runtimef("%s: a zero-dim tensor has no dimension to split", op)
+	}
+	made, err := shape.InferSize(op, into, self.Sizes()[d])
+	if err != nil {
+		return nil, err
+	}
+	return reshaped(op)(c, self, slices.Replace(slices.Clone(self.Sizes()), d, d+1, made...))
+}
+
+// squeezed drops those dimensions of size 1 that are in mask.
+func (s *scope) squeezed(t *tensor.Tensor, mask []bool) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	sizes, p, sparse := []int64{}, t.Parts(), t.Dim()-denseDim(t)
+	var rows, dense []int64 // the rows of indices that stay, and the dense dimensions that go
+	for d, n := range t.Sizes() {
+		drop := mask[d] && n == 1
+		switch {
+		case !drop && d < sparse:
+			rows = append(rows, int64(d))
+		case drop && d >= sparse:
+			dense = append(dense, int64(d-sparse))
+		}
+		if !drop {
+			sizes = append(sizes, n)
+		}
+	}
+	if len(sizes) == t.Dim() {
+		return t
+	}
+	values := p.Values
+	without := func(part *tensor.Tensor, lead int64) *tensor.Tensor {
+		for i := len(dense) - 1; i >= 0; i-- {
+			part = s.Step(func() (*tensor.Tensor, error) { return s.c.SqueezeDim(nil, part, dense[i]+lead) })
+		}
+		return part
+	}
+	if t.Layout() == tensor.COO {
+		indices := p.Indices[0]
+		if len(rows) < sparse {
+			kept := []*tensor.Tensor{s.part(indices, 0, 0, 0)}
+			for _, d := range rows {
+				kept = append(kept, s.part(indices, 0, d, 1))
+			}
+			indices = s.cat(0, kept...)
+		}
+		return s.tensor(coordinates{indices, without(values, 1), sizes, p.Coalesced})
+	}
+	b := batches(t)
+	if !slices.Contains(rows, int64(b)) || !slices.Contains(rows, int64(b)+1) {
+		s.failf("the dimensions of the matrices, of sizes %v, stay in layout %v; to_sparse() or to_dense() converts", t.Sizes()[b:b+2], t.Layout())
+		return nil
+	}
+	lead := int64(b + 1)
+	if inBlocks(t.Layout()) {
+		lead += 2
+	}
+	values = without(values, lead)
+	parts := []*tensor.Tensor{p.Indices[0], p.Indices[1], values}
+	for d := b - 1; d >= 0; d-- {
+		if slices.Contains(rows, int64(d)) {
+			continue
+		}
+		for i, part := range parts {
+			parts[i] = s.Step(func() (*tensor.Tensor, error) { return s.c.SqueezeDim(nil, part, int64(d)) })
+		}
+	}
+	return s.assemble(t.Layout(), sizes, parts[0], parts[1], parts[2])
+}
+
+// squeeze drops dimensions of size 1: those named, or all.
+func squeeze(c aten.Ctx, out, self *tensor.Tensor, dims []int64, all bool) (*tensor.Tensor, error) {
+	s := within(c, "squeeze")
+	defer s.Close()
+	mask, err := shape.WrapDims(s.Op, dims, self.Dim(), all)
+	if err != nil {
+		return nil, err
+	}
+	return s.result(out, s.squeezed(self, mask))
+}
+
+// moved gives dimensions other places.
+func moved(c aten.Ctx, self *tensor.Tensor, source, destination []int64) (*tensor.Tensor, error) {
+	s := within(c, "movedim")
+	defer s.Close()
+	order, err := shape.Moved(s.Op, self.Dim(), source, destination)
+	if err != nil {
+		return nil, err
+	}
+	dims := make([]int64, len(order))
+	for i, d := range order {
+		dims[i] = int64(d)
+	}
+	return s.Give(s.permuted(self, dims))
+}
+
+// transposeLast is mT.
+func transposeLast(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if self.Dim() < 2 {
+		return nil, status.Runtimef("mT: is of matrices or batches of them, but the tensor is %dD", self.Dim())
+	}
+	return transpose(c, nil, self, -2, -1)
+}
+
+// adjoint is mH.
+func adjoint(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "adjoint")
+	defer s.Close()
+	turned := s.Step(func() (*tensor.Tensor, error) { return transposeLast(c, self) })
+	return s.Last(func() (*tensor.Tensor, error) { return c.Conj(turned) })
+}
+
+// transposeAll is T.
+func transposeAll(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	dims := make([]int64, self.Dim())
+	for d := range dims {
+		dims[d] = int64(self.Dim() - 1 - d)
+	}
+	return permute(c, self, dims)
+}
+
+// expand gives a tensor the sizes that it has; entries cannot repeat without a copy.
+func expand(_ aten.Ctx, self *tensor.Tensor, size []int64, _ bool) (*tensor.Tensor, error) {
+	if len(size) == self.Dim() {
+		same := true
+		for d, n := range size {
+			same = same && (n == -1 || n == self.Sizes()[d])
+		}
+		if same {
+			return self.Alias(), nil
+		}
+	}
+	return nil, status.NotImplementedf("expand: a tensor of layout %v and sizes %v cannot be expanded to %v; to_dense() converts", self.Layout(), self.Sizes(), size)
+}
+
+// flip turns dimensions round.
+func flip(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+	s := within(c, "flip")
+	defer s.Close()
+	mask, err := shape.WrapDims(s.Op, dims, self.Dim(), false)
+	if err != nil {
+		return nil, err
+	}
+	x := s.coordinatesOf(self)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	y := coordinates{x.indices, x.values, x.sizes, x.coalesced}
+	var rows []*tensor.Tensor
+	var dense []int64
+	for d, turned := range mask {
+		switch {
+		case d >= x.sparse() && turned:
+			dense = append(dense, int64(d-x.sparse()+1))
+		case d < x.sparse() && turned:
+			rows = append(rows, s.sub(s.int(x.sizes[d]-1), s.at(x.indices, 0, int64(d))))
+		case d < x.sparse():
+			rows = append(rows, s.at(x.indices, 0, int64(d)))
+		}
+	}
+	if slices.Contains(mask[:x.sparse()], true) {
+		y.indices, y.coalesced = s.stack(rows...), false
+	}
+	if len(dense) > 0 {
+		y.values = s.Step(func() (*tensor.Tensor, error) { return c.Flip(x.values, dense) })
+	}
+	if x.coalesced {
+		y = s.coalesced(y)
+	}
+	return s.Give(s.from(y, formOf(self)))
+}
+
+// pieces are parts of a dimension of the given lengths.
+func pieces(c aten.Ctx, op string, self *tensor.Tensor, dim int, lengths []int64) ([]*tensor.Tensor, error) {
+	start := int64(0)
+	return owner.List(len(lengths), func(i int) (*tensor.Tensor, error) {
+		t, err := narrow(c, self, int64(dim), start, lengths[i])
+		start += lengths[i]
+		return t, status.In(op, err)
+	})
+}
+
+// even are the lengths of parts of n that have each `step`, but for the last.
+func even(n, step int64) []int64 {
+	lengths := []int64{}
+	for at := int64(0); at < n || at == 0; at += step {
+		lengths = append(lengths, min(step, n-at))
+	}
+	return lengths
+}
+
+func split(c aten.Ctx, self *tensor.Tensor, size, dim int64) ([]*tensor.Tensor, error) {
+	d, err := shape.WrapDim("split", dim, self.Dim())
+	switch {
+	case err != nil:
+		return nil, err
+	case self.Dim() == 0:
+		return nil, status.Runtimef("split: expects at least a 1-dimensional tensor")
+	case size < 1:
+		return nil, status.Runtimef("split: split_size must be positive, but got %d", size)
+	}
+	return pieces(c, "split", self, d, even(self.Sizes()[d], size))
+}
+
+func splitWithSizes(c aten.Ctx, self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
+	d, err := shape.WrapDim("split", dim, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	all, negative := int64(0), false
+	for _, n := range sizes {
+		all += n
+		negative = negative || n < 0
+	}
+	if self.Dim() == 0 || negative || all != self.Sizes()[d] {
+		return nil, status.Runtimef("split: split_sizes %v do not add up to the size of dimension %d of sizes %v", sizes, dim, self.Sizes())
+	}
+	return pieces(c, "split", self, d, sizes)
+}
+
+func chunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
+	d, err := shape.WrapDim("chunk", dim, self.Dim())
+	switch {
+	case err != nil:
+		return nil, err
+	case self.Dim() == 0:
+		return nil, status.Runtimef("chunk: expects at least a 1-dimensional tensor")
+	case chunks < 1:
+		return nil, status.Runtimef("chunk: expects chunks to be greater than 0, got: %d", chunks)
+	}
+	n := self.Sizes()[d]
+	if n == 0 && chunks > 1<<24 {
+		return nil, status.Runtimef("chunk: %d chunks of a dimension of size 0 are too many", chunks)
+	}
+	if n == 0 {
+		return pieces(c, "chunk", self, d, make([]int64, chunks))
+	}
+	return pieces(c, "chunk", self, d, even(n, (n-1)/chunks+1))
+}
+
+// unbind are all positions of a dimension.
+func unbind(c aten.Ctx, self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
+	d, err := shape.WrapDim("unbind", dim, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	if self.Dim() == 0 {
+		return nil, status.Runtimef("unbind: dimension specified as %d but tensor has no dimensions", dim)
+	}
+	return owner.List(int(self.Sizes()[d]), func(i int) (*tensor.Tensor, error) {
+		t, err := selected(c, self, int64(d), int64(i))
+		return t, status.In("unbind", err)
+	})
+}
