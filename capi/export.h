@@ -21,6 +21,8 @@
   if (!lt_check_index(items, length, op, argument)) return TENSOR_ERROR_HANDLE
 #define LT_ENUM(value, low, high, op, argument) \
   if (!lt_check_range((int64_t)(value), low, high, op, argument)) return TENSOR_ERROR_VALUE
+#define LT_DTYPE(value, op, argument) \
+  if (!lt_check_dtype((int64_t)(value), op, argument)) return TENSOR_ERROR_VALUE
 #define LT_MUST 1
 #define LT_MAYBE 0
 #define LT_SCALAR(scalar, low, op, argument) \

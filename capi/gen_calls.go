@@ -1523,6 +1523,26 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setMixed(err, r0, r1)
 	}, // choose_qparams_per_tensor
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.FakeQuantizePerTensorAffine(f.tensor(0), f.float(1), f.int(2), f.int(3), f.int(4))
+		return f.setTensors(err, r0)
+	}, // fake_quantize_per_tensor_affine
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FakeQuantizePerTensorAffineTensorQparams(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4))
+		return f.setTensors(err, r0)
+	}, // fake_quantize_per_tensor_affine.tensor_qparams
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.FakeQuantizePerTensorAffineCachemask(f.tensor(0), f.float(1), f.int(2), f.int(3), f.int(4))
+		return f.setTensors(err, r0, r1)
+	}, // fake_quantize_per_tensor_affine_cachemask
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FakeQuantizePerChannelAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.int(5))
+		return f.setTensors(err, r0)
+	}, // fake_quantize_per_channel_affine
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.FakeQuantizePerChannelAffineCachemask(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.int(5))
+		return f.setTensors(err, r0, r1)
+	}, // fake_quantize_per_channel_affine_cachemask
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.QuantizedAdd(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
 		return f.setTensors(err, r0)
 	}, // quantized.add
@@ -1607,6 +1627,7 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { return c.SetNumThreads(f.int(0)) },                                 // set_num_threads
 	func(c aten.Ctx, f frame) error { r0, err := c.GetNumThreads(); return f.setInt(err, r0) },           // get_num_threads
 	func(c aten.Ctx, f frame) error { r0, err := c.CpuTier(); return f.setStr(err, r0) },                 // cpu_tier
+	func(c aten.Ctx, f frame) error { r0, err := c.DispatchTable(f.str(0)); return f.setStr(err, r0) },   // dispatch_table
 	func(c aten.Ctx, f frame) error { r0, err := c.IsNonzero(f.tensor(0)); return f.setBool(err, r0) },   // is_nonzero
 	func(c aten.Ctx, f frame) error { r0, err := c.IsConj(f.tensor(0)); return f.setBool(err, r0) },      // is_conj
 	func(c aten.Ctx, f frame) error { r0, err := c.IsNeg(f.tensor(0)); return f.setBool(err, r0) },       // is_neg

@@ -3007,7 +3007,7 @@ TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dt
   lt_value a[7];
   lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to.options", "self");
-  LT_ENUM(dtype, -1, 13, "to.options", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "to.options", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "to.options", "layout"); a[2].i = layout;
   LT_ENUM(device.type, -1, 5, "to.options", "device"); a[3].device = device;
   a[4].i = non_blocking;

@@ -6,7 +6,7 @@ TENSOR_API tensor_status tensor_zeros(const int64_t *size, int64_t size_len, ten
   lt_value a[4];
   lt_frame frame = {.op = 120, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
   LT_ENUM(device.type, -1, 5, "zeros", "device"); a[3].device = device;
   tensor_status status = lt_invoke(&frame, "zeros");
@@ -20,7 +20,7 @@ TENSOR_API tensor_status tensor_zeros_out(const int64_t *size, int64_t size_len,
   lt_value a[4];
   lt_frame frame = {.op = 120, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "zeros", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "zeros", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "zeros", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros", "layout"); a[2].i = layout;
   LT_ENUM(device.type, -1, 5, "zeros", "device"); a[3].device = device;
   LT_OUTPUT(frame.out[0], out, "zeros", "out");
@@ -33,7 +33,7 @@ TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tens
   lt_value a[4];
   lt_frame frame = {.op = 121, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "ones", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
   LT_ENUM(device.type, -1, 5, "ones", "device"); a[3].device = device;
   tensor_status status = lt_invoke(&frame, "ones");
@@ -47,7 +47,7 @@ TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, 
   lt_value a[4];
   lt_frame frame = {.op = 121, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "ones", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "ones", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "ones", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones", "layout"); a[2].i = layout;
   LT_ENUM(device.type, -1, 5, "ones", "device"); a[3].device = device;
   LT_OUTPUT(frame.out[0], out, "ones", "out");
@@ -61,7 +61,7 @@ TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tens
   lt_frame frame = {.op = 122, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
-  LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "full", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "full", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "full", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "full");
@@ -76,7 +76,7 @@ TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, 
   lt_frame frame = {.op = 122, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "full", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "full", "fill_value"); a[1].scalar = fill_value;
-  LT_ENUM(dtype, -1, 13, "full", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "full", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "full", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "full", "device"); a[4].device = device;
   LT_OUTPUT(frame.out[0], out, "full", "out");
@@ -89,7 +89,7 @@ TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, ten
   lt_value a[5];
   lt_frame frame = {.op = 123, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "empty", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
   LT_ENUM(device.type, -1, 5, "empty", "device"); a[3].device = device;
   LT_ENUM(memory_format, -1, 3, "empty", "memory_format"); a[4].i = memory_format;
@@ -104,7 +104,7 @@ TENSOR_API tensor_status tensor_empty_out(const int64_t *size, int64_t size_len,
   lt_value a[5];
   lt_frame frame = {.op = 123, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "empty", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "empty", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "empty", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty", "layout"); a[2].i = layout;
   LT_ENUM(device.type, -1, 5, "empty", "device"); a[3].device = device;
   LT_ENUM(memory_format, -1, 3, "empty", "memory_format"); a[4].i = memory_format;
@@ -119,7 +119,7 @@ TENSOR_API tensor_status tensor_empty_strided(const int64_t *size, int64_t size_
   lt_frame frame = {.op = 124, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty_strided", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SPAN(stride, stride_len, "empty_strided", "stride"); a[1].list.data = stride, a[1].list.length = stride_len;
-  LT_ENUM(dtype, -1, 13, "empty_strided", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "empty_strided", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "empty_strided", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "empty_strided", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "empty_strided");
@@ -135,7 +135,7 @@ TENSOR_API tensor_status tensor_empty_permuted(const int64_t *size, int64_t size
   lt_frame frame = {.op = 125, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "empty_permuted", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_SPAN(physical_layout, physical_layout_len, "empty_permuted", "physical_layout"); a[1].list.data = physical_layout, a[1].list.length = physical_layout_len;
-  LT_ENUM(dtype, -1, 13, "empty_permuted", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "empty_permuted", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "empty_permuted", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "empty_permuted", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "empty_permuted");
@@ -150,7 +150,7 @@ TENSOR_API tensor_status tensor_scalar_tensor(tensor_scalar s, tensor_dtype dtyp
   lt_value a[4];
   lt_frame frame = {.op = 126, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(s, LT_MUST, "scalar_tensor", "s"); a[0].scalar = s;
-  LT_ENUM(dtype, -1, 13, "scalar_tensor", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "scalar_tensor", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "scalar_tensor", "layout"); a[2].i = layout;
   LT_ENUM(device.type, -1, 5, "scalar_tensor", "device"); a[3].device = device;
   tensor_status status = lt_invoke(&frame, "scalar_tensor");
@@ -166,7 +166,7 @@ TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar 
   lt_frame frame = {.op = 127, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
-  LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "arange.start", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "arange.start", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "arange.start", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "arange.start");
@@ -181,7 +181,7 @@ TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_sca
   lt_frame frame = {.op = 127, .mode = LT_OUT, .args = a};
   LT_SCALAR(start, LT_MUST, "arange.start", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start", "end"); a[1].scalar = end;
-  LT_ENUM(dtype, -1, 13, "arange.start", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "arange.start", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "arange.start", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "arange.start", "device"); a[4].device = device;
   LT_OUTPUT(frame.out[0], out, "arange.start", "out");
@@ -196,7 +196,7 @@ TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_sc
   LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
-  LT_ENUM(dtype, -1, 13, "arange.start_step", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "arange.start_step", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "arange.start_step", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "arange.start_step", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "arange.start_step");
@@ -212,7 +212,7 @@ TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tenso
   LT_SCALAR(start, LT_MUST, "arange.start_step", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "arange.start_step", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "arange.start_step", "step"); a[2].scalar = step;
-  LT_ENUM(dtype, -1, 13, "arange.start_step", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "arange.start_step", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "arange.start_step", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "arange.start_step", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "arange.start_step", "out");
@@ -225,7 +225,7 @@ TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, te
   lt_value a[4];
   lt_frame frame = {.op = 129, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
-  LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "arange", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
   LT_ENUM(device.type, -1, 5, "arange", "device"); a[3].device = device;
   tensor_status status = lt_invoke(&frame, "arange");
@@ -239,7 +239,7 @@ TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype
   lt_value a[4];
   lt_frame frame = {.op = 129, .mode = LT_OUT, .args = a};
   LT_SCALAR(end, LT_MUST, "arange", "end"); a[0].scalar = end;
-  LT_ENUM(dtype, -1, 13, "arange", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "arange", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "arange", "layout"); a[2].i = layout;
   LT_ENUM(device.type, -1, 5, "arange", "device"); a[3].device = device;
   LT_OUTPUT(frame.out[0], out, "arange", "out");
@@ -254,7 +254,7 @@ TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, te
   LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
-  LT_ENUM(dtype, -1, 13, "range", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "range", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "range", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "range", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "range");
@@ -270,7 +270,7 @@ TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end
   LT_SCALAR(start, LT_MUST, "range", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "range", "end"); a[1].scalar = end;
   LT_SCALAR(step, LT_MUST, "range", "step"); a[2].scalar = step;
-  LT_ENUM(dtype, -1, 13, "range", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "range", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "range", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "range", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "range", "out");
@@ -285,7 +285,7 @@ TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end,
   LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
   a[2].i = steps;
-  LT_ENUM(dtype, -1, 13, "linspace", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "linspace", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "linspace", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "linspace");
@@ -301,7 +301,7 @@ TENSOR_API tensor_status tensor_linspace_out(tensor_scalar start, tensor_scalar 
   LT_SCALAR(start, LT_MUST, "linspace", "start"); a[0].scalar = start;
   LT_SCALAR(end, LT_MUST, "linspace", "end"); a[1].scalar = end;
   a[2].i = steps;
-  LT_ENUM(dtype, -1, 13, "linspace", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "linspace", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "linspace", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "linspace", "out");
@@ -316,7 +316,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, co
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
   a[2].i = steps;
-  LT_ENUM(dtype, -1, 13, "linspace.tensor_tensor", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "linspace.tensor_tensor", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.tensor_tensor", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "linspace.tensor_tensor", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "linspace.tensor_tensor");
@@ -332,7 +332,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_tensor", "start");
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.tensor_tensor", "end");
   a[2].i = steps;
-  LT_ENUM(dtype, -1, 13, "linspace.tensor_tensor", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "linspace.tensor_tensor", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.tensor_tensor", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "linspace.tensor_tensor", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "linspace.tensor_tensor", "out");
@@ -347,7 +347,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, te
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
-  LT_ENUM(dtype, -1, 13, "linspace.tensor_scalar", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "linspace.tensor_scalar", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.tensor_scalar", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "linspace.tensor_scalar", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "linspace.tensor_scalar");
@@ -363,7 +363,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start
   LT_REQUIRED(a[0], start, LT_TENSOR, "linspace.tensor_scalar", "start");
   LT_SCALAR(end, LT_MUST, "linspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
-  LT_ENUM(dtype, -1, 13, "linspace.tensor_scalar", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "linspace.tensor_scalar", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.tensor_scalar", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "linspace.tensor_scalar", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "linspace.tensor_scalar", "out");
@@ -378,7 +378,7 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, cons
   LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
   a[2].i = steps;
-  LT_ENUM(dtype, -1, 13, "linspace.scalar_tensor", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "linspace.scalar_tensor", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.scalar_tensor", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "linspace.scalar_tensor", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "linspace.scalar_tensor");
@@ -394,7 +394,7 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, 
   LT_SCALAR(start, LT_MUST, "linspace.scalar_tensor", "start"); a[0].scalar = start;
   LT_REQUIRED(a[1], end, LT_TENSOR, "linspace.scalar_tensor", "end");
   a[2].i = steps;
-  LT_ENUM(dtype, -1, 13, "linspace.scalar_tensor", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "linspace.scalar_tensor", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.scalar_tensor", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "linspace.scalar_tensor", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "linspace.scalar_tensor", "out");
@@ -410,7 +410,7 @@ TENSOR_API tensor_status tensor_logspace(tensor_scalar start, tensor_scalar end,
   LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
   a[2].i = steps;
   a[3].f = base;
-  LT_ENUM(dtype, -1, 13, "logspace", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "logspace", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "logspace", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "logspace");
@@ -427,7 +427,7 @@ TENSOR_API tensor_status tensor_logspace_out(tensor_scalar start, tensor_scalar 
   LT_SCALAR(end, LT_MUST, "logspace", "end"); a[1].scalar = end;
   a[2].i = steps;
   a[3].f = base;
-  LT_ENUM(dtype, -1, 13, "logspace", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "logspace", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "logspace", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "logspace", "out");
@@ -443,7 +443,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, co
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
   a[2].i = steps;
   a[3].f = base;
-  LT_ENUM(dtype, -1, 13, "logspace.tensor_tensor", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "logspace.tensor_tensor", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.tensor_tensor", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "logspace.tensor_tensor", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "logspace.tensor_tensor");
@@ -460,7 +460,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.tensor_tensor", "end");
   a[2].i = steps;
   a[3].f = base;
-  LT_ENUM(dtype, -1, 13, "logspace.tensor_tensor", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "logspace.tensor_tensor", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.tensor_tensor", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "logspace.tensor_tensor", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "logspace.tensor_tensor", "out");
@@ -476,7 +476,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, te
   LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
   a[3].f = base;
-  LT_ENUM(dtype, -1, 13, "logspace.tensor_scalar", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "logspace.tensor_scalar", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.tensor_scalar", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "logspace.tensor_scalar", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "logspace.tensor_scalar");
@@ -493,7 +493,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start
   LT_SCALAR(end, LT_MUST, "logspace.tensor_scalar", "end"); a[1].scalar = end;
   a[2].i = steps;
   a[3].f = base;
-  LT_ENUM(dtype, -1, 13, "logspace.tensor_scalar", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "logspace.tensor_scalar", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.tensor_scalar", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "logspace.tensor_scalar", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "logspace.tensor_scalar", "out");
@@ -509,7 +509,7 @@ TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, cons
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
   a[2].i = steps;
   a[3].f = base;
-  LT_ENUM(dtype, -1, 13, "logspace.scalar_tensor", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "logspace.scalar_tensor", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.scalar_tensor", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "logspace.scalar_tensor", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "logspace.scalar_tensor");
@@ -526,7 +526,7 @@ TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, 
   LT_REQUIRED(a[1], end, LT_TENSOR, "logspace.scalar_tensor", "end");
   a[2].i = steps;
   a[3].f = base;
-  LT_ENUM(dtype, -1, 13, "logspace.scalar_tensor", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "logspace.scalar_tensor", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.scalar_tensor", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "logspace.scalar_tensor", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "logspace.scalar_tensor", "out");
@@ -539,7 +539,7 @@ TENSOR_API tensor_status tensor_eye(int64_t n, tensor_dtype dtype, tensor_layout
   lt_value a[4];
   lt_frame frame = {.op = 139, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
-  LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "eye", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
   LT_ENUM(device.type, -1, 5, "eye", "device"); a[3].device = device;
   tensor_status status = lt_invoke(&frame, "eye");
@@ -553,7 +553,7 @@ TENSOR_API tensor_status tensor_eye_out(int64_t n, tensor_dtype dtype, tensor_la
   lt_value a[4];
   lt_frame frame = {.op = 139, .mode = LT_OUT, .args = a};
   a[0].i = n;
-  LT_ENUM(dtype, -1, 13, "eye", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "eye", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "eye", "layout"); a[2].i = layout;
   LT_ENUM(device.type, -1, 5, "eye", "device"); a[3].device = device;
   LT_OUTPUT(frame.out[0], out, "eye", "out");
@@ -567,7 +567,7 @@ TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, 
   lt_frame frame = {.op = 140, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   a[1].i = m;
-  LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "eye.m", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "eye.m", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "eye.m", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "eye.m");
@@ -582,7 +582,7 @@ TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dty
   lt_frame frame = {.op = 140, .mode = LT_OUT, .args = a};
   a[0].i = n;
   a[1].i = m;
-  LT_ENUM(dtype, -1, 13, "eye.m", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "eye.m", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "eye.m", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "eye.m", "device"); a[4].device = device;
   LT_OUTPUT(frame.out[0], out, "eye.m", "out");
@@ -597,7 +597,7 @@ TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t o
   a[0].i = row;
   a[1].i = col;
   a[2].i = offset;
-  LT_ENUM(dtype, -1, 13, "tril_indices", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "tril_indices", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "tril_indices", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "tril_indices", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "tril_indices");
@@ -614,7 +614,7 @@ TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t o
   a[0].i = row;
   a[1].i = col;
   a[2].i = offset;
-  LT_ENUM(dtype, -1, 13, "triu_indices", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "triu_indices", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "triu_indices", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "triu_indices", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "triu_indices");
@@ -629,7 +629,7 @@ TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dt
   lt_value a[5];
   lt_frame frame = {.op = 143, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "empty_like", "self");
-  LT_ENUM(dtype, -1, 13, "empty_like", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "empty_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "empty_like", "layout"); a[2].i = layout;
   LT_ENUM(device.type, -1, 5, "empty_like", "device"); a[3].device = device;
   LT_ENUM(memory_format, -1, 3, "empty_like", "memory_format"); a[4].i = memory_format;
@@ -645,7 +645,7 @@ TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dt
   lt_value a[5];
   lt_frame frame = {.op = 144, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "zeros_like", "self");
-  LT_ENUM(dtype, -1, 13, "zeros_like", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "zeros_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "zeros_like", "layout"); a[2].i = layout;
   LT_ENUM(device.type, -1, 5, "zeros_like", "device"); a[3].device = device;
   LT_ENUM(memory_format, -1, 3, "zeros_like", "memory_format"); a[4].i = memory_format;
@@ -661,7 +661,7 @@ TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dty
   lt_value a[5];
   lt_frame frame = {.op = 145, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ones_like", "self");
-  LT_ENUM(dtype, -1, 13, "ones_like", "dtype"); a[1].i = dtype;
+  LT_DTYPE(dtype, "ones_like", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "ones_like", "layout"); a[2].i = layout;
   LT_ENUM(device.type, -1, 5, "ones_like", "device"); a[3].device = device;
   LT_ENUM(memory_format, -1, 3, "ones_like", "memory_format"); a[4].i = memory_format;
@@ -678,7 +678,7 @@ TENSOR_API tensor_status tensor_full_like(const tensor_t *self, tensor_scalar fi
   lt_frame frame = {.op = 146, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "full_like", "self");
   LT_SCALAR(fill_value, LT_MUST, "full_like", "fill_value"); a[1].scalar = fill_value;
-  LT_ENUM(dtype, -1, 13, "full_like", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "full_like", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "full_like", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "full_like", "device"); a[4].device = device;
   LT_ENUM(memory_format, -1, 3, "full_like", "memory_format"); a[5].i = memory_format;
@@ -695,7 +695,7 @@ TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *s
   lt_frame frame = {.op = 147, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty", "self");
   LT_SPAN(size, size_len, "new_empty", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "new_empty", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "new_empty", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "new_empty", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "new_empty", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "new_empty");
@@ -712,7 +712,7 @@ TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const in
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_empty_strided", "self");
   LT_SPAN(size, size_len, "new_empty_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_SPAN(stride, stride_len, "new_empty_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
-  LT_ENUM(dtype, -1, 13, "new_empty_strided", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "new_empty_strided", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "new_empty_strided", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "new_empty_strided", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "new_empty_strided");
@@ -729,7 +729,7 @@ TENSOR_API tensor_status tensor_new_full(const tensor_t *self, const int64_t *si
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_full", "self");
   LT_SPAN(size, size_len, "new_full", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_SCALAR(fill_value, LT_MUST, "new_full", "fill_value"); a[2].scalar = fill_value;
-  LT_ENUM(dtype, -1, 13, "new_full", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "new_full", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "new_full", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "new_full", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "new_full");
@@ -745,7 +745,7 @@ TENSOR_API tensor_status tensor_new_zeros(const tensor_t *self, const int64_t *s
   lt_frame frame = {.op = 150, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_zeros", "self");
   LT_SPAN(size, size_len, "new_zeros", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "new_zeros", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "new_zeros", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "new_zeros", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "new_zeros", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "new_zeros");
@@ -761,7 +761,7 @@ TENSOR_API tensor_status tensor_new_ones(const tensor_t *self, const int64_t *si
   lt_frame frame = {.op = 151, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_ones", "self");
   LT_SPAN(size, size_len, "new_ones", "size"); a[1].list.data = size, a[1].list.length = size_len;
-  LT_ENUM(dtype, -1, 13, "new_ones", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "new_ones", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "new_ones", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "new_ones", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "new_ones");
@@ -777,7 +777,7 @@ TENSOR_API tensor_status tensor_bartlett_window(int64_t window_length, bool peri
   lt_frame frame = {.op = 152, .mode = LT_FUNCTION, .args = a};
   a[0].i = window_length;
   a[1].i = periodic;
-  LT_ENUM(dtype, -1, 13, "bartlett_window", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "bartlett_window", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "bartlett_window", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "bartlett_window", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "bartlett_window");
@@ -793,7 +793,7 @@ TENSOR_API tensor_status tensor_hann_window(int64_t window_length, bool periodic
   lt_frame frame = {.op = 153, .mode = LT_FUNCTION, .args = a};
   a[0].i = window_length;
   a[1].i = periodic;
-  LT_ENUM(dtype, -1, 13, "hann_window", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "hann_window", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "hann_window", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "hann_window", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "hann_window");
@@ -811,7 +811,7 @@ TENSOR_API tensor_status tensor_hamming_window(int64_t window_length, bool perio
   a[1].i = periodic;
   a[2].f = alpha;
   a[3].f = beta;
-  LT_ENUM(dtype, -1, 13, "hamming_window", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "hamming_window", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "hamming_window", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "hamming_window", "device"); a[6].device = device;
   tensor_status status = lt_invoke(&frame, "hamming_window");
@@ -827,7 +827,7 @@ TENSOR_API tensor_status tensor_blackman_window(int64_t window_length, bool peri
   lt_frame frame = {.op = 155, .mode = LT_FUNCTION, .args = a};
   a[0].i = window_length;
   a[1].i = periodic;
-  LT_ENUM(dtype, -1, 13, "blackman_window", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "blackman_window", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "blackman_window", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "blackman_window", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "blackman_window");
@@ -844,7 +844,7 @@ TENSOR_API tensor_status tensor_kaiser_window(int64_t window_length, bool period
   a[0].i = window_length;
   a[1].i = periodic;
   a[2].f = beta;
-  LT_ENUM(dtype, -1, 13, "kaiser_window", "dtype"); a[3].i = dtype;
+  LT_DTYPE(dtype, "kaiser_window", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "kaiser_window", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "kaiser_window", "device"); a[5].device = device;
   tensor_status status = lt_invoke(&frame, "kaiser_window");
@@ -1431,7 +1431,7 @@ TENSOR_API tensor_status tensor_fft_fftfreq(int64_t n, double d, tensor_dtype dt
   lt_frame frame = {.op = 181, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   a[1].f = d;
-  LT_ENUM(dtype, -1, 13, "fft.fftfreq", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "fft.fftfreq", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "fft.fftfreq", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "fft.fftfreq", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "fft.fftfreq");
@@ -1446,7 +1446,7 @@ TENSOR_API tensor_status tensor_fft_fftfreq_out(int64_t n, double d, tensor_dtyp
   lt_frame frame = {.op = 181, .mode = LT_OUT, .args = a};
   a[0].i = n;
   a[1].f = d;
-  LT_ENUM(dtype, -1, 13, "fft.fftfreq", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "fft.fftfreq", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "fft.fftfreq", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "fft.fftfreq", "device"); a[4].device = device;
   LT_OUTPUT(frame.out[0], out, "fft.fftfreq", "out");
@@ -1460,7 +1460,7 @@ TENSOR_API tensor_status tensor_fft_rfftfreq(int64_t n, double d, tensor_dtype d
   lt_frame frame = {.op = 182, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   a[1].f = d;
-  LT_ENUM(dtype, -1, 13, "fft.rfftfreq", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "fft.rfftfreq", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "fft.rfftfreq", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "fft.rfftfreq", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "fft.rfftfreq");
@@ -1475,7 +1475,7 @@ TENSOR_API tensor_status tensor_fft_rfftfreq_out(int64_t n, double d, tensor_dty
   lt_frame frame = {.op = 182, .mode = LT_OUT, .args = a};
   a[0].i = n;
   a[1].f = d;
-  LT_ENUM(dtype, -1, 13, "fft.rfftfreq", "dtype"); a[2].i = dtype;
+  LT_DTYPE(dtype, "fft.rfftfreq", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "fft.rfftfreq", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "fft.rfftfreq", "device"); a[4].device = device;
   LT_OUTPUT(frame.out[0], out, "fft.rfftfreq", "out");

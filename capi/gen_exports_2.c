@@ -2262,7 +2262,7 @@ TENSOR_API tensor_status tensor_linalg_vector_norm(const tensor_t *self, tensor_
   LT_SCALAR(ord, LT_MUST, "linalg.vector_norm", "ord"); a[1].scalar = ord;
   LT_SPAN(dim, dim_len, "linalg.vector_norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "linalg.vector_norm", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "linalg.vector_norm", "dtype"); a[4].i = dtype;
   tensor_status status = lt_invoke(&frame, "linalg.vector_norm");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2277,7 +2277,7 @@ TENSOR_API tensor_status tensor_linalg_vector_norm_out(const tensor_t *self, ten
   LT_SCALAR(ord, LT_MUST, "linalg.vector_norm", "ord"); a[1].scalar = ord;
   LT_SPAN(dim, dim_len, "linalg.vector_norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "linalg.vector_norm", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "linalg.vector_norm", "dtype"); a[4].i = dtype;
   LT_OUTPUT(frame.out[0], out, "linalg.vector_norm", "out");
   tensor_status status = lt_invoke(&frame, "linalg.vector_norm");
   return status;
@@ -2291,7 +2291,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_norm(const tensor_t *self, tensor_
   LT_SCALAR(ord, LT_MUST, "linalg.matrix_norm", "ord"); a[1].scalar = ord;
   LT_SPAN(dim, dim_len, "linalg.matrix_norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "linalg.matrix_norm", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "linalg.matrix_norm", "dtype"); a[4].i = dtype;
   tensor_status status = lt_invoke(&frame, "linalg.matrix_norm");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2306,7 +2306,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_norm_out(const tensor_t *self, ten
   LT_SCALAR(ord, LT_MUST, "linalg.matrix_norm", "ord"); a[1].scalar = ord;
   LT_SPAN(dim, dim_len, "linalg.matrix_norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "linalg.matrix_norm", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "linalg.matrix_norm", "dtype"); a[4].i = dtype;
   LT_OUTPUT(frame.out[0], out, "linalg.matrix_norm", "out");
   tensor_status status = lt_invoke(&frame, "linalg.matrix_norm");
   return status;
@@ -2320,7 +2320,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord(const tensor_t *self,
   LT_TEXT(ord, "linalg.matrix_norm.str_ord", "ord"); a[1].text = ord;
   LT_SPAN(dim, dim_len, "linalg.matrix_norm.str_ord", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "linalg.matrix_norm.str_ord", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "linalg.matrix_norm.str_ord", "dtype"); a[4].i = dtype;
   tensor_status status = lt_invoke(&frame, "linalg.matrix_norm.str_ord");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2335,7 +2335,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord_out(const tensor_t *s
   LT_TEXT(ord, "linalg.matrix_norm.str_ord", "ord"); a[1].text = ord;
   LT_SPAN(dim, dim_len, "linalg.matrix_norm.str_ord", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "linalg.matrix_norm.str_ord", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "linalg.matrix_norm.str_ord", "dtype"); a[4].i = dtype;
   LT_OUTPUT(frame.out[0], out, "linalg.matrix_norm.str_ord", "out");
   tensor_status status = lt_invoke(&frame, "linalg.matrix_norm.str_ord");
   return status;
@@ -2349,7 +2349,7 @@ TENSOR_API tensor_status tensor_linalg_norm(const tensor_t *self, tensor_scalar 
   LT_SCALAR(ord, LT_MAYBE, "linalg.norm", "ord"); a[1].scalar = ord;
   LT_SPAN(dim, dim_len, "linalg.norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "linalg.norm", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "linalg.norm", "dtype"); a[4].i = dtype;
   tensor_status status = lt_invoke(&frame, "linalg.norm");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2364,7 +2364,7 @@ TENSOR_API tensor_status tensor_linalg_norm_out(const tensor_t *self, tensor_sca
   LT_SCALAR(ord, LT_MAYBE, "linalg.norm", "ord"); a[1].scalar = ord;
   LT_SPAN(dim, dim_len, "linalg.norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "linalg.norm", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "linalg.norm", "dtype"); a[4].i = dtype;
   LT_OUTPUT(frame.out[0], out, "linalg.norm", "out");
   tensor_status status = lt_invoke(&frame, "linalg.norm");
   return status;
@@ -2378,7 +2378,7 @@ TENSOR_API tensor_status tensor_linalg_norm_ord_str(const tensor_t *self, const 
   LT_TEXT(ord, "linalg.norm.ord_str", "ord"); a[1].text = ord;
   LT_SPAN(dim, dim_len, "linalg.norm.ord_str", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "linalg.norm.ord_str", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "linalg.norm.ord_str", "dtype"); a[4].i = dtype;
   tensor_status status = lt_invoke(&frame, "linalg.norm.ord_str");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2393,7 +2393,7 @@ TENSOR_API tensor_status tensor_linalg_norm_ord_str_out(const tensor_t *self, co
   LT_TEXT(ord, "linalg.norm.ord_str", "ord"); a[1].text = ord;
   LT_SPAN(dim, dim_len, "linalg.norm.ord_str", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = keepdim;
-  LT_ENUM(dtype, -1, 13, "linalg.norm.ord_str", "dtype"); a[4].i = dtype;
+  LT_DTYPE(dtype, "linalg.norm.ord_str", "dtype"); a[4].i = dtype;
   LT_OUTPUT(frame.out[0], out, "linalg.norm.ord_str", "out");
   tensor_status status = lt_invoke(&frame, "linalg.norm.ord_str");
   return status;

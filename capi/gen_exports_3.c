@@ -2002,10 +2002,96 @@ TENSOR_API tensor_status tensor_choose_qparams_per_tensor(const tensor_t *self, 
   return status;
 }
 
+TENSOR_API tensor_status tensor_fake_quantize_per_tensor_affine(const tensor_t *self, double scale, int64_t zero_point, int64_t quant_min, int64_t quant_max, tensor_t **out) {
+  LT_RESULT(out, "fake_quantize_per_tensor_affine", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 442, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fake_quantize_per_tensor_affine", "self");
+  a[1].f = scale;
+  a[2].i = zero_point;
+  a[3].i = quant_min;
+  a[4].i = quant_max;
+  tensor_status status = lt_invoke(&frame, "fake_quantize_per_tensor_affine");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fake_quantize_per_tensor_affine_tensor_qparams(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t quant_min, int64_t quant_max, tensor_t **out) {
+  LT_RESULT(out, "fake_quantize_per_tensor_affine.tensor_qparams", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 443, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fake_quantize_per_tensor_affine.tensor_qparams", "self");
+  LT_REQUIRED(a[1], scale, LT_TENSOR, "fake_quantize_per_tensor_affine.tensor_qparams", "scale");
+  LT_REQUIRED(a[2], zero_point, LT_TENSOR, "fake_quantize_per_tensor_affine.tensor_qparams", "zero_point");
+  a[3].i = quant_min;
+  a[4].i = quant_max;
+  tensor_status status = lt_invoke(&frame, "fake_quantize_per_tensor_affine.tensor_qparams");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fake_quantize_per_tensor_affine_cachemask(const tensor_t *self, double scale, int64_t zero_point, int64_t quant_min, int64_t quant_max, tensor_t **output, tensor_t **mask) {
+  LT_RESULT(output, "fake_quantize_per_tensor_affine_cachemask", "output");
+  LT_RESULT(mask, "fake_quantize_per_tensor_affine_cachemask", "mask");
+  lt_value a[5];
+  lt_frame frame = {.op = 444, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fake_quantize_per_tensor_affine_cachemask", "self");
+  a[1].f = scale;
+  a[2].i = zero_point;
+  a[3].i = quant_min;
+  a[4].i = quant_max;
+  tensor_status status = lt_invoke(&frame, "fake_quantize_per_tensor_affine_cachemask");
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)frame.results[0].pointer;
+    *mask = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fake_quantize_per_channel_affine(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t axis, int64_t quant_min, int64_t quant_max, tensor_t **out) {
+  LT_RESULT(out, "fake_quantize_per_channel_affine", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 445, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fake_quantize_per_channel_affine", "self");
+  LT_REQUIRED(a[1], scale, LT_TENSOR, "fake_quantize_per_channel_affine", "scale");
+  LT_REQUIRED(a[2], zero_point, LT_TENSOR, "fake_quantize_per_channel_affine", "zero_point");
+  a[3].i = axis;
+  a[4].i = quant_min;
+  a[5].i = quant_max;
+  tensor_status status = lt_invoke(&frame, "fake_quantize_per_channel_affine");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fake_quantize_per_channel_affine_cachemask(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t axis, int64_t quant_min, int64_t quant_max, tensor_t **output, tensor_t **mask) {
+  LT_RESULT(output, "fake_quantize_per_channel_affine_cachemask", "output");
+  LT_RESULT(mask, "fake_quantize_per_channel_affine_cachemask", "mask");
+  lt_value a[6];
+  lt_frame frame = {.op = 446, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fake_quantize_per_channel_affine_cachemask", "self");
+  LT_REQUIRED(a[1], scale, LT_TENSOR, "fake_quantize_per_channel_affine_cachemask", "scale");
+  LT_REQUIRED(a[2], zero_point, LT_TENSOR, "fake_quantize_per_channel_affine_cachemask", "zero_point");
+  a[3].i = axis;
+  a[4].i = quant_min;
+  a[5].i = quant_max;
+  tensor_status status = lt_invoke(&frame, "fake_quantize_per_channel_affine_cachemask");
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)frame.results[0].pointer;
+    *mask = (tensor_t *)frame.results[1].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_quantized_add(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out) {
   LT_RESULT(out, "quantized.add", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 442, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 447, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.add", "qa");
   LT_REQUIRED(a[1], qb, LT_TENSOR, "quantized.add", "qb");
   a[2].f = scale;
@@ -2020,7 +2106,7 @@ TENSOR_API tensor_status tensor_quantized_add(const tensor_t *qa, const tensor_t
 TENSOR_API tensor_status tensor_quantized_add_relu(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out) {
   LT_RESULT(out, "quantized.add_relu", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 443, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 448, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.add_relu", "qa");
   LT_REQUIRED(a[1], qb, LT_TENSOR, "quantized.add_relu", "qb");
   a[2].f = scale;
@@ -2035,7 +2121,7 @@ TENSOR_API tensor_status tensor_quantized_add_relu(const tensor_t *qa, const ten
 TENSOR_API tensor_status tensor_quantized_mul(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out) {
   LT_RESULT(out, "quantized.mul", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 444, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 449, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.mul", "qa");
   LT_REQUIRED(a[1], qb, LT_TENSOR, "quantized.mul", "qb");
   a[2].f = scale;
@@ -2050,7 +2136,7 @@ TENSOR_API tensor_status tensor_quantized_mul(const tensor_t *qa, const tensor_t
 TENSOR_API tensor_status tensor_quantized_mul_relu(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out) {
   LT_RESULT(out, "quantized.mul_relu", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 445, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.mul_relu", "qa");
   LT_REQUIRED(a[1], qb, LT_TENSOR, "quantized.mul_relu", "qb");
   a[2].f = scale;
@@ -2065,7 +2151,7 @@ TENSOR_API tensor_status tensor_quantized_mul_relu(const tensor_t *qa, const ten
 TENSOR_API tensor_status tensor_quantized_add_scalar(const tensor_t *qa, tensor_scalar b, tensor_t **out) {
   LT_RESULT(out, "quantized.add_scalar", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 446, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.add_scalar", "qa");
   LT_SCALAR(b, LT_MUST, "quantized.add_scalar", "b"); a[1].scalar = b;
   tensor_status status = lt_invoke(&frame, "quantized.add_scalar");
@@ -2078,7 +2164,7 @@ TENSOR_API tensor_status tensor_quantized_add_scalar(const tensor_t *qa, tensor_
 TENSOR_API tensor_status tensor_quantized_add_scalar_relu(const tensor_t *qa, tensor_scalar b, tensor_t **out) {
   LT_RESULT(out, "quantized.add_scalar_relu", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 447, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.add_scalar_relu", "qa");
   LT_SCALAR(b, LT_MUST, "quantized.add_scalar_relu", "b"); a[1].scalar = b;
   tensor_status status = lt_invoke(&frame, "quantized.add_scalar_relu");
@@ -2091,7 +2177,7 @@ TENSOR_API tensor_status tensor_quantized_add_scalar_relu(const tensor_t *qa, te
 TENSOR_API tensor_status tensor_quantized_mul_scalar(const tensor_t *qa, tensor_scalar b, tensor_t **out) {
   LT_RESULT(out, "quantized.mul_scalar", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 448, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 453, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.mul_scalar", "qa");
   LT_SCALAR(b, LT_MUST, "quantized.mul_scalar", "b"); a[1].scalar = b;
   tensor_status status = lt_invoke(&frame, "quantized.mul_scalar");
@@ -2104,7 +2190,7 @@ TENSOR_API tensor_status tensor_quantized_mul_scalar(const tensor_t *qa, tensor_
 TENSOR_API tensor_status tensor_quantized_mul_scalar_relu(const tensor_t *qa, tensor_scalar b, tensor_t **out) {
   LT_RESULT(out, "quantized.mul_scalar_relu", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 449, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 454, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.mul_scalar_relu", "qa");
   LT_SCALAR(b, LT_MUST, "quantized.mul_scalar_relu", "b"); a[1].scalar = b;
   tensor_status status = lt_invoke(&frame, "quantized.mul_scalar_relu");
@@ -2117,7 +2203,7 @@ TENSOR_API tensor_status tensor_quantized_mul_scalar_relu(const tensor_t *qa, te
 TENSOR_API tensor_status tensor_quantized_relu6(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "quantized.relu6", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantized.relu6", "self");
   tensor_status status = lt_invoke(&frame, "quantized.relu6");
   if (status == TENSOR_OK) {
@@ -2129,7 +2215,7 @@ TENSOR_API tensor_status tensor_quantized_relu6(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_quantized_cat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, const double *scale, int64_t zero_point, tensor_t **out) {
   LT_RESULT(out, "quantized.cat", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "quantized.cat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   a[2].pointer = (void *)scale;
@@ -2144,7 +2230,7 @@ TENSOR_API tensor_status tensor_quantized_cat(const tensor_t *const *tensors, in
 TENSOR_API tensor_status tensor_quantized_matmul(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out) {
   LT_RESULT(out, "quantized.matmul", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.matmul", "qa");
   LT_REQUIRED(a[1], qb, LT_TENSOR, "quantized.matmul", "qb");
   a[2].f = scale;
@@ -2159,7 +2245,7 @@ TENSOR_API tensor_status tensor_quantized_matmul(const tensor_t *qa, const tenso
 TENSOR_API tensor_status tensor_quantized_linear(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, tensor_t **out) {
   LT_RESULT(out, "quantized.linear", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 453, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantized.linear", "self");
   LT_REQUIRED(a[1], weight, LT_TENSOR, "quantized.linear", "weight");
   LT_OPTIONAL(a[2], bias, LT_TENSOR, "quantized.linear", "bias");
@@ -2175,7 +2261,7 @@ TENSOR_API tensor_status tensor_quantized_linear(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_quantized_linear_relu(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, tensor_t **out) {
   LT_RESULT(out, "quantized.linear_relu", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 454, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantized.linear_relu", "self");
   LT_REQUIRED(a[1], weight, LT_TENSOR, "quantized.linear_relu", "weight");
   LT_OPTIONAL(a[2], bias, LT_TENSOR, "quantized.linear_relu", "bias");
@@ -2191,7 +2277,7 @@ TENSOR_API tensor_status tensor_quantized_linear_relu(const tensor_t *self, cons
 TENSOR_API tensor_status tensor_quantized_linear_dynamic(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, bool reduce_range, tensor_t **out) {
   LT_RESULT(out, "quantized.linear_dynamic", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantized.linear_dynamic", "self");
   LT_REQUIRED(a[1], weight, LT_TENSOR, "quantized.linear_dynamic", "weight");
   LT_OPTIONAL(a[2], bias, LT_TENSOR, "quantized.linear_dynamic", "bias");
@@ -2206,7 +2292,7 @@ TENSOR_API tensor_status tensor_quantized_linear_dynamic(const tensor_t *self, c
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
   LT_RESULT(out, "to_string", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to_string", "self");
   a[1].i = precision;
   a[2].i = threshold;
@@ -2223,7 +2309,7 @@ TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precisio
 TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "scalar_operand", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(value, LT_MUST, "scalar_operand", "value"); a[0].scalar = value;
   tensor_status status = lt_invoke(&frame, "scalar_operand");
   if (status == TENSOR_OK) {
@@ -2235,7 +2321,7 @@ TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **o
 TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_REQUIRED(a[1], tensor2, LT_TENSOR, "result_type", "tensor2");
   tensor_status status = lt_invoke(&frame, "result_type");
@@ -2248,7 +2334,7 @@ TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tenso
 TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tensor_scalar tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_SCALAR(tensor2, LT_MUST, "result_type", "tensor2"); a[1].scalar = tensor2;
   frame.number = 2;
@@ -2262,9 +2348,9 @@ TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tens
 TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype type2, tensor_dtype *out) {
   LT_RESULT(out, "promote_types", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(type1, -1, 13, "promote_types", "type1"); a[0].i = type1;
-  LT_ENUM(type2, -1, 13, "promote_types", "type2"); a[1].i = type2;
+  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
+  LT_DTYPE(type1, "promote_types", "type1"); a[0].i = type1;
+  LT_DTYPE(type2, "promote_types", "type2"); a[1].i = type2;
   tensor_status status = lt_invoke(&frame, "promote_types");
   if (status == TENSOR_OK) {
     *out = (tensor_dtype)frame.results[0].i;
@@ -2275,9 +2361,9 @@ TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype t
 TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bool *out) {
   LT_RESULT(out, "can_cast", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(from_, -1, 13, "can_cast", "from_"); a[0].i = from_;
-  LT_ENUM(to, -1, 13, "can_cast", "to"); a[1].i = to;
+  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
+  LT_DTYPE(from_, "can_cast", "from_"); a[0].i = from_;
+  LT_DTYPE(to, "can_cast", "to"); a[1].i = to;
   tensor_status status = lt_invoke(&frame, "can_cast");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -2287,8 +2373,8 @@ TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bo
 
 TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
   lt_value a[1];
-  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
-  LT_ENUM(d, -1, 13, "set_default_dtype", "d"); a[0].i = d;
+  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
+  LT_DTYPE(d, "set_default_dtype", "d"); a[0].i = d;
   tensor_status status = lt_invoke(&frame, "set_default_dtype");
   return status;
 }
@@ -2296,7 +2382,7 @@ TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
 TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
   LT_RESULT(out, "get_default_dtype", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_dtype");
   if (status == TENSOR_OK) {
     *out = (tensor_dtype)frame.results[0].i;
@@ -2306,7 +2392,7 @@ TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
 
 TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
   lt_value a[1];
-  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 5, "set_default_device", "device"); a[0].device = device;
   tensor_status status = lt_invoke(&frame, "set_default_device");
   return status;
@@ -2315,7 +2401,7 @@ TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
 TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
   LT_RESULT(out, "get_default_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_device");
   if (status == TENSOR_OK) {
     *out = frame.results[0].device;
@@ -2325,7 +2411,7 @@ TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
 
 TENSOR_API tensor_status tensor_set_grad_enabled(bool enabled) {
   lt_value a[1];
-  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
   a[0].i = enabled;
   tensor_status status = lt_invoke(&frame, "set_grad_enabled");
   return status;
@@ -2334,7 +2420,7 @@ TENSOR_API tensor_status tensor_set_grad_enabled(bool enabled) {
 TENSOR_API tensor_status tensor_is_grad_enabled(bool *out) {
   LT_RESULT(out, "is_grad_enabled", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "is_grad_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -2344,7 +2430,7 @@ TENSOR_API tensor_status tensor_is_grad_enabled(bool *out) {
 
 TENSOR_API tensor_status tensor_set_inference_mode(bool enabled) {
   lt_value a[1];
-  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
   a[0].i = enabled;
   tensor_status status = lt_invoke(&frame, "set_inference_mode");
   return status;
@@ -2353,7 +2439,7 @@ TENSOR_API tensor_status tensor_set_inference_mode(bool enabled) {
 TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out) {
   LT_RESULT(out, "is_inference_mode_enabled", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "is_inference_mode_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -2364,7 +2450,7 @@ TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out) {
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out) {
   LT_RESULT(out, "parse_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(text, "parse_device", "text"); a[0].text = text;
   tensor_status status = lt_invoke(&frame, "parse_device");
   if (status == TENSOR_OK) {
@@ -2375,7 +2461,7 @@ TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *ou
 
 TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
   lt_value a[1];
-  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   tensor_status status = lt_invoke(&frame, "set_num_threads");
   return status;
@@ -2384,7 +2470,7 @@ TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
 TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
   LT_RESULT(out, "get_num_threads", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_num_threads");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -2395,8 +2481,20 @@ TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
 TENSOR_API tensor_status tensor_cpu_tier(char **out) {
   LT_RESULT(out, "cpu_tier", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "cpu_tier");
+  if (status == TENSOR_OK) {
+    *out = (char *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_dispatch_table(const char *name, char **out) {
+  LT_RESULT(out, "dispatch_table", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
+  LT_TEXT(name, "dispatch_table", "name"); a[0].text = name;
+  tensor_status status = lt_invoke(&frame, "dispatch_table");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
   }
@@ -2406,140 +2504,12 @@ TENSOR_API tensor_status tensor_cpu_tier(char **out) {
 TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_nonzero", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_nonzero", "self");
   tensor_status status = lt_invoke(&frame, "is_nonzero");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
   }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
-  LT_RESULT(out, "is_conj", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "is_conj", "self");
-  tensor_status status = lt_invoke(&frame, "is_conj");
-  if (status == TENSOR_OK) {
-    *out = (bool)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out) {
-  LT_RESULT(out, "is_neg", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "is_neg", "self");
-  tensor_status status = lt_invoke(&frame, "is_neg");
-  if (status == TENSOR_OK) {
-    *out = (bool)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out) {
-  LT_RESULT(out, "is_same_size", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "is_same_size", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "is_same_size", "other");
-  tensor_status status = lt_invoke(&frame, "is_same_size");
-  if (status == TENSOR_OK) {
-    *out = (bool)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "rand", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
-  LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
-  LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "rand", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "rand", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "rand");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 477, .mode = LT_OUT, .args = a};
-  LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
-  LT_ENUM(dtype, -1, 13, "rand", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "rand", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "rand", "device"); a[4].device = device;
-  LT_OUTPUT(frame.out[0], out, "rand", "out");
-  tensor_status status = lt_invoke(&frame, "rand");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "randn", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
-  LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
-  LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randn", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "randn", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "randn");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[5];
-  lt_frame frame = {.op = 478, .mode = LT_OUT, .args = a};
-  LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
-  LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
-  LT_ENUM(dtype, -1, 13, "randn", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "randn", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "randn", "device"); a[4].device = device;
-  LT_OUTPUT(frame.out[0], out, "randn", "out");
-  tensor_status status = lt_invoke(&frame, "randn");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "randint", "out");
-  lt_value a[7];
-  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
-  a[0].i = low;
-  a[1].i = high;
-  LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint", "generator");
-  LT_ENUM(dtype, -1, 13, "randint", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "randint", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 5, "randint", "device"); a[6].device = device;
-  tensor_status status = lt_invoke(&frame, "randint");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[7];
-  lt_frame frame = {.op = 479, .mode = LT_OUT, .args = a};
-  a[0].i = low;
-  a[1].i = high;
-  LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
-  LT_OPTIONAL(a[3], generator, LT_GENERATOR, "randint", "generator");
-  LT_ENUM(dtype, -1, 13, "randint", "dtype"); a[4].i = dtype;
-  LT_ENUM(layout, -1, 5, "randint", "layout"); a[5].i = layout;
-  LT_ENUM(device.type, -1, 5, "randint", "device"); a[6].device = device;
-  LT_OUTPUT(frame.out[0], out, "randint", "out");
-  tensor_status status = lt_invoke(&frame, "randint");
   return status;
 }
 

@@ -1105,6 +1105,8 @@ static intptr_t packed_digamma_out(lt_value *a) { return tensor_digamma_out(a[0]
 
 static intptr_t packed_dim_by_name(lt_value *a) { return tensor_dim_by_name(a[0].pointer, a[1].text, (int64_t *)&a[0].i); }
 
+static intptr_t packed_dispatch_table(lt_value *a) { return tensor_dispatch_table(a[0].text, (char **)&a[0].text); }
+
 static intptr_t packed_dist(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_dist(a[0].pointer, a[1].pointer, a[2].scalar, &made);
@@ -1345,6 +1347,28 @@ static intptr_t packed_eye_m(lt_value *a) {
 static intptr_t packed_eye_m_out(lt_value *a) { return tensor_eye_m_out(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, a[5].pointer); }
 
 static intptr_t packed_fail_allocation(lt_value *a) { return tensor_fail_allocation(a[0].i); }
+
+static intptr_t packed_fake_quantize_per_channel_affine(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fake_quantize_per_channel_affine(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, a[4].i, a[5].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fake_quantize_per_channel_affine_cachemask(lt_value *a) { return tensor_fake_quantize_per_channel_affine_cachemask(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, a[4].i, a[5].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
+
+static intptr_t packed_fake_quantize_per_tensor_affine(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fake_quantize_per_tensor_affine(a[0].pointer, a[1].f, a[2].i, a[3].i, a[4].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fake_quantize_per_tensor_affine_tensor_qparams(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fake_quantize_per_tensor_affine_tensor_qparams(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, a[4].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fake_quantize_per_tensor_affine_cachemask(lt_value *a) { return tensor_fake_quantize_per_tensor_affine_cachemask(a[0].pointer, a[1].f, a[2].i, a[3].i, a[4].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer); }
 
 static intptr_t packed_fft_fft(lt_value *a) {
   tensor_t *made;
@@ -6634,6 +6658,10 @@ static const lt_parameter of_dim_by_name[] = {
     {"name", 'U', 0, -1, {0}},
 };
 
+static const lt_parameter of_dispatch_table[] = {
+    {"name", 'U', 0, -1, {0}},
+};
+
 static const lt_parameter of_dist[] = {
     {"input", 'T', 0, -1, {0}},
     {"other", 'T', 0, -1, {0}},
@@ -6800,6 +6828,48 @@ static const lt_parameter of_eye_m[] = {
 
 static const lt_parameter of_fail_allocation[] = {
     {"countdown", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_fake_quantize_per_channel_affine[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"scale", 'T', 0, -1, {0}},
+    {"zero_point", 'T', 0, -1, {0}},
+    {"axis", 'I', 0, -1, {0}},
+    {"quant_min", 'I', 0, -1, {0}},
+    {"quant_max", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_fake_quantize_per_channel_affine_cachemask[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"scale", 'T', 0, -1, {0}},
+    {"zero_point", 'T', 0, -1, {0}},
+    {"axis", 'I', 0, -1, {0}},
+    {"quant_min", 'I', 0, -1, {0}},
+    {"quant_max", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_fake_quantize_per_tensor_affine[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"scale", 'F', 0, -1, {0}},
+    {"zero_point", 'I', 0, -1, {0}},
+    {"quant_min", 'I', 0, -1, {0}},
+    {"quant_max", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_fake_quantize_per_tensor_affine_tensor_qparams[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"scale", 'T', 0, -1, {0}},
+    {"zero_point", 'T', 0, -1, {0}},
+    {"quant_min", 'I', 0, -1, {0}},
+    {"quant_max", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_fake_quantize_per_tensor_affine_cachemask[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"scale", 'F', 0, -1, {0}},
+    {"zero_point", 'I', 0, -1, {0}},
+    {"quant_min", 'I', 0, -1, {0}},
+    {"quant_max", 'I', 0, -1, {0}},
 };
 
 static const lt_parameter of_fft_fft[] = {
@@ -10703,6 +10773,7 @@ lt_operator lt_operators[] = {
     {"diff", {{packed_diff, NULL}, {NULL, NULL}, {packed_diff_out, NULL}}, of_diff, 5, "T", "(Tensor input, int n=1, int dim=-1, Tensor prepend=None, Tensor append=None)", -1, 0},
     {"digamma", {{packed_digamma, NULL}, {packed_digamma_, NULL}, {packed_digamma_out, NULL}}, of_digamma, 1, "T", "(Tensor input)", -1, 0},
     {"dim_by_name", {{packed_dim_by_name, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dim_by_name, 2, "I", "(Tensor input, str name)", -1, 0},
+    {"dispatch_table", {{packed_dispatch_table, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dispatch_table, 1, "U", "(str name)", -1, 0},
     {"dist", {{packed_dist, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dist, 3, "T", "(Tensor input, Tensor other, Number p=2)", -1, 0},
     {"div", {{packed_div, packed_div_scalar}, {packed_div_, packed_div_scalar_}, {packed_div_out, packed_div_scalar_out}}, of_div, 3, "T", "(Tensor|Number input, Tensor|Number other, *, str rounding_mode=None)", -1, 0},
     {"divide", {{packed_divide, packed_divide_scalar}, {packed_divide_, packed_divide_scalar_}, {packed_divide_out, packed_divide_scalar_out}}, of_divide, 3, "T", "(Tensor|Number input, Tensor|Number other, *, str rounding_mode=None)", -1, 0},
@@ -10733,6 +10804,11 @@ lt_operator lt_operators[] = {
     {"eye", {{packed_eye, NULL}, {NULL, NULL}, {packed_eye_out, NULL}}, of_eye, 4, "T", "(int n, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"eye.m", {{packed_eye_m, NULL}, {NULL, NULL}, {packed_eye_m_out, NULL}}, of_eye_m, 5, "T", "(int n, int m, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"fail_allocation", {{packed_fail_allocation, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fail_allocation, 1, "", "(int countdown)", -1, 0},
+    {"fake_quantize_per_channel_affine", {{packed_fake_quantize_per_channel_affine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fake_quantize_per_channel_affine, 6, "T", "(Tensor input, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max)", -1, 0},
+    {"fake_quantize_per_channel_affine_cachemask", {{packed_fake_quantize_per_channel_affine_cachemask, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fake_quantize_per_channel_affine_cachemask, 6, "TT", "(Tensor input, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max)", -1, 0},
+    {"fake_quantize_per_tensor_affine", {{packed_fake_quantize_per_tensor_affine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fake_quantize_per_tensor_affine, 5, "T", "(Tensor input, float scale, int zero_point, int quant_min, int quant_max)", -1, 0},
+    {"fake_quantize_per_tensor_affine.tensor_qparams", {{packed_fake_quantize_per_tensor_affine_tensor_qparams, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fake_quantize_per_tensor_affine_tensor_qparams, 5, "T", "(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max)", -1, 0},
+    {"fake_quantize_per_tensor_affine_cachemask", {{packed_fake_quantize_per_tensor_affine_cachemask, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fake_quantize_per_tensor_affine_cachemask, 5, "TT", "(Tensor input, float scale, int zero_point, int quant_min, int quant_max)", -1, 0},
     {"fft.fft", {{packed_fft_fft, NULL}, {NULL, NULL}, {packed_fft_fft_out, NULL}}, of_fft_fft, 4, "T", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, 0},
     {"fft.fft2", {{packed_fft_fft2, NULL}, {NULL, NULL}, {packed_fft_fft2_out, NULL}}, of_fft_fft2, 4, "T", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, 0},
     {"fft.fftfreq", {{packed_fft_fftfreq, NULL}, {NULL, NULL}, {packed_fft_fftfreq_out, NULL}}, of_fft_fftfreq, 5, "T", "(int n, float d=1.0, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
@@ -11405,4 +11481,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 844;
+const int lt_operator_count = 850;

@@ -36,6 +36,7 @@ _Bool lt_check_index(const tensor_index *items, int64_t length, const char *op,
                      const char *argument);
 _Bool lt_check_range(int64_t value, int64_t low, int64_t high, const char *op,
                      const char *argument);
+_Bool lt_check_dtype(int64_t value, const char *op, const char *argument);
 _Bool lt_check_pointer(const void *pointer, const char *op, const char *argument);
 tensor_status lt_invoke(lt_frame *frame, const char *op);
 

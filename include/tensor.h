@@ -3598,6 +3598,22 @@ TENSOR_API tensor_status tensor_empty_per_channel_affine_quantized(const int64_t
 // The scale and the zero point that quantize_per_tensor_dynamic takes for quint8.
 TENSOR_API tensor_status tensor_choose_qparams_per_tensor(const tensor_t *self, bool reduce_range, double *scale, int64_t *zero_point);
 
+// The numbers that quantizing makes of a tensor of floats, in its dtype: round(x / scale) + zero_point, ties to even, held to [`quant_min`,
+// `quant_max`], as a number again. NaN stays NaN. The gradient is 1 where x is in that range, and 0 elsewhere.
+TENSOR_API tensor_status tensor_fake_quantize_per_tensor_affine(const tensor_t *self, double scale, int64_t zero_point, int64_t quant_min, int64_t quant_max, tensor_t **out);
+
+// fake_quantize_per_tensor_affine with a scale and a zero point that are tensors of one element, to which no gradient flows.
+TENSOR_API tensor_status tensor_fake_quantize_per_tensor_affine_tensor_qparams(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t quant_min, int64_t quant_max, tensor_t **out);
+
+// fake_quantize_per_tensor_affine, and a tensor of bool that is true where a number is in the range.
+TENSOR_API tensor_status tensor_fake_quantize_per_tensor_affine_cachemask(const tensor_t *self, double scale, int64_t zero_point, int64_t quant_min, int64_t quant_max, tensor_t **output, tensor_t **mask);
+
+// fake_quantize_per_tensor_affine with an element of `scale` and of `zero_point` for each index along the dimension `axis`, to which no gradient flows.
+TENSOR_API tensor_status tensor_fake_quantize_per_channel_affine(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t axis, int64_t quant_min, int64_t quant_max, tensor_t **out);
+
+// fake_quantize_per_channel_affine, and a tensor of bool that is true where a number is in the range.
+TENSOR_API tensor_status tensor_fake_quantize_per_channel_affine_cachemask(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t axis, int64_t quant_min, int64_t quant_max, tensor_t **output, tensor_t **mask);
+
 // The sum of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`.
 TENSOR_API tensor_status tensor_quantized_add(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out);
 
@@ -4162,6 +4178,11 @@ TENSOR_API tensor_status tensor_get_num_threads(int64_t *out);
 // The instructions that the kernels use: baseline, avx2 or avx512. The environment variable LIBTENSOR_CPU can force a lower
 // one. Free the text with tensor_string_free.
 TENSOR_API tensor_status tensor_cpu_tier(char **out);
+
+// What the operators of a name are, such as "add": a line for each kind of tensors, type of device and dtype, with tabs between the operator,
+// the word kind, device or dtype, its name, and what the operator is there: kernel, composite (its steps do what they do for the kind), rule
+// (the kind's own), constant (no gradient flows through it) or refused. Free the text with tensor_string_free.
+TENSOR_API tensor_status tensor_dispatch_table(const char *name, char **out);
 
 // Whether the only element of `self` is not zero; other numbers of elements are refused.
 TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out);

@@ -233,6 +233,7 @@ const lt_diff = lt.diff;
 const lt_diffAsync = lt.diffAsync;
 const lt_digamma = lt.digamma;
 const lt_digammaAsync = lt.digammaAsync;
+const lt_dispatchTable = lt.dispatchTable;
 const lt_dist = lt.dist;
 const lt_distAsync = lt.distAsync;
 const lt_div = lt.div;
@@ -282,6 +283,14 @@ const lt_expm1Async = lt.expm1Async;
 const lt_eye = lt.eye;
 const lt_eyeAsync = lt.eyeAsync;
 const lt_failAllocation = lt.failAllocation;
+const lt_fakeQuantizePerChannelAffine = lt.fakeQuantizePerChannelAffine;
+const lt_fakeQuantizePerChannelAffineAsync = lt.fakeQuantizePerChannelAffineAsync;
+const lt_fakeQuantizePerChannelAffineCachemask = lt.fakeQuantizePerChannelAffineCachemask;
+const lt_fakeQuantizePerChannelAffineCachemaskAsync = lt.fakeQuantizePerChannelAffineCachemaskAsync;
+const lt_fakeQuantizePerTensorAffine = lt.fakeQuantizePerTensorAffine;
+const lt_fakeQuantizePerTensorAffineAsync = lt.fakeQuantizePerTensorAffineAsync;
+const lt_fakeQuantizePerTensorAffineCachemask = lt.fakeQuantizePerTensorAffineCachemask;
+const lt_fakeQuantizePerTensorAffineCachemaskAsync = lt.fakeQuantizePerTensorAffineCachemaskAsync;
 const lt_fft = lt.fft;
 const lt_fftC2c = lt.fftC2c;
 const lt_fftC2cAsync = lt.fftC2cAsync;
@@ -650,6 +659,8 @@ const lt_qPerChannelZeroPoints = lt.qPerChannelZeroPoints;
 const lt_qPerChannelZeroPointsAsync = lt.qPerChannelZeroPointsAsync;
 const lt_qScale = lt.qScale;
 const lt_qZeroPoint = lt.qZeroPoint;
+const lt_qint32 = lt.qint32;
+const lt_qint8 = lt.qint8;
 const lt_qr = lt.qr;
 const lt_qrAsync = lt.qrAsync;
 const lt_quantile = lt.quantile;
@@ -661,6 +672,9 @@ const lt_quantizePerTensorAsync = lt.quantizePerTensorAsync;
 const lt_quantizePerTensorDynamic = lt.quantizePerTensorDynamic;
 const lt_quantizePerTensorDynamicAsync = lt.quantizePerTensorDynamicAsync;
 const lt_quantized = lt.quantized;
+const lt_quint2x4 = lt.quint2x4;
+const lt_quint4x2 = lt.quint4x2;
+const lt_quint8 = lt.quint8;
 const lt_rad2deg = lt.rad2deg;
 const lt_rad2degAsync = lt.rad2degAsync;
 const lt_rand = lt.rand;
@@ -1148,6 +1162,7 @@ export {
   lt_diffAsync as diffAsync,
   lt_digamma as digamma,
   lt_digammaAsync as digammaAsync,
+  lt_dispatchTable as dispatchTable,
   lt_dist as dist,
   lt_distAsync as distAsync,
   lt_div as div,
@@ -1197,6 +1212,14 @@ export {
   lt_eye as eye,
   lt_eyeAsync as eyeAsync,
   lt_failAllocation as failAllocation,
+  lt_fakeQuantizePerChannelAffine as fakeQuantizePerChannelAffine,
+  lt_fakeQuantizePerChannelAffineAsync as fakeQuantizePerChannelAffineAsync,
+  lt_fakeQuantizePerChannelAffineCachemask as fakeQuantizePerChannelAffineCachemask,
+  lt_fakeQuantizePerChannelAffineCachemaskAsync as fakeQuantizePerChannelAffineCachemaskAsync,
+  lt_fakeQuantizePerTensorAffine as fakeQuantizePerTensorAffine,
+  lt_fakeQuantizePerTensorAffineAsync as fakeQuantizePerTensorAffineAsync,
+  lt_fakeQuantizePerTensorAffineCachemask as fakeQuantizePerTensorAffineCachemask,
+  lt_fakeQuantizePerTensorAffineCachemaskAsync as fakeQuantizePerTensorAffineCachemaskAsync,
   lt_fft as fft,
   lt_fftC2c as fftC2c,
   lt_fftC2cAsync as fftC2cAsync,
@@ -1565,6 +1588,8 @@ export {
   lt_qPerChannelZeroPointsAsync as qPerChannelZeroPointsAsync,
   lt_qScale as qScale,
   lt_qZeroPoint as qZeroPoint,
+  lt_qint32 as qint32,
+  lt_qint8 as qint8,
   lt_qr as qr,
   lt_qrAsync as qrAsync,
   lt_quantile as quantile,
@@ -1576,6 +1601,9 @@ export {
   lt_quantizePerTensorDynamic as quantizePerTensorDynamic,
   lt_quantizePerTensorDynamicAsync as quantizePerTensorDynamicAsync,
   lt_quantized as quantized,
+  lt_quint2x4 as quint2x4,
+  lt_quint4x2 as quint4x2,
+  lt_quint8 as quint8,
   lt_rad2deg as rad2deg,
   lt_rad2degAsync as rad2degAsync,
   lt_rand as rand,

@@ -5572,6 +5572,56 @@ func (c Ctx) ChooseQparamsPerTensor(self *tensor.Tensor, reduce bool) (float64, 
 	return quantized.ChooseQparamsPerTensor(c, self, reduce)
 }
 
+// FakeQuantizePerTensorAffine is the operator fake_quantize_per_tensor_affine.
+func (c Ctx) FakeQuantizePerTensorAffine(self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).FakeQuantizePerTensorAffine; does != nil {
+			return does(c, self, scale, zero, lo, hi)
+		}
+	}
+	return quantized.FakeQuantizePerTensorAffine(c, self, scale, zero, lo, hi)
+}
+
+// FakeQuantizePerTensorAffineTensorQparams is the operator fake_quantize_per_tensor_affine.
+func (c Ctx) FakeQuantizePerTensorAffineTensorQparams(self, scale, zero *tensor.Tensor, lo, hi int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
+		if does := backend(key).FakeQuantizePerTensorAffineTensorQparams; does != nil {
+			return does(c, self, scale, zero, lo, hi)
+		}
+	}
+	return quantized.FakeQuantizePerTensorAffineTensorQparams(c, self, scale, zero, lo, hi)
+}
+
+// FakeQuantizePerTensorAffineCachemask is the operator fake_quantize_per_tensor_affine_cachemask.
+func (c Ctx) FakeQuantizePerTensorAffineCachemask(self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).FakeQuantizePerTensorAffineCachemask; does != nil {
+			return does(c, self, scale, zero, lo, hi)
+		}
+	}
+	return quantized.FakeQuantizePerTensorAffineCachemask(c, self, scale, zero, lo, hi)
+}
+
+// FakeQuantizePerChannelAffine is the operator fake_quantize_per_channel_affine.
+func (c Ctx) FakeQuantizePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
+		if does := backend(key).FakeQuantizePerChannelAffine; does != nil {
+			return does(c, self, scale, zero, axis, lo, hi)
+		}
+	}
+	return quantized.FakeQuantizePerChannelAffine(c, self, scale, zero, axis, lo, hi)
+}
+
+// FakeQuantizePerChannelAffineCachemask is the operator fake_quantize_per_channel_affine_cachemask.
+func (c Ctx) FakeQuantizePerChannelAffineCachemask(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
+		if does := backend(key).FakeQuantizePerChannelAffineCachemask; does != nil {
+			return does(c, self, scale, zero, axis, lo, hi)
+		}
+	}
+	return quantized.FakeQuantizePerChannelAffineCachemask(c, self, scale, zero, axis, lo, hi)
+}
+
 // QuantizedAdd is the operator quantized.add.
 func (c Ctx) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {

@@ -3,9 +3,9 @@ package dtype
 // Promote is the smallest dtype that holds every value of a and b (PyTorch's promote_types).
 func Promote(a, b DType) DType { return lattice[a][b] }
 
-var lattice = func() (t [Count][Count]DType) {
-	for a := DType(0); a < Count; a++ {
-		for b := DType(0); b < Count; b++ {
+var lattice = func() (t [named][named]DType) {
+	for a := DType(0); a < named; a++ {
+		for b := DType(0); b < named; b++ {
 			t[a][b] = join(a, b)
 		}
 	}
@@ -13,8 +13,11 @@ var lattice = func() (t [Count][Count]DType) {
 }()
 
 func join(a, b DType) DType {
-	if a == b {
+	if a == b || a.IsQuantized() { // which no operator computes in
 		return a
+	}
+	if b.IsQuantized() {
+		return b
 	}
 	ca, cb := a.Category(), b.Category()
 	if ca < cb {

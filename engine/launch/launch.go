@@ -11,8 +11,11 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// devices is the table.
-var devices [device.TypeCount]*Device
+// devices is the table, and registered has the types that somebody has registered functions for.
+var (
+	devices    [device.TypeCount]*Device
+	registered [device.TypeCount]bool
+)
 
 func init() {
 	for t := range device.Type(device.TypeCount) {
@@ -25,6 +28,7 @@ func init() {
 func Register(t device.Type, d Device) {
 	for i, f := range reflect.ValueOf(&d).Elem().Fields() {
 		if !f.IsNil() {
+			registered[t] = true
 			continue
 		}
 		name := i.Name
@@ -39,6 +43,9 @@ func Register(t device.Type, d Device) {
 	}
 	devices[t] = &d
 }
+
+// Registered tells whether a type of device does any work.
+func Registered(t device.Type) bool { return registered[t] }
 
 // On is the device that works on tensors: that of the first which is not the host's.
 func On(t *tensor.Tensor, others ...*tensor.Tensor) *Device {

@@ -32,12 +32,12 @@ func (s *scope) both(qa, qb *tensor.Tensor) {
 	}
 }
 
-// binary quantizes what f makes of two tensors' numbers.
-func binary(c aten.Ctx, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool, f func(s *scope, a, b *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
+// add adds the numbers.
+func add(c aten.Ctx, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	s.both(qa, qb)
-	r := f(s, s.dense(qa), s.dense(qb))
+	r := s.sum(s.dense(qa), s.dense(qb))
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -60,22 +60,36 @@ func (s *scope) product(a, b *tensor.Tensor) *tensor.Tensor { return s.Binary(s.
 
 // QuantizedAdd is the sum of two tensors.
 func QuantizedAdd(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
-	return binary(c, "quantized.add", qa, qb, scale, zero, false, (*scope).sum)
+	return add(c, "quantized.add", qa, qb, scale, zero, false)
 }
 
 // QuantizedAddRelu is the sum of two tensors, 0 where it is less.
 func QuantizedAddRelu(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
-	return binary(c, "quantized.add_relu", qa, qb, scale, zero, true, (*scope).sum)
+	return add(c, "quantized.add_relu", qa, qb, scale, zero, true)
 }
 
 // QuantizedMul is the product of two tensors.
 func QuantizedMul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
-	return binary(c, "quantized.mul", qa, qb, scale, zero, false, (*scope).product)
+	return multiply(c, "quantized.mul", qa, qb, scale, zero, false)
 }
 
 // QuantizedMulRelu is the product of two tensors, 0 where it is less.
 func QuantizedMulRelu(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
-	return binary(c, "quantized.mul_relu", qa, qb, scale, zero, true, (*scope).product)
+	return multiply(c, "quantized.mul_relu", qa, qb, scale, zero, true)
+}
+
+// multiply multiplies the integers less their zero points, which is exact where they have 8 bits.
+func multiply(c aten.Ctx, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	s.both(qa, qb)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	a, b, q := qa.Quantizer(), qb.Quantizer(), tensor.PerTensor(scale, zero)
+	r := s.product(s.scaled(qa, tensor.PerTensor(1, a.Zeros[0])), s.scaled(qb, tensor.PerTensor(1, b.Zeros[0])))
+	made := s.rounded(r, qa.DType(), q, func(int) float32 { return float32(a.Scales[0]) * float32(b.Scales[0]) * (1 / float32(scale)) })
+	return s.Give(s.positive(made, relu))
 }
 
 // QuantizedAddScalar is a tensor plus a number, whose quantizer holds all that the tensor's did.
@@ -103,9 +117,9 @@ func shifted(c aten.Ctx, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool
 	if at := min(max(zero, float64(lo)), float64(hi)); at == zero {
 		return s.Give(s.positive(s.copied(qa, tensor.PerTensor(scale, int64(zero))), relu))
 	} else if at > zero {
-		scale, zero = scale*(float64(hi)-zero)/float64(hi-lo), at
+		scale, zero = (float64(hi)-zero)/float64(hi-lo)*scale, at
 	} else {
-		scale, zero = scale*(zero-float64(lo))/float64(hi-lo), at
+		scale, zero = (zero-float64(lo))/float64(hi-lo)*scale, at
 	}
 	r := s.sum(s.dense(qa), s.Number(dtype.FloatScalar(math.RoundToEven(x/q.Scales[0])*q.Scales[0])))
 	return s.Give(s.positive(s.quantized(r, qa.DType(), tensor.PerTensor(scale, int64(zero))), relu))

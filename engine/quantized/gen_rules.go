@@ -4,6 +4,7 @@ package quantized
 
 import (
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -13,141 +14,174 @@ import (
 
 // rules are the operators on quantized tensors.
 var rules = aten.Backend{
-	Eq:                 quantizedEq,
-	Ne:                 quantizedNe,
-	Lt:                 quantizedLt,
-	Le:                 quantizedLe,
-	Gt:                 quantizedGt,
-	Ge:                 quantizedGe,
-	Equal:              quantizedEqual,
-	Isclose:            quantizedIsclose,
-	Allclose:           quantizedAllclose,
-	Isnan:              quantizedIsnan,
-	Isinf:              quantizedIsinf,
-	Isfinite:           quantizedIsfinite,
-	Isreal:             quantizedIsreal,
-	Signbit:            quantizedSignbit,
-	Real:               quantizedReal,
-	Imag:               quantizedImag,
-	ViewAsReal:         quantizedViewAsReal,
-	ViewAsComplex:      quantizedViewAsComplex,
-	Clone:              quantizedClone,
-	Contiguous:         quantizedContiguous,
-	ToOptions:          quantizedToOptions,
-	Copy:               quantizedCopy,
-	Fill:               quantizedFill,
-	Zero:               quantizedZero,
-	Item:               quantizedItem,
-	IsContiguous:       quantizedIsContiguous,
-	IsSetTo:            quantizedIsSetTo,
-	Resize:             quantizedResize,
-	NarrowCopy:         quantizedNarrowCopy,
-	EmptyLike:          quantizedEmptyLike,
-	Save:               quantizedSave,
-	SaveBytes:          quantizedSaveBytes,
-	SaveDict:           quantizedSaveDict,
-	Tanh:               quantizedTanh,
-	Sigmoid:            quantizedSigmoid,
-	IndexGet:           quantizedIndexGet,
-	IndexSet:           quantizedIndexSet,
-	IndexSetScalar:     quantizedIndexSetScalar,
-	IndexPut:           quantizedIndexPut,
-	IndexSelect:        quantizedIndexSelect,
-	MaskedSelect:       quantizedMaskedSelect,
-	MaskedFill:         quantizedMaskedFill,
-	MaskedScatter:      quantizedMaskedScatter,
-	Gather:             quantizedGather,
-	Take:               quantizedTake,
-	TakeAlongDim:       quantizedTakeAlongDim,
-	Put:                quantizedPut,
-	Scatter:            quantizedScatter,
-	ScatterValue:       quantizedScatterValue,
-	IndexCopy:          quantizedIndexCopy,
-	IndexFill:          quantizedIndexFill,
-	Cat:                quantizedCat,
-	Stack:              quantizedStack,
-	Repeat:             quantizedRepeat,
-	Flip:               quantizedFlip,
-	Diag:               quantizedDiag,
-	DiagEmbed:          quantizedDiagEmbed,
-	DiagonalScatter:    quantizedDiagonalScatter,
-	SelectScatter:      quantizedSelectScatter,
-	SliceScatter:       quantizedSliceScatter,
-	AsStridedScatter:   quantizedAsStridedScatter,
-	ToString:           quantizedToString,
-	IsConj:             quantizedIsConj,
-	IsNeg:              quantizedIsNeg,
-	Mean:               quantizedMean,
-	Amax:               quantizedAmax,
-	Amin:               quantizedAmin,
-	Max:                quantizedMax,
-	MaxDim:             quantizedMaxDim,
-	Min:                quantizedMin,
-	MinDim:             quantizedMinDim,
-	Aminmax:            quantizedAminmax,
-	Argmax:             quantizedArgmax,
-	Argmin:             quantizedArgmin,
-	ClampTensor:        quantizedClampTensor,
-	Clamp:              quantizedClamp,
-	ClampMin:           quantizedClampMin,
-	ClampMax:           quantizedClampMax,
-	Maximum:            quantizedMaximum,
-	Minimum:            quantizedMinimum,
-	Relu:               quantizedRelu,
-	Sort:               quantizedSort,
-	SortStable:         quantizedSortStable,
-	Topk:               quantizedTopk,
-	Median:             quantizedMedian,
-	MedianDim:          quantizedMedianDim,
-	Kthvalue:           quantizedKthvalue,
-	Mode:               quantizedMode,
-	DataPtr:            quantizedDataPtr,
-	IsReadOnly:         quantizedIsReadOnly,
-	UntypedStorage:     quantizedUntypedStorage,
-	ShareMemory:        quantizedShareMemory,
-	IsShared:           quantizedIsShared,
-	PinMemory:          quantizedPinMemory,
-	IsPinned:           quantizedIsPinned,
-	View:               quantizedView,
-	Reshape:            quantizedReshape,
-	ReshapeAs:          quantizedReshapeAs,
-	Flatten:            quantizedFlatten,
-	Unflatten:          quantizedUnflatten,
-	Ravel:              quantizedRavel,
-	TransposeMatrix:    quantizedTransposeMatrix,
-	Transpose:          quantizedTranspose,
-	Permute:            quantizedPermute,
-	Movedim:            quantizedMovedim,
-	MovedimList:        quantizedMovedimList,
-	TransposeAll:       quantizedTransposeAll,
-	TransposeLast:      quantizedTransposeLast,
-	AdjointMatrix:      quantizedAdjointMatrix,
-	Adjoint:            quantizedAdjoint,
-	Expand:             quantizedExpand,
-	BroadcastTo:        quantizedBroadcastTo,
-	Squeeze:            quantizedSqueeze,
-	SqueezeDim:         quantizedSqueezeDim,
-	SqueezeDims:        quantizedSqueezeDims,
-	Unsqueeze:          quantizedUnsqueeze,
-	Narrow:             quantizedNarrow,
-	Select:             quantizedSelect,
-	Slice:              quantizedSlice,
-	AsStrided:          quantizedAsStrided,
-	Unfold:             quantizedUnfold,
-	Diagonal:           quantizedDiagonal,
-	Detach:             quantizedDetach,
-	Unbind:             quantizedUnbind,
-	Split:              quantizedSplit,
-	SplitWithSizes:     quantizedSplitWithSizes,
-	Chunk:              quantizedChunk,
-	TensorSplit:        quantizedTensorSplit,
-	TensorSplitIndices: quantizedTensorSplitIndices,
-	Hsplit:             quantizedHsplit,
-	HsplitIndices:      quantizedHsplitIndices,
-	Vsplit:             quantizedVsplit,
-	VsplitIndices:      quantizedVsplitIndices,
-	Dsplit:             quantizedDsplit,
-	DsplitIndices:      quantizedDsplitIndices,
+	Eq:                     quantizedEq,
+	Ne:                     quantizedNe,
+	Lt:                     quantizedLt,
+	Le:                     quantizedLe,
+	Gt:                     quantizedGt,
+	Ge:                     quantizedGe,
+	Equal:                  quantizedEqual,
+	Isclose:                quantizedIsclose,
+	Allclose:               quantizedAllclose,
+	Isnan:                  quantizedIsnan,
+	Isinf:                  quantizedIsinf,
+	Isfinite:               quantizedIsfinite,
+	Isreal:                 quantizedIsreal,
+	Signbit:                quantizedSignbit,
+	Real:                   quantizedReal,
+	Imag:                   quantizedImag,
+	ViewAsReal:             quantizedViewAsReal,
+	ViewAsComplex:          quantizedViewAsComplex,
+	Clone:                  quantizedClone,
+	Contiguous:             quantizedContiguous,
+	ToOptions:              quantizedToOptions,
+	Copy:                   quantizedCopy,
+	Fill:                   quantizedFill,
+	Zero:                   quantizedZero,
+	Item:                   quantizedItem,
+	IsContiguous:           quantizedIsContiguous,
+	IsSetTo:                quantizedIsSetTo,
+	Resize:                 quantizedResize,
+	NarrowCopy:             quantizedNarrowCopy,
+	EmptyLike:              quantizedEmptyLike,
+	Save:                   quantizedSave,
+	SaveBytes:              quantizedSaveBytes,
+	SaveDict:               quantizedSaveDict,
+	Tanh:                   quantizedTanh,
+	Sigmoid:                quantizedSigmoid,
+	IndexGet:               quantizedIndexGet,
+	IndexSet:               quantizedIndexSet,
+	IndexSetScalar:         quantizedIndexSetScalar,
+	IndexPut:               quantizedIndexPut,
+	IndexSelect:            quantizedIndexSelect,
+	MaskedSelect:           quantizedMaskedSelect,
+	MaskedFill:             quantizedMaskedFill,
+	MaskedScatter:          quantizedMaskedScatter,
+	Gather:                 quantizedGather,
+	Take:                   quantizedTake,
+	TakeAlongDim:           quantizedTakeAlongDim,
+	Put:                    quantizedPut,
+	Scatter:                quantizedScatter,
+	IndexCopy:              quantizedIndexCopy,
+	IndexFill:              quantizedIndexFill,
+	Cat:                    quantizedCat,
+	Stack:                  quantizedStack,
+	Repeat:                 quantizedRepeat,
+	Flip:                   quantizedFlip,
+	DiagonalScatter:        quantizedDiagonalScatter,
+	SelectScatter:          quantizedSelectScatter,
+	SliceScatter:           quantizedSliceScatter,
+	AsStridedScatter:       quantizedAsStridedScatter,
+	ToString:               quantizedToString,
+	IsConj:                 quantizedIsConj,
+	IsNeg:                  quantizedIsNeg,
+	Mean:                   quantizedMean,
+	StdCorrection:          quantizedStdCorrection,
+	Amax:                   quantizedAmax,
+	Amin:                   quantizedAmin,
+	Max:                    quantizedMax,
+	MaxDim:                 quantizedMaxDim,
+	Min:                    quantizedMin,
+	MinDim:                 quantizedMinDim,
+	Aminmax:                quantizedAminmax,
+	Argmax:                 quantizedArgmax,
+	Argmin:                 quantizedArgmin,
+	ClampTensor:            quantizedClampTensor,
+	Clamp:                  quantizedClamp,
+	ClampMin:               quantizedClampMin,
+	ClampMax:               quantizedClampMax,
+	Maximum:                quantizedMaximum,
+	Minimum:                quantizedMinimum,
+	Relu:                   quantizedRelu,
+	Sort:                   quantizedSort,
+	SortStable:             quantizedSortStable,
+	Topk:                   quantizedTopk,
+	Median:                 quantizedMedian,
+	MedianDim:              quantizedMedianDim,
+	Kthvalue:               quantizedKthvalue,
+	Mode:                   quantizedMode,
+	SparseCooTensor:        quantizedSparseCooTensor,
+	SparseCompressedTensor: quantizedSparseCompressedTensor,
+	ToDense:                quantizedToDense,
+	ToSparse:               quantizedToSparse,
+	ToSparseDim:            quantizedToSparseDim,
+	ToSparseCoo:            quantizedToSparseCoo,
+	ToSparseCsr:            quantizedToSparseCsr,
+	ToSparseCsc:            quantizedToSparseCsc,
+	ToSparseBsr:            quantizedToSparseBsr,
+	ToSparseBsc:            quantizedToSparseBsc,
+	Coalesce:               quantizedCoalesce,
+	IsCoalesced:            quantizedIsCoalesced,
+	Indices:                quantizedIndices,
+	Values:                 quantizedValues,
+	RawIndices:             quantizedRawIndices,
+	RawValues:              quantizedRawValues,
+	CrowIndices:            quantizedCrowIndices,
+	ColIndices:             quantizedColIndices,
+	CcolIndices:            quantizedCcolIndices,
+	RowIndices:             quantizedRowIndices,
+	SparseDim:              quantizedSparseDim,
+	DenseDim:               quantizedDenseDim,
+	Nnz:                    quantizedNnz,
+	SparseMask:             quantizedSparseMask,
+	SparseResize:           quantizedSparseResize,
+	SparseResizeAndClear:   quantizedSparseResizeAndClear,
+	Smm:                    quantizedSmm,
+	SparseSum:              quantizedSparseSum,
+	SparseMm:               quantizedSparseMm,
+	SparseAddmm:            quantizedSparseAddmm,
+	SparseSampledAddmm:     quantizedSparseSampledAddmm,
+	SparseSoftmax:          quantizedSparseSoftmax,
+	SparseLogSoftmax:       quantizedSparseLogSoftmax,
+	SparseSpdiags:          quantizedSparseSpdiags,
+	SparseSpsolve:          quantizedSparseSpsolve,
+	DataPtr:                quantizedDataPtr,
+	IsReadOnly:             quantizedIsReadOnly,
+	UntypedStorage:         quantizedUntypedStorage,
+	ShareMemory:            quantizedShareMemory,
+	IsShared:               quantizedIsShared,
+	PinMemory:              quantizedPinMemory,
+	IsPinned:               quantizedIsPinned,
+	View:                   quantizedView,
+	Reshape:                quantizedReshape,
+	ReshapeAs:              quantizedReshapeAs,
+	Flatten:                quantizedFlatten,
+	Unflatten:              quantizedUnflatten,
+	Ravel:                  quantizedRavel,
+	TransposeMatrix:        quantizedTransposeMatrix,
+	Transpose:              quantizedTranspose,
+	Permute:                quantizedPermute,
+	Movedim:                quantizedMovedim,
+	MovedimList:            quantizedMovedimList,
+	TransposeAll:           quantizedTransposeAll,
+	TransposeLast:          quantizedTransposeLast,
+	AdjointMatrix:          quantizedAdjointMatrix,
+	Adjoint:                quantizedAdjoint,
+	Expand:                 quantizedExpand,
+	BroadcastTo:            quantizedBroadcastTo,
+	Squeeze:                quantizedSqueeze,
+	SqueezeDim:             quantizedSqueezeDim,
+	SqueezeDims:            quantizedSqueezeDims,
+	Unsqueeze:              quantizedUnsqueeze,
+	Narrow:                 quantizedNarrow,
+	Select:                 quantizedSelect,
+	Slice:                  quantizedSlice,
+	AsStrided:              quantizedAsStrided,
+	Unfold:                 quantizedUnfold,
+	Diagonal:               quantizedDiagonal,
+	Detach:                 quantizedDetach,
+	Unbind:                 quantizedUnbind,
+	Split:                  quantizedSplit,
+	SplitWithSizes:         quantizedSplitWithSizes,
+	Chunk:                  quantizedChunk,
+	TensorSplit:            quantizedTensorSplit,
+	TensorSplitIndices:     quantizedTensorSplitIndices,
+	Hsplit:                 quantizedHsplit,
+	HsplitIndices:          quantizedHsplitIndices,
+	Vsplit:                 quantizedVsplit,
+	VsplitIndices:          quantizedVsplitIndices,
+	Dsplit:                 quantizedDsplit,
+	DsplitIndices:          quantizedDsplitIndices,
 }
 
 func quantizedEq(c aten.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
@@ -316,12 +350,6 @@ func quantizedIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (
 	}))
 }
 
-func quantizedIndexPut(c aten.Ctx, out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
-	return one(place(c, "index_put", out, []*tensor.Tensor{self, values}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.IndexPut(out, t[0], indices, t[1], accumulate))
-	}))
-}
-
 func quantizedIndexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(move(c, "index_select", out, []*tensor.Tensor{self, index}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.IndexSelect(out, t[0], dim, t[1]))
@@ -364,21 +392,9 @@ func quantizedTakeAlongDim(c aten.Ctx, out, self, indices *tensor.Tensor, dim op
 	}))
 }
 
-func quantizedPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
-	return one(place(c, "put", out, []*tensor.Tensor{self, index, source}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Put(out, t[0], t[1], t[2], accumulate))
-	}))
-}
-
 func quantizedScatter(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(place(c, "scatter", out, []*tensor.Tensor{self, index, source}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Scatter(out, t[0], dim, t[1], t[2]))
-	}))
-}
-
-func quantizedScatterValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	return one(place(c, "scatter", out, []*tensor.Tensor{self, index}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.ScatterValue(out, t[0], dim, t[1], value))
 	}))
 }
 
@@ -395,13 +411,13 @@ func quantizedIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, 
 }
 
 func quantizedCat(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "cat", out, tensors, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return one(join(c, "cat", out, tensors, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Cat(out, t, dim))
 	}))
 }
 
 func quantizedStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "stack", out, tensors, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return one(join(c, "stack", out, tensors, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Stack(out, t, dim))
 	}))
 }
@@ -415,18 +431,6 @@ func quantizedRepeat(c aten.Ctx, self *tensor.Tensor, repeats []int64) (r0 *tens
 func quantizedFlip(c aten.Ctx, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	return one(move(c, "flip", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Flip(t[0], dims))
-	}))
-}
-
-func quantizedDiag(c aten.Ctx, out, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "diag", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Diag(out, t[0], offset))
-	}))
-}
-
-func quantizedDiagEmbed(c aten.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "diag_embed", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.DiagEmbed(t[0], offset, dim1, dim2))
 	}))
 }
 
@@ -465,6 +469,12 @@ func quantizedIsNeg(c aten.Ctx, x0 *tensor.Tensor) (r0 bool, err error) {
 func quantizedMean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	return one(numbers(c, "mean", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Mean(out, t[0], dim, keepdim, d))
+	}))
+}
+
+func quantizedStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
+	return one(numbers(c, "std", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return single(c.StdCorrection(out, t[0], dim, correction, keepdim))
 	}))
 }
 
@@ -631,6 +641,181 @@ func quantizedMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim i
 	return two(rank(c, "mode", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return pair(c.Mode(nil, nil, t[0], dim, keepdim))
 	}))
+}
+
+func quantizedSparseCooTensor(c aten.Ctx, indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse_coo_tensor", tensor.Quantized)
+	return
+}
+
+func quantizedSparseCompressedTensor(c aten.Ctx, compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse_compressed_tensor", tensor.Quantized)
+	return
+}
+
+func quantizedToDense(c aten.Ctx, self *tensor.Tensor, d dtype.DType, x3 ops.Bool) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("to_dense", tensor.Quantized)
+	return
+}
+
+func quantizedToSparse(c aten.Ctx, self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("to_sparse", tensor.Quantized)
+	return
+}
+
+func quantizedToSparseDim(c aten.Ctx, self *tensor.Tensor, sparseDim int64) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("to_sparse", tensor.Quantized)
+	return
+}
+
+func quantizedToSparseCoo(c aten.Ctx, self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("to_sparse_coo", tensor.Quantized)
+	return
+}
+
+func quantizedToSparseCsr(c aten.Ctx, self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("to_sparse_csr", tensor.Quantized)
+	return
+}
+
+func quantizedToSparseCsc(c aten.Ctx, self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("to_sparse_csc", tensor.Quantized)
+	return
+}
+
+func quantizedToSparseBsr(c aten.Ctx, self *tensor.Tensor, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("to_sparse_bsr", tensor.Quantized)
+	return
+}
+
+func quantizedToSparseBsc(c aten.Ctx, self *tensor.Tensor, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("to_sparse_bsc", tensor.Quantized)
+	return
+}
+
+func quantizedCoalesce(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("coalesce", tensor.Quantized)
+	return
+}
+
+func quantizedIsCoalesced(c aten.Ctx, self *tensor.Tensor) (r0 bool, err error) {
+	err = aten.Refused("is_coalesced", tensor.Quantized)
+	return
+}
+
+func quantizedIndices(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("indices", tensor.Quantized)
+	return
+}
+
+func quantizedValues(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("values", tensor.Quantized)
+	return
+}
+
+func quantizedRawIndices(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("coo_indices", tensor.Quantized)
+	return
+}
+
+func quantizedRawValues(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("coo_values", tensor.Quantized)
+	return
+}
+
+func quantizedCrowIndices(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("crow_indices", tensor.Quantized)
+	return
+}
+
+func quantizedColIndices(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("col_indices", tensor.Quantized)
+	return
+}
+
+func quantizedCcolIndices(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("ccol_indices", tensor.Quantized)
+	return
+}
+
+func quantizedRowIndices(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("row_indices", tensor.Quantized)
+	return
+}
+
+func quantizedSparseDim(c aten.Ctx, self *tensor.Tensor) (r0 int64, err error) {
+	err = aten.Refused("sparse_dim", tensor.Quantized)
+	return
+}
+
+func quantizedDenseDim(c aten.Ctx, self *tensor.Tensor) (r0 int64, err error) {
+	err = aten.Refused("dense_dim", tensor.Quantized)
+	return
+}
+
+func quantizedNnz(c aten.Ctx, self *tensor.Tensor) (r0 int64, err error) {
+	err = aten.Refused("nnz", tensor.Quantized)
+	return
+}
+
+func quantizedSparseMask(c aten.Ctx, self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse_mask", tensor.Quantized)
+	return
+}
+
+func quantizedSparseResize(c aten.Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) (err error) {
+	err = aten.Refused("sparse_resize_", tensor.Quantized)
+	return
+}
+
+func quantizedSparseResizeAndClear(c aten.Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) (err error) {
+	err = aten.Refused("sparse_resize_and_clear_", tensor.Quantized)
+	return
+}
+
+func quantizedSmm(c aten.Ctx, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("smm", tensor.Quantized)
+	return
+}
+
+func quantizedSparseSum(c aten.Ctx, self *tensor.Tensor, dim []int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse.sum", tensor.Quantized)
+	return
+}
+
+func quantizedSparseMm(c aten.Ctx, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse.mm", tensor.Quantized)
+	return
+}
+
+func quantizedSparseAddmm(c aten.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse.addmm", tensor.Quantized)
+	return
+}
+
+func quantizedSparseSampledAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse.sampled_addmm", tensor.Quantized)
+	return
+}
+
+func quantizedSparseSoftmax(c aten.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse.softmax", tensor.Quantized)
+	return
+}
+
+func quantizedSparseLogSoftmax(c aten.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse.log_softmax", tensor.Quantized)
+	return
+}
+
+func quantizedSparseSpdiags(c aten.Ctx, diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse.spdiags", tensor.Quantized)
+	return
+}
+
+func quantizedSparseSpsolve(c aten.Ctx, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse.spsolve", tensor.Quantized)
+	return
 }
 
 func quantizedDataPtr(c aten.Ctx, self *tensor.Tensor) (r0 uintptr, err error) {
@@ -804,12 +989,6 @@ func quantizedSelect(c aten.Ctx, self *tensor.Tensor, dim, index int64) (r0 *ten
 func quantizedSlice(c aten.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "slice", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Slice(t[0], dim, start, end, step))
-	}))
-}
-
-func quantizedAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "as_strided", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.AsStrided(out, t[0], size, stride, offset))
 	}))
 }
 

@@ -38,7 +38,7 @@ func linear(c aten.Ctx, op string, self, weight, bias *tensor.Tensor, scale floa
 
 // checkWeight holds the parameters of a linear layer to each other.
 func (s *scope) checkWeight(self, weight, bias *tensor.Tensor) {
-	switch {
+	switch s.strided(bias); {
 	case s.Err != nil:
 	case !isQuantized(weight) || weight.DType() != dtype.QInt8:
 		s.failf("weight must be a quantized tensor of qint8, but got %v", weight.DType())

@@ -15,7 +15,7 @@ import (
 
 // make is x quantized, which is checked first.
 func (s *scope) make(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) (*tensor.Tensor, error) {
-	switch {
+	switch s.strided(x); {
 	case s.Err != nil:
 	case isQuantized(x):
 		s.failf("the tensor is quantized already; dequantize() converts")
@@ -183,6 +183,7 @@ func (s *scope) chosen(x *tensor.Tensor, lo, hi int64) (scale float64, zero int6
 func Dequantize(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "dequantize")
 	defer s.Close()
+	s.strided(self)
 	return s.Give(s.cast(s.dense(self), dtype.Float32))
 }
 
@@ -208,7 +209,7 @@ func MakePerChannelQuantizedTensor(c aten.Ctx, self, scales, zeros *tensor.Tenso
 // of is a quantized copy of integers.
 func (s *scope) of(ints *tensor.Tensor, q *tensor.Quantizer) (*tensor.Tensor, error) {
 	var d dtype.DType
-	switch ints.DType() {
+	switch s.strided(ints); ints.DType() {
 	case dtype.Uint8:
 		d = dtype.QUint8
 	case dtype.Int8:
@@ -262,6 +263,7 @@ func (s *scope) integers(name string, t *tensor.Tensor) []int64 {
 }
 
 func elements[T any](s *scope, t *tensor.Tensor, d dtype.DType, value func(dtype.Scalar) T) []T {
+	s.strided(t)
 	t = launch.RowMajor(&s.Scope, s.cast(t, d), d)
 	if s.Err != nil {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -83,7 +84,9 @@ func quantizedEmptyLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor
 func quantizedZero(c aten.Ctx, self *tensor.Tensor) error {
 	s := within(c, "zero_")
 	defer s.Close()
-	return c.Copy(self, s.Number(dtype.IntScalar(0)), false)
+	zero := s.Number(dtype.IntScalar(0))
+	s.Do(func() error { return c.Copy(self, zero, false) })
+	return s.Err
 }
 
 // quantizedResize gives a tensor with one scale other sizes.
@@ -96,11 +99,52 @@ func quantizedResize(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.Memo
 	return c.Past(tensor.Quantized).Resize(self, size, f)
 }
 
+// quantizedAsStrided is any geometry over the integers, in which channels would be anywhere.
+func quantizedAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (*tensor.Tensor, error) {
+	s := within(c, "as_strided")
+	defer s.Close()
+	if isQuantized(self) {
+		s.ordered(self)
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return one(view(c, s.Op, out, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return single(c.AsStrided(nil, t[0], size, stride, offset))
+	}))
+}
+
 // quantizedIndexSetScalar writes one number.
 func quantizedIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
 	s := within(c, "index_set_scalar_")
 	defer s.Close()
-	return c.IndexSet(self, items, s.Number(value))
+	number := s.Number(value)
+	s.Do(func() error { return c.IndexSet(self, items, number) })
+	return s.Err
+}
+
+// quantizedIndexPut writes numbers, and adds none.
+func quantizedIndexPut(c aten.Ctx, out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
+	if accumulate {
+		return nil, accumulates("index_put")
+	}
+	return one(place(c, "index_put", out, []*tensor.Tensor{self, values}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return single(c.IndexPut(out, t[0], indices, t[1], false))
+	}))
+}
+
+// quantizedPut writes numbers, and adds none.
+func quantizedPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
+	if accumulate {
+		return nil, accumulates("put")
+	}
+	return one(place(c, "put", out, []*tensor.Tensor{self, index, source}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return single(c.Put(out, t[0], t[1], t[2], false))
+	}))
+}
+
+func accumulates(op string) error {
+	return status.NotImplementedf("%s: accumulate is not implemented for quantized tensors; dequantize() converts", op)
 }
 
 // quantizedIndexSet writes numbers to what the items select, which is a view or places.

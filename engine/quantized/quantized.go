@@ -6,6 +6,7 @@
 package quantized
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/aten"
@@ -41,6 +42,15 @@ func (s *scope) failf(format string, a ...any) {
 // isQuantized tells whether a tensor has a quantizer.
 func isQuantized(t *tensor.Tensor) bool { return t != nil && t.Quantizer() != nil }
 
+// strided refuses sparse tensors.
+func (s *scope) strided(list ...*tensor.Tensor) {
+	for _, t := range list {
+		if s.Err == nil && t != nil && t.Keys()&tensor.Sparse != 0 {
+			s.Fail(aten.Refused(s.Op, (t.Keys() & tensor.Sparse).First()))
+		}
+	}
+}
+
 // ints is the tensor of integers of a quantized tensor, and any other as it is.
 func (s *scope) ints(t *tensor.Tensor) *tensor.Tensor {
 	if !isQuantized(t) {
@@ -64,56 +74,48 @@ func works(d dtype.DType) dtype.DType {
 	return dtype.Float32
 }
 
-// parameters are the scales of a quantizer, or their reciprocals, and its zero points, as operands that broadcast to a tensor of n dimensions.
-func (s *scope) parameters(q *tensor.Quantizer, dev device.Device, n int, reciprocal bool) (scales, zeros *tensor.Tensor) {
-	var sizes []int64
-	if q.PerChannel() {
-		sizes = make([]int64, n)
-		for i := range sizes {
-			sizes[i] = 1
-		}
-		sizes[q.Axis] = int64(len(q.Scales))
-	}
-	value := func(i int) dtype.Scalar {
-		scale := float32(q.Scales[i])
-		if reciprocal {
-			scale = 1 / scale
-		}
-		return dtype.FloatScalar(float64(scale))
-	}
-	scales = s.list(sizes, dtype.Float32, dev, value)
+// parameters are a factor and the zero point of each channel, as operands that broadcast to a tensor of n dimensions.
+func (s *scope) parameters(q *tensor.Quantizer, dev device.Device, n int, factor func(i int) float32) (factors, zeros *tensor.Tensor) {
+	sizes := broadcast(q, n)
+	factors = s.list(sizes, dtype.Float32, dev, func(i int) dtype.Scalar { return dtype.FloatScalar(float64(factor(i))) })
 	zeros = s.list(sizes, dtype.Int32, dev, func(i int) dtype.Scalar { return dtype.IntScalar(q.Zeros[i]) })
-	return scales, zeros
+	return factors, zeros
+}
+
+// broadcast are the sizes in which the parameters of a quantizer broadcast to a tensor of n dimensions.
+func broadcast(q *tensor.Quantizer, n int) []int64 {
+	if !q.PerChannel() {
+		return nil
+	}
+	sizes := slices.Repeat([]int64{1}, n)
+	sizes[q.Axis] = int64(len(q.Scales))
+	return sizes
 }
 
 // quantized is x, of float32, as a tensor of the dtype d, laid out as x is.
 func (s *scope) quantized(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
+	return s.rounded(x, d, q, func(i int) float32 { return 1 / float32(q.Scales[i]) })
+}
+
+// rounded is quantized with the factors that x is multiplied by.
+func (s *scope) rounded(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer, factor func(i int) float32) *tensor.Tensor {
+	if s.Err == nil && x.DType() != dtype.Float32 {
+		s.failf("numbers of dtype float32 are quantized, but got %v; float() converts", x.DType())
 	}
 	to := s.Step(func() (*tensor.Tensor, error) {
 		return s.c.EmptyLike(x, d.Stored(), tensor.NoLayout, device.None, shape.Preserve)
 	})
-	made := s.as(to, d, q) // refused before there is work
-	s.write(to, x, d, q)
-	return made
-}
-
-// write quantizes x, which broadcasts to the integers to.
-func (s *scope) write(to, x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) {
+	made := s.Step(func() (*tensor.Tensor, error) { return to.AsQuantized(s.Op, d, q) }) // refused before there is work
 	if s.Err != nil {
-		return
+		return nil
 	}
-	if x.DType() != dtype.Float32 {
-		s.failf("numbers of dtype float32 are quantized, but got %v; float() converts", x.DType())
-		return
-	}
-	inverse, zeros := s.parameters(q, to.Device(), to.Dim(), true)
+	factors, zeros := s.parameters(q, to.Device(), to.Dim(), factor)
 	lo, hi := d.IntegerRange()
 	var params launch.Params
 	params.Set(0, dtype.Int32, dtype.IntScalar(lo))
 	params.Set(1, dtype.Int32, dtype.IntScalar(hi))
-	s.run(quantize, works(d), &params, to, x, inverse, zeros)
+	s.run(quantize, works(d), &params, to, x, factors, zeros)
+	return made
 }
 
 // dense is the numbers of a quantized tensor, in float32, and any other tensor as it is.
@@ -121,6 +123,11 @@ func (s *scope) dense(t *tensor.Tensor) *tensor.Tensor {
 	if !isQuantized(t) || s.Err != nil {
 		return t
 	}
+	return s.scaled(t, t.Quantizer())
+}
+
+// scaled is the numbers that the integers of a quantized tensor stand for by q.
+func (s *scope) scaled(t *tensor.Tensor, q *tensor.Quantizer) *tensor.Tensor {
 	ints := s.ints(t)
 	to := s.Step(func() (*tensor.Tensor, error) {
 		return s.c.EmptyLike(ints, dtype.Float32, tensor.NoLayout, device.None, shape.Preserve)
@@ -128,7 +135,7 @@ func (s *scope) dense(t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	scales, zeros := s.parameters(t.Quantizer(), t.Device(), t.Dim(), false)
+	scales, zeros := s.parameters(q, t.Device(), t.Dim(), func(i int) float32 { return float32(q.Scales[i]) })
 	s.run(dequantize, works(t.DType()), nil, to, ints, scales, zeros)
 	return to
 }

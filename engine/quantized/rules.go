@@ -128,6 +128,19 @@ func move(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does)
 	return s.give(out, list)
 }
 
+// join is move for a list of tensors, all of which are quantized.
+func join(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	for i := range t {
+		if !isQuantized(t[i]) {
+			s.failf("tensor %d is of dtype %v, and others are quantized; dequantize() converts", i, t[i].DType())
+			return nil, s.Err
+		}
+	}
+	return move(c, op, out, t, f)
+}
+
 // requantized is t with another dtype and quantizer.
 func (s *scope) requantized(t *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
 	if s.Err != nil || t.DType() == d && t.Quantizer().Equal(q) {

@@ -7,6 +7,7 @@ import "fmt"
 var QuantizedRules = map[string]string{
 	"view":    "the view of the integers; channels follow their dimension, and are refused where it is split or joined with others",
 	"move":    "the integers, elsewhere; channels follow where each index of a dimension of the result has one",
+	"join":    "as move, of a list of tensors, which are all quantized as the first is",
 	"rank":    "the integers that the operator finds by their order, which is that of the numbers; not across channels",
 	"index":   "what the operator finds out about the order of the integers; not across channels",
 	"place":   "the integers, among which the numbers that are put are quantized as those that are there",

@@ -88,6 +88,7 @@ function withItems(items, fn) {
 
 // The elements in row-major order.
 function elements(t, share) {
+  if (!views[t.dtype]) throw typeError(`elements: there is no typed array for dtype ${t.dtype}; dequantize() gives its numbers, intRepr() its integers`);
   const found = native.memoryOf(t, share);
   if (found) return new views[t.dtype](found);
   return withForm(t, t.contiguous(), (dense) => elements(dense, share));

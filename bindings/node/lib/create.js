@@ -111,6 +111,7 @@ function fromNested(data, { dtype, device, shape }) {
 // Memory without a type, seen as elements of dtype: bytes unless given.
 function viewOf(data, dtype = 'uint8') {
   const View = views[dtype];
+  if (!View) throw typeError(`tensor: no typed array is for dtype ${dtype}`);
   const { buffer, offset, length } = memory.bytes(data);
   const size = View.BYTES_PER_ELEMENT;
   if (length % size || offset % size) throw valueError(`tensor: ${length} bytes from byte ${offset} on are no whole elements of ${dtype}`);

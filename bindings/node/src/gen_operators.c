@@ -5847,6 +5847,82 @@ static const lt_operator overloads_choose_qparams_per_tensor[] = {
     {"chooseQparamsPerTensor", arguments_choose_qparams_per_tensor, results_choose_qparams_per_tensor, 2, 2, 2, -1, 0, {{call_choose_qparams_per_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_fake_quantize_per_tensor_affine(const lt_value *a, lt_value *r) { return tensor_fake_quantize_per_tensor_affine(a[0].tensor, a[1].f, a[2].i, a[3].i, a[4].i, &r[0].tensor); }
+static const lt_argument arguments_fake_quantize_per_tensor_affine[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_FLOAT, 0, -1, {0}},
+    {"zeroPoint", LT_INT, 0, -1, {0}},
+    {"quantMin", LT_INT, 0, -1, {0}},
+    {"quantMax", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_fake_quantize_per_tensor_affine[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static tensor_status call_fake_quantize_per_tensor_affine_tensor_qparams(const lt_value *a, lt_value *r) { return tensor_fake_quantize_per_tensor_affine_tensor_qparams(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, a[4].i, &r[0].tensor); }
+static const lt_argument arguments_fake_quantize_per_tensor_affine_tensor_qparams[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_TENSOR, 0, -1, {0}},
+    {"zeroPoint", LT_TENSOR, 0, -1, {0}},
+    {"quantMin", LT_INT, 0, -1, {0}},
+    {"quantMax", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_fake_quantize_per_tensor_affine_tensor_qparams[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_fake_quantize_per_tensor_affine[] = {
+    {"fakeQuantizePerTensorAffine", arguments_fake_quantize_per_tensor_affine, results_fake_quantize_per_tensor_affine, 5, 5, 1, -1, 0, {{call_fake_quantize_per_tensor_affine, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"fakeQuantizePerTensorAffine", arguments_fake_quantize_per_tensor_affine_tensor_qparams, results_fake_quantize_per_tensor_affine_tensor_qparams, 5, 5, 1, -1, 0, {{call_fake_quantize_per_tensor_affine_tensor_qparams, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_fake_quantize_per_tensor_affine_cachemask(const lt_value *a, lt_value *r) { return tensor_fake_quantize_per_tensor_affine_cachemask(a[0].tensor, a[1].f, a[2].i, a[3].i, a[4].i, &r[0].tensor, &r[1].tensor); }
+static const lt_argument arguments_fake_quantize_per_tensor_affine_cachemask[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_FLOAT, 0, -1, {0}},
+    {"zeroPoint", LT_INT, 0, -1, {0}},
+    {"quantMin", LT_INT, 0, -1, {0}},
+    {"quantMax", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_fake_quantize_per_tensor_affine_cachemask[] = {
+    {"output", LT_TENSOR, 0, -1, {0}},
+    {"mask", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_fake_quantize_per_tensor_affine_cachemask[] = {
+    {"fakeQuantizePerTensorAffineCachemask", arguments_fake_quantize_per_tensor_affine_cachemask, results_fake_quantize_per_tensor_affine_cachemask, 5, 5, 2, -1, 0, {{call_fake_quantize_per_tensor_affine_cachemask, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_fake_quantize_per_channel_affine(const lt_value *a, lt_value *r) { return tensor_fake_quantize_per_channel_affine(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, a[4].i, a[5].i, &r[0].tensor); }
+static const lt_argument arguments_fake_quantize_per_channel_affine[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_TENSOR, 0, -1, {0}},
+    {"zeroPoint", LT_TENSOR, 0, -1, {0}},
+    {"axis", LT_INT, 0, -1, {0}},
+    {"quantMin", LT_INT, 0, -1, {0}},
+    {"quantMax", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_fake_quantize_per_channel_affine[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_fake_quantize_per_channel_affine[] = {
+    {"fakeQuantizePerChannelAffine", arguments_fake_quantize_per_channel_affine, results_fake_quantize_per_channel_affine, 6, 6, 1, -1, 0, {{call_fake_quantize_per_channel_affine, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_fake_quantize_per_channel_affine_cachemask(const lt_value *a, lt_value *r) { return tensor_fake_quantize_per_channel_affine_cachemask(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, a[4].i, a[5].i, &r[0].tensor, &r[1].tensor); }
+static const lt_argument arguments_fake_quantize_per_channel_affine_cachemask[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_TENSOR, 0, -1, {0}},
+    {"zeroPoint", LT_TENSOR, 0, -1, {0}},
+    {"axis", LT_INT, 0, -1, {0}},
+    {"quantMin", LT_INT, 0, -1, {0}},
+    {"quantMax", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_fake_quantize_per_channel_affine_cachemask[] = {
+    {"output", LT_TENSOR, 0, -1, {0}},
+    {"mask", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_fake_quantize_per_channel_affine_cachemask[] = {
+    {"fakeQuantizePerChannelAffineCachemask", arguments_fake_quantize_per_channel_affine_cachemask, results_fake_quantize_per_channel_affine_cachemask, 6, 6, 2, -1, 0, {{call_fake_quantize_per_channel_affine_cachemask, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_quantized_add(const lt_value *a, lt_value *r) { return tensor_quantized_add(a[0].tensor, a[1].tensor, a[2].f, a[3].i, &r[0].tensor); }
 static const lt_argument arguments_quantized_add[] = {
     {"qa", LT_TENSOR, 0, -1, {0}},
@@ -6195,6 +6271,17 @@ static const lt_argument results_cpu_tier[] = {
 };
 static const lt_operator overloads_cpu_tier[] = {
     {"cpuTier", NULL, results_cpu_tier, 0, 0, 1, -1, 0, {{call_cpu_tier, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_dispatch_table(const lt_value *a, lt_value *r) { return tensor_dispatch_table(a[0].text, &r[0].string); }
+static const lt_argument arguments_dispatch_table[] = {
+    {"name", LT_STR, 0, -1, {0}},
+};
+static const lt_argument results_dispatch_table[] = {
+    {"out", LT_STR, 0, -1, {0}},
+};
+static const lt_operator overloads_dispatch_table[] = {
+    {"dispatchTable", arguments_dispatch_table, results_dispatch_table, 1, 1, 1, -1, 0, {{call_dispatch_table, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_nonzero(const lt_value *a, lt_value *r) { return tensor_is_nonzero(a[0].tensor, &r[0].b); }
@@ -11221,6 +11308,10 @@ const lt_entry lt_entries[] = {
     {"emptyAffineQuantized", overloads_empty_affine_quantized, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"emptyPerChannelAffineQuantized", overloads_empty_per_channel_affine_quantized, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"chooseQparamsPerTensor", overloads_choose_qparams_per_tensor, 1, LT_AS_FUNCTION},
+    {"fakeQuantizePerTensorAffine", overloads_fake_quantize_per_tensor_affine, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fakeQuantizePerTensorAffineCachemask", overloads_fake_quantize_per_tensor_affine_cachemask, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fakeQuantizePerChannelAffine", overloads_fake_quantize_per_channel_affine, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fakeQuantizePerChannelAffineCachemask", overloads_fake_quantize_per_channel_affine_cachemask, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"quantized.add", overloads_quantized_add, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"quantized.addRelu", overloads_quantized_add_relu, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"quantized.mul", overloads_quantized_mul, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -11252,6 +11343,7 @@ const lt_entry lt_entries[] = {
     {"setNumThreads", overloads_set_num_threads, 1, LT_AS_FUNCTION},
     {"getNumThreads", overloads_get_num_threads, 1, LT_AS_FUNCTION},
     {"cpuTier", overloads_cpu_tier, 1, LT_AS_FUNCTION},
+    {"dispatchTable", overloads_dispatch_table, 1, LT_AS_FUNCTION},
     {"isNonzero", overloads_is_nonzero, 1, LT_AS_FUNCTION | LT_AS_METHOD},
     {"isConj", overloads_is_conj, 1, LT_AS_FUNCTION | LT_AS_METHOD},
     {"isNeg", overloads_is_neg, 1, LT_AS_FUNCTION | LT_AS_METHOD},

@@ -142,7 +142,7 @@ static int find_name(const char *const *names, int count, const char *text) {
 }
 
 bool lt_read_dtype(const char *text, tensor_dtype *dtype) {
-  for (int d = TENSOR_BOOL; d <= TENSOR_BCOMPLEX32; d++)
+  for (int d = TENSOR_BOOL; d <= TENSOR_QUINT2X4; d++)
     if (strcmp(tensor_dtype_name((tensor_dtype)d), text) == 0) {
       *dtype = (tensor_dtype)d;
       return true;

@@ -77,22 +77,8 @@ newaxis = None
 _SUBMODULES = frozenset(
     (
         *("accelerator", "autograd", "backends", "cpu", "cuda", "distributed", "fft", "func", "hdf5", "linalg", "mps", "multiprocessing", "nn"),
-        *(
-            "ops",
-            "overrides",
-            "random",
-            "return_types",
-            "safetensors",
-            "signal",
-            "sparse",
-            "special",
-            "storage",
-            "testing",
-            "utils",
-            "version",
-            "xpu",
-            "_C",
-        ),
+        *("dispatch", "ops", "overrides", "random", "return_types", "safetensors", "signal", "sparse", "special", "storage", "testing"),
+        *("utils", "version", "xpu", "_C"),
     )
 )
 

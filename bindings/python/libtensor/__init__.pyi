@@ -8,6 +8,7 @@ from . import autograd as autograd
 from . import backends as backends
 from . import cpu as cpu
 from . import cuda as cuda
+from . import dispatch as dispatch
 from . import distributed as distributed
 from . import fft as fft
 from . import func as func
@@ -16,6 +17,7 @@ from . import linalg as linalg
 from . import mps as mps
 from . import multiprocessing as multiprocessing
 from . import nn as nn
+from . import ops as ops
 from . import overrides as overrides
 from . import random as random
 from . import return_types as return_types
@@ -36,6 +38,7 @@ from ._dtypes import finfo as finfo
 from ._dtypes import iinfo as iinfo
 from ._dtypes import layout as layout
 from ._dtypes import memory_format as memory_format
+from ._dtypes import qscheme as qscheme
 from ._modes import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from ._modes import autocast as autocast
 from ._modes import enable_grad as enable_grad
@@ -108,6 +111,11 @@ sparse_csr: layout
 sparse_csc: layout
 sparse_bsr: layout
 sparse_bsc: layout
+per_tensor_affine: qscheme
+per_channel_affine: qscheme
+per_tensor_symmetric: qscheme
+per_channel_symmetric: qscheme
+per_channel_affine_float_qparams: qscheme
 contiguous_format: memory_format
 preserve_format: memory_format
 channels_last: memory_format

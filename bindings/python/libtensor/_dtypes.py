@@ -20,7 +20,7 @@ class dtype:
         self.bits = itemsize * 8
         self.is_floating_point = kind == "f"
         self.is_complex = kind == "c"
-        self.is_signed = kind in "fic"
+        self.is_signed = kind in "fic" or name.startswith("qi")
         self.numpy_name = numpy_name or name
 
     def to_real(self):

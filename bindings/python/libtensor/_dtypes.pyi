@@ -11,6 +11,9 @@ class dtype:
 class layout:
     name: str
 
+class qscheme:
+    name: str
+
 class memory_format:
     name: str
 

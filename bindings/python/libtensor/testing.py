@@ -89,6 +89,10 @@ def tensor_difference(actual, expected, where, options):
         return f"The values for attribute 'stride()' do not match{where}: {actual.stride()} != {expected.stride()}."
     if actual.layout is not _dtypes.strided or expected.layout is not _dtypes.strided:
         actual, expected = actual.to_dense(), expected.to_dense()
+    if actual.is_quantized and expected.is_quantized:
+        if options["check_dtype"] and actual.qscheme() != expected.qscheme():
+            return f"The values for attribute 'qscheme()' do not match{where}: {actual.qscheme()} != {expected.qscheme()}."
+        actual, expected = actual.dequantize(), expected.dequantize()
     rtol, atol = tolerances(actual, expected, options["rtol"], options["atol"])
     common = _f.promote_types(actual.dtype, expected.dtype)
     actual, expected = actual.to(common), expected.to(common).to(actual.device)

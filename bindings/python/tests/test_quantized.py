@@ -1,7 +1,11 @@
 """Quantized tensors: integers that stand for numbers."""
 
+import copy
 import math
+import pickle
 import re
+import struct
+import zipfile
 
 import pytest
 
@@ -172,3 +176,99 @@ def test_refusals(make, match):
     with pytest.raises((RuntimeError, NotImplementedError)) as caught:
         make(torch.tensor(NUMBERS))
     assert re.search(match, str(caught.value)), caught.value
+
+
+def test_arithmetic_with_a_quantizer_of_its_own():
+    q, ops = tensor(torch.qint8, 0.5, 0, [-1.0, 3.0]), torch.ops.quantized
+    assert ops.add(q, q, 0.5, 3).int_repr().tolist() == [-1, 15] and ops.add_relu(q, q, 0.5, 3).int_repr().tolist() == [3, 15]
+    assert ops.mul(q, q, 0.5, 0).int_repr().tolist() == [2, 18] and ops.mul(q, q, 0.05, 0).int_repr().tolist() == [20, 127]
+    assert ops.relu6(tensor(torch.qint8, 0.5, 0, [-1.0, 9.0])).dequantize().tolist() == [0, 6]
+    half = tensor(torch.quint8, 0.05, 120, [-0.85, -2.05])
+    for b, scale, zero, ints in ((0.2, 0.05, 116, [103, 79]), (100.0, 0.4186274509803922, 0, [237, 234]), (-100.0, 0.415686274509804, 255, [12, 10])):
+        r = ops.add_scalar(half, b)
+        assert (r.q_scale(), r.q_zero_point(), r.int_repr().tolist()) == (pytest.approx(scale), zero, ints)
+    r = ops.mul_scalar(half, -0.3)
+    assert (r.q_scale(), r.q_zero_point(), r.int_repr().tolist()) == (pytest.approx(0.015), 135, [152, 176])
+    assert ops.cat([q, q], 0, 1.0, 0).int_repr().tolist() == [-1, 3, -1, 3]
+    with pytest.raises(RuntimeError, match="same dtype, but got qint8 and quint8"):
+        ops.add(q, half, 1.0, 0)
+
+
+@pytest.mark.parametrize("dtype,zero", [(torch.quint8, 120), (torch.qint8, -3)])
+def test_linear_layers_add_up_integers(dtype, zero):
+    x, weight, bias = torch.randn(2, 7, 33) * 2, torch.randn(9, 33), torch.randn(9)
+    q = torch.quantize_per_tensor(x, 0.05, zero, dtype)
+    per_channel = torch.quantize_per_channel(weight, torch.arange(1.0, 10) / 100, torch.arange(9) - 4, 0, torch.qint8)
+    for w in (torch.quantize_per_tensor(weight, 0.03, 3, torch.qint8), per_channel):
+        packed = torch.ops.quantized.linear_prepack(w, bias)
+        want = q.dequantize() @ w.dequantize().t() + bias
+        got = torch.ops.quantized.linear(q, packed, 0.2, 0)
+        assert got.dtype is dtype and got.shape == (2, 7, 9)
+        lo, hi = (0, 51) if dtype is torch.quint8 else (-25.6, 25.4)
+        assert (got.dequantize() - want.clamp(lo, hi)).abs().max() < 0.1001
+        assert torch.equal(torch.ops.quantized.linear_relu(q, packed, 0.2, 0).int_repr(), got.int_repr().clamp(min=0))
+        dynamic = torch.ops.quantized.linear_dynamic(x, packed)
+        assert (dynamic - (x @ w.dequantize().t() + bias)).abs().max() < 1.5
+
+
+def test_products_of_matrices():
+    for dtype in (torch.quint8, torch.qint8):
+        a, b = (torch.quantize_per_tensor(torch.randn(*s), 0.05, 60, dtype) for s in ((5, 40), (40, 6)))
+        got = torch.ops.quantized.matmul(a, b, 0.25, 60)
+        assert (got.dequantize() - (a.dequantize() @ b.dequantize())).abs().max() < 0.1251
+        assert torch.equal(torch.ops.quantized.matmul(a.t().contiguous().t(), b, 0.25, 60).int_repr(), got.int_repr())
+    with pytest.raises(RuntimeError, match="40 columns go with as many rows, not 5"):
+        torch.ops.quantized.matmul(a, a, 0.1, 0)
+
+
+def test_fake_quantize_has_gradients():
+    x = torch.tensor([[-1.0, 0.26, 9.0, 0.05, -3.0], [1.0, 2.0, 3.0, 0.15, 5.05]], requires_grad=True)
+    y = torch.fake_quantize_per_tensor_affine(x, 0.1, 10, 0, 50)
+    y.sum().backward()
+    assert torch.allclose(y, torch.tensor([[-1.0, 0.3, 4.0, 0.0, -1.0], [1.0, 2.0, 3.0, 0.2, 4.0]]))
+    assert x.grad.tolist() == [[1, 1, 0, 1, 0], [1, 1, 1, 1, 0]] and y.grad_fn.name() == "FakeQuantizePerTensorAffineCachemaskBackward0"
+    assert torch.equal(torch.fake_quantize_per_tensor_affine(x, torch.tensor(0.1), torch.tensor(10), 0, 50), y)
+    x.grad = None
+    z = torch.fake_quantize_per_channel_affine(x, torch.tensor([0.1, 0.5]), torch.tensor([10, 0]), 0, 0, 20)
+    (z * z).sum().backward()
+    assert torch.allclose(z, torch.tensor([[-1.0, 0.3, 1.0, 0.0, -1.0], [1.0, 2.0, 3.0, 0.0, 5.0]]))
+    assert torch.allclose(x.grad, torch.tensor([[-2.0, 0.6, 0.0, 0.0, 0.0], [2.0, 4.0, 6.0, 0.0, 10.0]]))
+    with pytest.raises(RuntimeError, match="between quant_min and quant_max, 0 and 5, but got 9"):
+        torch.fake_quantize_per_tensor_affine(x, 0.1, 9, 0, 5)
+
+
+def test_files_and_pickles(tmp_path):
+    kept = {"q": tensor(), "t": tensor().t(), "channels": channels().t(), "wide": tensor(torch.qint32, 0.001, 3)}
+    torch.save(kept, tmp_path / "kept.pt")
+    for made in (torch.load(tmp_path / "kept.pt"), pickle.loads(pickle.dumps(kept)), copy.deepcopy(kept)):
+        for name, q in kept.items():
+            assert made[name].equal(q) and made[name].stride() == q.stride() and repr(made[name]) == repr(q)
+    with zipfile.ZipFile(tmp_path / "kept.pt") as file, zipfile.ZipFile(tmp_path / "bad.pt", "w") as bad:
+        for name in file.namelist():
+            bad.writestr(name, file.read(name).replace(struct.pack(">d", 0.1), struct.pack(">d", -0.1)))
+    with pytest.raises(RuntimeError, match="a scale must be positive.*got -0.1"):
+        torch.load(tmp_path / "bad.pt")
+
+
+def test_other_libraries_do_not_get_the_integers():
+    for take in (lambda q: q.numpy(), lambda q: memoryview(q), lambda q: q.__dlpack__()):
+        with pytest.raises((TypeError, RuntimeError, BufferError, AttributeError)):
+            take(tensor())
+
+
+def test_what_operators_are():
+    table = torch.dispatch.table("add")
+    assert table["add"]["kind"]["dense"] == "kernel" and table["add"]["kind"]["quantized"] == "refused"
+    assert table["add"]["device"] == {"cpu": "kernel", "meta": "kernel", **dict.fromkeys(("cuda", "mps", "xpu", "xla"), "refused")}
+    assert (
+        torch.dispatch.table("sort")["sort"]["kind"]["quantized"] == "rule"
+        and torch.dispatch.table("hstack")["hstack"]["kind"]["quantized"] == "composite"
+    )
+    assert (
+        torch.dispatch.table("sort")["sort"]["kind"]["sparse_coo"] == "refused" and torch.dispatch.table("sin")["sin"]["kind"]["sparse_csr"] == "rule"
+    )
+    assert torch.dispatch.table("nonzero")["nonzero"]["device"]["meta"] == "refused"
+    assert set(torch.dispatch.table("max")) == {"max", "max.dim", "max.other"}
+    assert "add  kind  kernel: dense" in repr(table)
+    with pytest.raises(RuntimeError, match="no operator of tensors is called 'nope'"):
+        torch.dispatch.table("nope")

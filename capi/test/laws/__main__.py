@@ -29,6 +29,7 @@ LAWS = (
     "gradients",
     "kinds",
     "names",
+    "quantized",
 )
 SHOWN = 3  # failures printed of one function and law
 LIMIT = 1 << 28  # bytes that the tensors of one call may take

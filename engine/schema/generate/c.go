@@ -6,7 +6,6 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
@@ -286,11 +285,10 @@ func (f form) cArgument(i int) string {
 	case "device":
 		return fmt.Sprintf("LT_ENUM(%s.type, -1, %d, %s); %s.device = %s;", name, len(schema.Devices)-1, op, slot, name)
 	case "dtype":
-		last := dtype.Count - 1
-		if f.op.Args[0].Type.Base == "Storage" || f.op.Category == "quantized" {
-			last = len(schema.DTypes) - 1 // quantized types too
+		if f.op.Args[0].Type.Base != "Storage" && f.op.Category != "quantized" {
+			return fmt.Sprintf("LT_DTYPE(%s, %s); %s.i = %s;", name, op, slot, name)
 		}
-		return fmt.Sprintf("LT_ENUM(%s, -1, %d, %s); %s.i = %s;", name, last, op, slot, name)
+		return fmt.Sprintf("LT_ENUM(%s, -1, %d, %s); %s.i = %s;", name, len(schema.DTypes)-1, op, slot, name)
 	case "layout":
 		return fmt.Sprintf("LT_ENUM(%s, -1, %d, %s); %s.i = %s;", name, len(schema.Layouts)-1, op, slot, name)
 	case "memory_format":

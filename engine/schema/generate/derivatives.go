@@ -216,7 +216,7 @@ func (k *compiler) function() (string, error) {
 		return k.composed()
 	case len(k.operands()) > 0:
 		return k.recorded()
-	case k.f.table == "composed":
+	case k.f.table == "composed" || k.f.table == "quantized":
 		return k.into()
 	case k.out() == k.param(0).name:
 		return k.refusal(), nil

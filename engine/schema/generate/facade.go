@@ -97,6 +97,9 @@ func facade(out *output, ops []*schema.Operator) error {
 	if err := generateQuantized(out, ops, all, imports); err != nil {
 		return err
 	}
+	if err := generateDispatch(out, ops, all); err != nil {
+		return err
+	}
 	return generateDerivatives(out, ops, all, imports)
 }
 

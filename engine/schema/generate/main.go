@@ -22,6 +22,7 @@ const (
 // output collects files and writes those whose text changed.
 type output struct {
 	files map[string][]byte
+	kinds map[string][]string // by operator: the words of kindColumns
 	err   error
 }
 

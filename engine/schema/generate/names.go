@@ -97,7 +97,7 @@ func pythonNames() string {
 
 // nodeDTypes are the names of the dtypes that the Node package knows: it has none for pairs of bfloat16.
 func nodeDTypes() []string {
-	return slices.DeleteFunc(dtypeNames(dtype.Count), func(name string) bool { return name == dtype.BComplex32.String() })
+	return slices.DeleteFunc(dtypeNames(len(schema.DTypes)), func(name string) bool { return name == dtype.BComplex32.String() })
 }
 
 // nodeConstants are the strings that the Node package exports under their names in camel case.

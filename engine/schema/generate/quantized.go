@@ -27,7 +27,12 @@ func generateQuantized(out *output, ops []*schema.Operator, all []*function, imp
 		if o.AliasOf != "" || f == nil || f.any || f.keys() == "" {
 			continue
 		}
-		if !own["quantized"+f.name] {
+		switch {
+		case own["quantized"+f.name]:
+		case f.table == tables[sparseDir]: // whose parts are plain
+			head := strings.TrimPrefix(f.signature(true), "(")
+			fmt.Fprintf(&functions, "\nfunc quantized%s(c aten.Ctx, %s {\n\terr = aten.Refused(%q, tensor.Quantized)\n\treturn\n}\n", f.name, head, o.Name)
+		default:
 			if f.table != "" || slices.Contains([]string{"own", "steps", "refuse"}, rule) {
 				continue
 			}

@@ -1,0 +1,85 @@
+package aten
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// entry is what an operator's entry says of it. The words for what it is are kernel, composite, rule, constant and refused.
+type entry struct {
+	id, method      string // add, and the façade's method
+	plain, gradient string // what it is for plain tensors, and for those with gradients
+	named           bool   // it takes tensors with names
+	any             bool   // it takes tensors of every kind
+	syncs           bool   // it refuses meta tensors
+	dtypes          uint32 // a bit for each dtype that it takes
+}
+
+// DispatchTable tells what the operators of a name are: a line for each kind of tensors, type of device and dtype with the operator, which of the
+// three the line is about, its name and a word, with tabs between.
+func (c Ctx) DispatchTable(name string) (string, error) {
+	var b strings.Builder
+	for i := range entries {
+		if e := &entries[i]; e.id == name || strings.HasPrefix(e.id, name+".") && !strings.Contains(e.id[len(name)+1:], ".") {
+			e.write(&b)
+		}
+	}
+	if b.Len() == 0 {
+		return "", status.Runtimef("dispatch_table: no operator of tensors is called '%s'", name)
+	}
+	return b.String(), nil
+}
+
+func (e *entry) write(b *strings.Builder) {
+	line := func(about, name, word string) { fmt.Fprintf(b, "%s\t%s\t%s\t%s\n", e.id, about, name, word) }
+	line("kind", "dense", e.plain)
+	for number := range tensor.KeyCount {
+		if k := kinds[number].Load(); k != nil {
+			line("kind", k.Name, e.of(k, tensor.Keys(1)<<number))
+		}
+	}
+	for t := range device.Type(device.TypeCount) {
+		word := e.plain
+		if !launch.Registered(t) || t == device.Meta && e.syncs {
+			word = "refused"
+		}
+		line("device", t.String(), word)
+	}
+	for d := range dtype.DType(dtype.Count) {
+		word := "refused"
+		if e.dtypes&(1<<d) != 0 {
+			word = e.plain
+		}
+		line("dtype", d.String(), word)
+	}
+	if k := kinds[tensor.Quantized.Number()].Load(); k != nil {
+		for _, d := range []dtype.DType{dtype.QUint8, dtype.QInt8, dtype.QInt32} {
+			line("dtype", d.String(), e.of(k, tensor.Quantized))
+		}
+	}
+}
+
+// of is what the operator is for a kind.
+func (e *entry) of(k *Kind, key tensor.Keys) string {
+	field := reflect.ValueOf(&k.Backend).Elem().FieldByName(e.method)
+	switch {
+	case key == tensor.Gradient:
+		return e.gradient
+	case key == tensor.Named && !e.named:
+		return "refused"
+	case e.any:
+		return "kernel"
+	case field.IsValid() && !field.IsNil() || key == tensor.Named:
+		return "rule"
+	case e.plain == "composite":
+		return "composite"
+	}
+	return "refused"
+}

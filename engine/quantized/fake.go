@@ -1,0 +1,102 @@
+package quantized
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Numbers as quantizing makes them, in floats: what a network trains with that is going to be quantized.
+
+// FakeQuantizePerTensorAffineCachemask rounds numbers to those that integers from lo to hi stand for, and tells which were in their range.
+func FakeQuantizePerTensorAffineCachemask(c aten.Ctx, self *tensor.Tensor, scale float64, zero, lo, hi int64) (output, mask *tensor.Tensor, err error) {
+	s := within(c, "fake_quantize_per_tensor_affine")
+	defer s.Close()
+	return s.fake(self, tensor.PerTensor(scale, zero), lo, hi)
+}
+
+// FakeQuantizePerChannelAffineCachemask is that with a scale and a zero point for each index along an axis.
+func FakeQuantizePerChannelAffineCachemask(c aten.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (output, mask *tensor.Tensor, err error) {
+	s := within(c, "fake_quantize_per_channel_affine")
+	defer s.Close()
+	q := s.channels(self, scale, zero, axis)
+	if n := int64(len(q.Scales)); s.Err == nil && (n != self.Sizes()[q.Axis] || len(q.Zeros) != len(q.Scales)) {
+		s.failf("a scale and a zero point are needed for each of the %d channels along axis %d, but got %d and %d", self.Sizes()[q.Axis], q.Axis, n, len(q.Zeros))
+	}
+	return s.fake(self, q, lo, hi)
+}
+
+func (s *scope) fake(x *tensor.Tensor, q *tensor.Quantizer, lo, hi int64) (output, mask *tensor.Tensor, err error) {
+	s.strided(x)
+	if s.Err == nil && !x.DType().IsFloatingPoint() {
+		s.failf("expected floats, but got %v", x.DType())
+	}
+	if s.Err == nil && lo > hi {
+		s.failf("quant_min must not be more than quant_max, but got %d and %d", lo, hi)
+	}
+	for i := range q.Scales {
+		scale := float64(float32(q.Scales[i]))
+		switch {
+		case s.Err != nil:
+		case !(scale > 0) || math.IsInf(scale, 0):
+			s.failf("a scale must be positive and finite, but got %v", q.Scales[i])
+		case q.Zeros[i] < lo || q.Zeros[i] > hi:
+			s.failf("a zero point must be between quant_min and quant_max, %d and %d, but got %d", lo, hi, q.Zeros[i])
+		}
+	}
+	if s.Err != nil {
+		return nil, nil, s.Err
+	}
+	d := x.DType()
+	wide := s.cast(x, d.Compute())
+	each := func(value func(i int) float64) *tensor.Tensor {
+		return s.list(broadcast(q, x.Dim()), dtype.Float32, x.Device(), func(i int) dtype.Scalar { return dtype.FloatScalar(value(i)) })
+	}
+	scales := each(func(i int) float64 { return q.Scales[i] })
+	inverse := each(func(i int) float64 { return float64(1 / float32(q.Scales[i])) })
+	least := each(func(i int) float64 { return float64(lo - q.Zeros[i]) })
+	most := each(func(i int) float64 { return float64(hi - q.Zeros[i]) })
+	scaled := s.product(wide, inverse)
+	whole := s.Step(func() (*tensor.Tensor, error) { return s.c.Round(nil, scaled, 0) })
+	held := s.Step(func() (*tensor.Tensor, error) { return s.c.ClampTensor(nil, whole, least, most) })
+	output = s.cast(s.product(held, scales), d)
+	mask = s.Binary(s.c.LogicalAnd, s.Binary(s.c.Ge, whole, least), s.Binary(s.c.Le, whole, most))
+	return s.GiveBoth(output, mask)
+}
+
+// FakeQuantizePerTensorAffine is the numbers alone.
+func FakeQuantizePerTensorAffine(c aten.Ctx, self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, error) {
+	output, mask, err := c.FakeQuantizePerTensorAffineCachemask(self, scale, zero, lo, hi)
+	return firstOf(c, "fake_quantize_per_tensor_affine", output, mask, err)
+}
+
+// FakeQuantizePerTensorAffineTensorQparams is FakeQuantizePerTensorAffine with a scale and a zero point in tensors.
+func FakeQuantizePerTensorAffineTensorQparams(c aten.Ctx, self, scale, zero *tensor.Tensor, lo, hi int64) (*tensor.Tensor, error) {
+	s := within(c, "fake_quantize_per_tensor_affine")
+	defer s.Close()
+	scales, zeros := s.floats("scale", scale), s.integers("zero_point", zero)
+	if s.Err == nil && (len(scales) != 1 || len(zeros) != 1) {
+		s.failf("scale and zero_point must have one element, but got %d and %d", len(scales), len(zeros))
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return c.FakeQuantizePerTensorAffine(self, scales[0], zeros[0], lo, hi)
+}
+
+// FakeQuantizePerChannelAffine is the numbers alone.
+func FakeQuantizePerChannelAffine(c aten.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, error) {
+	output, mask, err := c.FakeQuantizePerChannelAffineCachemask(self, scale, zero, axis, lo, hi)
+	return firstOf(c, "fake_quantize_per_channel_affine", output, mask, err)
+}
+
+// firstOf gives the first of two results.
+func firstOf(c aten.Ctx, op string, first, second *tensor.Tensor, err error) (*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	s.Keep(first, err)
+	s.Keep(second, nil)
+	return s.Give(first)
+}

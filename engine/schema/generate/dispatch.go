@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/schema"
+)
+
+// What an operator is for a kind of tensors is a word: kernel, composite (its steps do what they do for the kind), rule (the kind's
+// own), constant (no gradient flows through it) or refused.
+
+// plainForm is the word for plain tensors.
+func plainForm(f *function) string {
+	if f.table != "" {
+		return "composite"
+	}
+	return "kernel"
+}
+
+// gradientForm is the word for tensors with gradients.
+func gradientForm(o *schema.Operator, f *function) string {
+	switch {
+	case f.any || f.constant:
+		return "constant"
+	case o.Derivatives.Composed != "" || len(o.Derivatives.Of) > 0 || o.Tagged("view") && f.table == "" || f.table == "recorded":
+		return "rule"
+	case f.table != "":
+		return "composite"
+	}
+	return "refused"
+}
+
+// generateDispatch writes what the façade's table of dispatch cannot see in the backends.
+func generateDispatch(out *output, ops []*schema.Operator, all []*function) error {
+	byGo, first := map[string]*function{}, map[string]*schema.Operator{}
+	for _, f := range all {
+		byGo[f.name] = f
+	}
+	for _, o := range ops {
+		if o.AliasOf == "" {
+			first[o.GoName()] = o
+		}
+	}
+	sparse, err := backendOf(out, sparseDir)
+	if err != nil {
+		return err
+	}
+	quantized, err := backendOf(out, quantizedDir)
+	if err != nil {
+		return err
+	}
+	var rows strings.Builder
+	words := map[string][]string{}
+	for _, o := range ops {
+		f := byGo[o.GoName()]
+		if f == nil || f.keys() == "" && !f.any {
+			continue // of no tensors
+		}
+		gradient := gradientForm(first[f.name], f)
+		named := o.NameRule() != "refuse"
+		var dtypes uint32
+		for d := range dtype.DType(dtype.Count) {
+			if o.Accepts(d) {
+				dtypes |= 1 << d
+			}
+		}
+		fmt.Fprintf(&rows, "\t{%q, %q, %q, %q, %t, %t, %t, %#x},\n", o.ID(), f.name, plainForm(f), gradient, named, f.any, o.Tagged("syncs"), dtypes)
+		layer := func(rules map[string]bool) string {
+			switch {
+			case f.any:
+				return "kernel"
+			case rules[f.name]:
+				return "rule"
+			case f.table != "":
+				return "composite"
+			}
+			return "refused"
+		}
+		names := "refused"
+		if named {
+			names = "rule"
+		}
+		words[o.ID()] = []string{plainForm(f), names, layer(sparse), gradient, layer(quantized)}
+	}
+	out.kinds = words
+	out.write(facadeDir+"/gen_dispatch.go", header("\n// entries are the operators of tensors, in the order of the schema.\nvar entries = []entry{\n"+rows.String()+"}\n", nil))
+	return nil
+}
+
+// kindColumns are the kinds of the table in the docs.
+var kindColumns = []string{"dense", "named", "sparse", "gradient", "quantized"}
+
+// backendOf are the operators that a package's backend has: the keys of literals of aten.Backend, and the fields that are assigned.
+func backendOf(out *output, dir string) (map[string]bool, error) {
+	texts := map[string]any{}
+	paths, err := handwritten(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		texts[path] = nil
+	}
+	for path, text := range out.files {
+		if filepath.Dir(path) == dir && !strings.HasSuffix(path, "gen_register.go") {
+			texts[path] = text
+		}
+	}
+	found := map[string]bool{}
+	for path, text := range texts {
+		file, err := parser.ParseFile(token.NewFileSet(), path, text, 0)
+		if err != nil {
+			return nil, err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch x := n.(type) {
+			case *ast.AssignStmt:
+				for _, to := range x.Lhs {
+					if field, ok := to.(*ast.SelectorExpr); ok {
+						found[field.Sel.Name] = true
+					}
+				}
+			case *ast.CompositeLit:
+				if of, ok := x.Type.(*ast.SelectorExpr); !ok || of.Sel.Name != "Backend" {
+					break
+				}
+				for _, item := range x.Elts {
+					if pair, ok := item.(*ast.KeyValueExpr); ok {
+						found[fmt.Sprint(pair.Key)] = true
+					}
+				}
+			}
+			return true
+		})
+	}
+	return found, nil
+}
