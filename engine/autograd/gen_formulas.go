@@ -2790,9 +2790,16 @@ func recordRepeatInterleaveSelf(c aten.Ctx, self *tensor.Tensor, repeats int64, 
 }
 
 func recordRoll(c aten.Ctx, self *tensor.Tensor, shifts, dims []int64) (result *tensor.Tensor, err error) {
-	since := numbers.Load()
-	result, err = aten.Composed().Roll(c, self, shifts, dims)
-	named(since, "RollBackward0", result)
+	r, err := begin(c, "roll", "RollBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Roll(self, shifts, dims)
+	if r.finish(err, result) {
+		dims = copied(dims)
+		shifts = copied(shifts)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.rolledBack(s.hand(s.take(0)), shifts, dims)) }
+	}
 	return
 }
 
