@@ -146,3 +146,12 @@ func (s *steps) block(grad *tensor.Tensor, sizes [][]int64, i int64) *tensor.Ten
 	rows, columns := matrix(sizes[i])
 	return s.keep(s.c.Reshape(s.part(s.part(grad, 0, row, rows), 1, column, columns), slices.Clone(sizes[i])))
 }
+
+// rolledBack is the gradient of what was rolled.
+func (s *steps) rolledBack(grad *tensor.Tensor, shifts, dims []int64) *tensor.Tensor {
+	back := slices.Clone(shifts)
+	for i := range back {
+		back[i] = -back[i]
+	}
+	return s.keep(s.c.Roll(grad, back, dims))
+}

@@ -2268,7 +2268,7 @@ func recordIndexPut(c aten.Ctx, out, self *tensor.Tensor, indices []*tensor.Tens
 			switch i {
 			case 0:
 				return s.cond(accumulate, func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor {
-					return s.after(1, s.keep(s.c.IndexPut(nil, s.hand(s.take(0)), s.savedAll(indices_), s.zerosOf(valuesLike), false)))
+					return s.after(2, s.keep(s.c.IndexPut(nil, s.hand(s.take(0)), s.savedAll(indices_), s.hand(s.zerosOf(valuesLike)), false)))
 				})
 			}
 			return s.after(1, s.keep(s.c.IndexGet(s.hand(s.take(0)), s.items(s.savedAll(indices_)))))
@@ -2292,7 +2292,9 @@ func recordIndexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *t
 	result, err = r.c.IndexSelect(out, self, dim, index)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.IndexAdd(nil, s.zerosOf(selfLike), dim, s.saved(index_), s.hand(s.take(0)), dtype.IntScalar(1))))
+			return s.after(1, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+				return s.c.IndexAdd(out, t, dim, s.saved(index_), s.hand(s.take(0)), dtype.IntScalar(1))
+			}))
 		}
 		r.publish()
 	}
@@ -2405,7 +2407,9 @@ func recordTake(c aten.Ctx, out, self, index *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.Take(out, self, index)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.Put(nil, s.zerosOf(selfLike), s.saved(index_), s.hand(s.take(0)), true)))
+			return s.after(1, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+				return s.c.Put(out, t, s.saved(index_), s.hand(s.take(0)), true)
+			}))
 		}
 		r.publish()
 	}
@@ -2452,9 +2456,9 @@ func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate b
 			switch i {
 			case 0:
 				return s.cond(accumulate, func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor {
-					return s.onto(s.take(0), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
-						return s.c.Put(out, t, s.saved(index_), s.zerosOf(sourceLike), false)
-					})
+					return s.after(1, s.onto(s.take(0), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+						return s.c.Put(out, t, s.saved(index_), s.hand(s.zerosOf(sourceLike)), false)
+					}))
 				})
 			}
 			return s.after(1, s.keep(s.c.Reshape(s.hand(s.after(1, s.keep(s.c.Take(nil, s.hand(s.take(0)), s.saved(index_))))), sourceSizes)))
@@ -2792,9 +2796,16 @@ func recordRepeatInterleaveSelf(c aten.Ctx, self *tensor.Tensor, repeats int64, 
 }
 
 func recordRoll(c aten.Ctx, self *tensor.Tensor, shifts, dims []int64) (result *tensor.Tensor, err error) {
-	since := numbers.Load()
-	result, err = aten.Composed().Roll(c, self, shifts, dims)
-	named(since, "RollBackward0", result)
+	r, err := begin(c, "roll", "RollBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.Roll(self, shifts, dims)
+	if r.finish(err, result) {
+		dims = copied(dims)
+		shifts = copied(shifts)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.rolledBack(s.hand(s.take(0)), shifts, dims)) }
+	}
 	return
 }
 
@@ -2904,7 +2915,7 @@ func recordDiagonalScatter(c aten.Ctx, self, src *tensor.Tensor, offset, dim1, d
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.DiagonalScatter(s.hand(s.take(0)), s.zerosOf(srcLike), offset, dim1, dim2)))
+				return s.after(2, s.keep(s.c.DiagonalScatter(s.hand(s.take(0)), s.hand(s.zerosOf(srcLike)), offset, dim1, dim2)))
 			}
 			return s.after(1, s.keep(s.c.Diagonal(s.hand(s.take(0)), offset, dim1, dim2)))
 		}
@@ -2923,7 +2934,7 @@ func recordSelectScatter(c aten.Ctx, self, src *tensor.Tensor, dim, index int64)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.SelectScatter(s.hand(s.take(0)), s.zerosOf(srcLike), dim, index)))
+				return s.after(2, s.keep(s.c.SelectScatter(s.hand(s.take(0)), s.hand(s.zerosOf(srcLike)), dim, index)))
 			}
 			return s.after(1, s.selected(s.hand(s.take(0)), dim, index))
 		}
@@ -2942,7 +2953,7 @@ func recordSliceScatter(c aten.Ctx, self, src *tensor.Tensor, dim int64, start, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.SliceScatter(s.hand(s.take(0)), s.zerosOf(srcLike), dim, start, end, step)))
+				return s.after(2, s.keep(s.c.SliceScatter(s.hand(s.take(0)), s.hand(s.zerosOf(srcLike)), dim, start, end, step)))
 			}
 			return s.after(1, s.keep(s.c.Slice(s.hand(s.take(0)), dim, start, end, step)))
 		}
@@ -2963,7 +2974,7 @@ func recordAsStridedScatter(c aten.Ctx, self, src *tensor.Tensor, size, stride [
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.AsStridedScatter(s.hand(s.after(1, s.keep(s.c.Contiguous(s.hand(s.take(0)), shape.Contiguous)))), s.zerosOf(srcLike), size, stride, offset)))
+				return s.after(2, s.keep(s.c.AsStridedScatter(s.hand(s.after(1, s.keep(s.c.Contiguous(s.hand(s.take(0)), shape.Contiguous)))), s.hand(s.zerosOf(srcLike)), size, stride, offset)))
 			}
 			return s.after(1, s.keep(s.c.AsStrided(nil, s.hand(s.after(1, s.keep(s.c.Contiguous(s.hand(s.take(0)), shape.Contiguous)))), size, stride, offset)))
 		}
@@ -5563,7 +5574,9 @@ func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.hand(s.take(0)))))
+			return s.after(1, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+				return s.c.ScatterAdd(out, t, dim, s.saved(indicesResult_), s.hand(s.take(0)))
+			}))
 		}
 		r.publish()
 	}
@@ -5586,7 +5599,9 @@ func recordCummin(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.ScatterAdd(nil, s.zerosOf(selfLike), dim, s.saved(indicesResult_), s.hand(s.take(0)))))
+			return s.after(1, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+				return s.c.ScatterAdd(out, t, dim, s.saved(indicesResult_), s.hand(s.take(0)))
+			}))
 		}
 		r.publish()
 	}

@@ -59,4 +59,6 @@ void lt_free(void *p) { free(p); }
 
 void lt_zero(void *p, size_t size) { memset(p, 0, size); }
 
-void lt_call_deleter(uintptr_t deleter, uintptr_t context) { ((void (*)(void *))deleter)((void *)context); }
+void lt_call_deleter(uintptr_t deleter, uintptr_t context) {
+  ((void (*)(void *))deleter)((void *)context);
+}

@@ -32,6 +32,9 @@ PROGRAMS = {
     "max": (lambda x: x.max(1).values, 1),
     "views": (lambda x: x.t()[:512].reshape(-1) * 3, 1.6),
     "where": (lambda x: torch.where(x > 0, x, -x), 2),
+    "index_select": (lambda x: x.index_select(0, torch.arange(256)) * 2, 2),
+    "cummax": (lambda x: x.cummax(1).values * 2, 2),
+    "roll": (lambda x: x.roll(3, 1) * 2, 2),
 }
 
 

@@ -289,7 +289,7 @@ func (k *compiler) call(x *ast.CallExpr) expression {
 			k.wrong("%s takes %d arguments, not %d", name, len(h.params), len(args))
 		}
 		code, over, given := k.arguments(args, h.params, nil)
-		return expression{handOver(over, "s."+h.name+"("+code+")"), h.results[0], over > 0 && !given} // which may be an operand itself
+		return expression{handOver(over, "s."+h.name+"("+code+")"), h.results[0], h.results[0] == tensorType && !given} // which may be an operand itself
 	}
 	f := k.ops[name]
 	if f == nil {
