@@ -118,7 +118,8 @@ class Inputs:
             if c not in FORMS:
                 continue  # recorded of another state of the entries
             types = FORMS[c][1]["types"]
-            self.calls[c] += [Call(c, [argument(k, v) for k, v in zip(types, args, strict=True)]) for args in candidates]
+            calls = [Call(c, [argument(k, v) for k, v in zip(types, args, strict=True)]) for args in candidates]
+            self.calls[c] += filter(is_plain, calls)
         for c, args in seeds.calls():
             self.calls[c].append(Call(c, args))
 
@@ -136,6 +137,12 @@ class Inputs:
         if rng.random() < 0.5:
             call = with_values(call, rng, rng.choice((0, 0.05)))
         return call
+
+
+def is_plain(call):
+    """Whether a call has no quantized dtype: elements that are such, and results of them, have another meaning than their bytes."""
+    asked = [value for kind, value in zip(call.form["types"], call.args, strict=True) if kind.startswith("dtype") and value]
+    return all(dtype in SIZES for dtype in [*asked, *(t.dtype for t, _ in call.tensors())])
 
 
 def is_position(call, at):

@@ -11,7 +11,7 @@ from library import OK, dense
 NAME = "kinds"
 ZEROS = 0.6  # of the elements
 OWN = ("ones_like", "full_like", "signbit")  # have elements where sparse tensors have entries, which zeros with a sign are not
-SCALED = ("gradient",)  # by numbers that may be infinite, which reach the entries alone
+SCALED = ("gradient", "cov", "corrcoef")  # by numbers that may be infinite or 0, which reach the entries alone
 ITERATED = ("lobpcg",)  # whose steps, and with them when it stops, follow the last bits
 TOLERANCE = {"float16": 2e-2, "bfloat16": 8e-2, "float32": 1e-3, "complex64": 1e-3, "complex32": 2e-2, "bcomplex32": 8e-2}
 
