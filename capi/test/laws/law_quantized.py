@@ -166,7 +166,11 @@ def compared(want, got, operator):
             return (
                 f"{list(a.shape)} of numbers and {list(b.shape)} of quantized tensors"
             )
-        if b.is_meta or b.dtype is torch.int64 and (len(one) > 1 or operator["category"] == "sort"):
+        if (
+            b.is_meta
+            or b.dtype is torch.int64
+            and (len(one) > 1 or operator["category"] == "sort")
+        ):
             continue  # of equal numbers there may be other places
         if b.is_quantized:
             a, b = again(a.float(), b).dequantize(), b.dequantize()
