@@ -28,9 +28,7 @@ class Scaled:
     def __torch_function__(cls, function, types, args=(), kwargs=None):
         rule = cls.rules.get(function.__name__)
         if rule is None:
-            raise NotImplementedError(
-                f"{function.__name__} is not implemented for scaled tensors; dense() converts"
-            )
+            raise NotImplementedError(f"{function.__name__} is not implemented for scaled tensors; dense() converts")
         return rule(*args, **(kwargs or {}))
 
     def dense(self):

@@ -21,11 +21,7 @@ class Function:
 
     def __init__(self, call):
         self.call, self.operator, self.form = call, call.operator, call.form
-        self.places = [
-            at
-            for t, at in call.tensors()
-            if t.dtype in NUMBERS and not is_position(call, at)
-        ]
+        self.places = [at for t, at in call.tensors() if t.dtype in NUMBERS and not is_position(call, at)]
         self.mutated = {at for at in self.places if call.mutated(at)}
 
     def operands(self, wanted=True):
@@ -36,38 +32,23 @@ class Function:
 
     def __call__(self, *operands):
         """All floats and complex numbers that the call gives, and what it changes."""
-        given = {
-            at: t.clone() if at in self.mutated else t
-            for at, t in zip(self.places, operands, strict=True)
-        }
+        given = {at: t.clone() if at in self.mutated else t for at, t in zip(self.places, operands, strict=True)}
         types = self.form["types"]
-        values = [
-            self.value(kind, v, (i,), given)
-            for i, (kind, v) in enumerate(zip(types, self.call.args, strict=True))
-        ]
+        values = [self.value(kind, v, (i,), given) for i, (kind, v) in enumerate(zip(types, self.call.args, strict=True))]
         got = operators.apply(self.operator, self.form, values)
-        return [
-            t.rename(None) for t in flat(got) if t.is_floating_point() or t.is_complex()
-        ]
+        return [t.rename(None) for t in flat(got) if t.is_floating_point() or t.is_complex()]
 
     def value(self, kind, v, at, given):
         if at in given:
             return given[at]
         if isinstance(v, list) and any((*at, i) in given for i in range(len(v))):
-            return [
-                self.value(kind.removesuffix("[]"), item, (*at, i), given)
-                for i, item in enumerate(v)
-            ]
+            return [self.value(kind.removesuffix("[]"), item, (*at, i), given) for i, item in enumerate(v)]
         return operators.python_value(kind, plain(kind, v))
 
 
 def laid(t: Tensor, stores):
     if t.store not in stores:
-        stores[t.store] = (
-            torch.frombuffer(bytearray(t.store.data), dtype=torch.uint8).clone()
-            if t.store.data
-            else torch.empty(0, dtype=torch.uint8)
-        )
+        stores[t.store] = torch.frombuffer(bytearray(t.store.data), dtype=torch.uint8).clone() if t.store.data else torch.empty(0, dtype=torch.uint8)
     dtype = getattr(torch, t.dtype)
     made = torch.empty(0, dtype=dtype)
     made.set_(stores[t.store].untyped_storage(), t.offset, t.size, t.stride)
@@ -77,11 +58,7 @@ def laid(t: Tensor, stores):
 def flat(value):
     if isinstance(value, torch.Tensor):
         return [value]
-    return (
-        [t for item in value for t in flat(item)]
-        if isinstance(value, (tuple, list))
-        else []
-    )
+    return [t for item in value for t in flat(item)] if isinstance(value, (tuple, list)) else []
 
 
 def finite(tensors):

@@ -20,24 +20,13 @@ BY_LAYOUT = (
     "view_as_complex",
     "share_memory_",
 )
-TOLERANCE = {
-    "float16": 5e-2,
-    "bfloat16": 3e-1,
-    "float32": 1e-3,
-    "float64": 1e-8,
-    "complex64": 1e-3,
-    "complex128": 1e-8,
-}
+TOLERANCE = {"float16": 5e-2, "bfloat16": 3e-1, "float32": 1e-3, "float64": 1e-8, "complex64": 1e-3, "complex128": 1e-8}
 
 
 def check(library, call, rng):
     operator = call.operator
     name = operator["name"].split(".")[-1]
-    if (
-        call.form["mode"] == "out"
-        or operator["category"] in ("random", "file", "storage", "query", "gradient")
-        or name in BY_LAYOUT
-    ):
+    if call.form["mode"] == "out" or operator["category"] in ("random", "file", "storage", "query", "gradient") or name in BY_LAYOUT:
         return None
     if not {t.dtype for t, _ in call.tensors()} & NUMBERS:
         call = with_dtype(call, rng.choice(sorted(NUMBERS)))
@@ -47,12 +36,8 @@ def check(library, call, rng):
     large = rng.random() < 0.3
     if large and call.tensors():
         size = max(n for t, _ in call.tensors() for n in (*t.size, 1))
-        rest = max(
-            (t.numel // size for t, _ in call.tensors() if size in t.size), default=1
-        )
-        made = with_values(
-            with_size(call, rng, max(2**16 // max(rest, 1), 2) + 3, size, MOST), rng, 0
-        )
+        rest = max((t.numel // size for t, _ in call.tensors() if size in t.size), default=1)
+        made = with_values(with_size(call, rng, max(2**16 // max(rest, 1), 2) + 3, size, MOST), rng, 0)
     function = Function(made)
     if not function.places:
         return None
@@ -68,11 +53,7 @@ def held(library, function, made, fails):
     one = gradients(function)
     if one is None:
         return None
-    problem = (
-        one
-        if isinstance(one, str)
-        else layouts(made, one) or threads(library, function, one)
-    )
+    problem = one if isinstance(one, str) else layouts(made, one) or threads(library, function, one)
     if not problem and fails:
         problem = allocations(library, function, one)
     return (problem, made) if problem else ""
@@ -85,18 +66,11 @@ def gradients(function, operands=None):
         outputs = [t for t in function(*operands) if t.requires_grad]
     except (RuntimeError, ValueError, TypeError, IndexError, MemoryError):
         return None
-    if not outputs or any(
-        t.numel() > 8 * MOST for t in (*outputs, *operands)
-    ):  # which views can be without memory of their own
+    if not outputs or any(t.numel() > 8 * MOST for t in (*outputs, *operands)):  # which views can be without memory of their own
         return None
     try:
-        return torch.autograd.grad(
-            outputs, operands, [seed(t) for t in outputs], allow_unused=True
-        )
-    except (
-        NotImplementedError,
-        MemoryError,
-    ):  # a derivative that there is not, or not for the dtype, or one larger than memory
+        return torch.autograd.grad(outputs, operands, [seed(t) for t in outputs], allow_unused=True)
+    except (NotImplementedError, MemoryError):  # a derivative that there is not, or not for the dtype, or one larger than memory
         return None
     except RuntimeError as error:
         return f"backward: {error}"
@@ -114,9 +88,7 @@ def layouts(call, one):
     for i, (a, b) in enumerate(zip(one, dense, strict=True)):
         if (a is None) != (b is None):
             return f"gradient {i} is there for one layout only"
-        if a is not None and (
-            a.shape != b.shape or a.dtype != b.dtype or not close(a, b)
-        ):
+        if a is not None and (a.shape != b.shape or a.dtype != b.dtype or not close(a, b)):
             return f"gradients {i} of dense operands and of others differ: {shown(b)} and {shown(a)}"
     return ""
 
@@ -138,9 +110,7 @@ def shown(t):
 
 def bits(tensors):
     return [
-        t
-        if t is None
-        else (t.dtype, tuple(t.shape), bytes(t.contiguous().untyped_storage()))
+        t if t is None else (t.dtype, tuple(t.shape), bytes(t.contiguous().untyped_storage()))
         for t in (u if u is None else u.clone() for u in tensors)
     ]
 
@@ -171,9 +141,7 @@ def allocations(library, function, one):
         library.do("tensor_fail_allocation", turn)
         try:
             outputs = [t for t in function(*operands) if t.requires_grad]
-            made = torch.autograd.grad(
-                outputs, operands, [seed(t) for t in outputs], allow_unused=True
-            )
+            made = torch.autograd.grad(outputs, operands, [seed(t) for t in outputs], allow_unused=True)
         except (MemoryError, RuntimeError) as error:
             failed = f"{type(error).__name__}: {error}"
         finally:
@@ -181,10 +149,7 @@ def allocations(library, function, one):
         note = f"allocation {turn} fails"
         outputs = None
         if failed:
-            if (
-                not failed.startswith(("MemoryError", "OutOfMemoryError"))
-                and "memory" not in failed
-            ):
+            if not failed.startswith(("MemoryError", "OutOfMemoryError")) and "memory" not in failed:
                 return f"{note}: {failed}"
             if any(not bool((t.grad == 1).all()) for t in operands):
                 return f"{note}: a leaf's gradient has changed"

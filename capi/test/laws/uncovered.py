@@ -27,25 +27,10 @@ FILES = (
     "npz_save",
     "npz_load",
 )
+REASONS |= {f"tensor_{name}": "writes or reads a file; engine/serial and law hostile" for name in FILES}
+NAMED = ("names", "dim_by_name", "rename", "rename_", "refine_names", "align_to", "align_as", "align_tensors", "unflatten_names", "diagonal_outdim")
 REASONS |= {
-    f"tensor_{name}": "writes or reads a file; engine/serial and law hostile"
-    for name in FILES
-}
-NAMED = (
-    "names",
-    "dim_by_name",
-    "rename",
-    "rename_",
-    "refine_names",
-    "align_to",
-    "align_as",
-    "align_tensors",
-    "unflatten_names",
-    "diagonal_outdim",
-)
-REASONS |= {
-    f"tensor_{name}": "is about names of dimensions; capi/test/names.c, bindings/python/tests/test_names.py and law hostile"
-    for name in NAMED
+    f"tensor_{name}": "is about names of dimensions; capi/test/names.c, bindings/python/tests/test_names.py and law hostile" for name in NAMED
 }
 
 
