@@ -90,10 +90,25 @@ func (s *steps) angleGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	return s.cleared(s.mul(grad, s.div(s.turned(self), s.mul(size, size))), s.isZero(size))
 }
 
+// sincGradient has a power series beside 0, where cos and sin are too much alike.
 func (s *steps) sincGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	angle := s.mul(self, s.float(math.Pi))
-	slope := s.div(s.sub(s.mul(angle, s.keep(s.c.Cos(nil, angle))), s.keep(s.c.Sin(nil, angle))), s.mul(angle, self))
-	return s.cleared(s.mul(grad, s.conj(slope)), s.isZero(self))
+	near := s.keep(s.c.Lt(nil, s.abs(angle), s.float(0.1)))
+	square, series := s.mul(angle, angle), s.int(1)
+	for _, divisor := range []float64{54, 28, 10} {
+		series = s.sub(s.int(1), s.mul(s.div(square, s.float(divisor)), series))
+	}
+	series = s.mul(s.div(angle, s.float(-3)), series)
+	angle = s.where(near, s.int(1), angle)
+	slope := s.div(s.sub(s.keep(s.c.Cos(nil, angle)), s.div(s.keep(s.c.Sin(nil, angle)), angle)), angle)
+	return s.mul(grad, s.conj(s.mul(s.where(near, series, slope), s.float(math.Pi))))
+}
+
+// atan2Slope is part / (self^2 + other^2), of which no square is taken, and part where both are 0.
+func (s *steps) atan2Slope(part, self, other *tensor.Tensor) *tensor.Tensor {
+	nowhere := s.both(s.isZero(self), s.isZero(other))
+	radius := s.keep(s.c.Hypot(nil, s.where(nowhere, s.int(1), self), other))
+	return s.div(s.div(part, radius), radius)
 }
 
 func (s *steps) logitGradient(grad, self *tensor.Tensor, eps *float64) *tensor.Tensor {
@@ -117,7 +132,7 @@ func (s *steps) besselOneGradient(grad, self, result, zeroth *tensor.Tensor) *te
 func (s *steps) besselI1eGradient(grad, self, result *tensor.Tensor) *tensor.Tensor {
 	zero := s.isZero(self)
 	self = s.where(zero, s.int(1), self)
-	slope := s.sub(s.keep(s.c.SpecialI0e(nil, self)), s.mul(result, s.add(s.sgn(self), s.div(s.int(1), self))))
+	slope := s.sub(s.keep(s.c.SpecialI0e(nil, self)), s.add(s.mul(result, s.sgn(self)), s.div(result, self)))
 	return s.mul(grad, s.where(zero, s.float(0.5), slope))
 }
 

@@ -198,11 +198,14 @@ var formulas = aten.Backend{
 	LinalgCholesky:                        recordLinalgCholesky,
 	Cholesky:                              recordCholesky,
 	LinalgLuFactorEx:                      recordLinalgLuFactorEx,
+	LinalgLuFactor:                        recordLinalgLuFactor,
 	LinalgLu:                              recordLinalgLu,
 	LuUnpack:                              recordLuUnpack,
 	LinalgLdlFactorEx:                     recordLinalgLdlFactorEx,
+	LinalgLdlFactor:                       recordLinalgLdlFactor,
 	Geqrf:                                 recordGeqrf,
 	LinalgQr:                              recordLinalgQr,
+	Qr:                                    recordQr,
 	LinalgHouseholderProduct:              recordLinalgHouseholderProduct,
 	Ormqr:                                 recordOrmqr,
 	LinalgMatrixSqrth:                     recordLinalgMatrixSqrth,
@@ -245,6 +248,7 @@ var formulas = aten.Backend{
 	LinalgEig:                             recordLinalgEig,
 	LinalgEigvals:                         recordLinalgEigvals,
 	LinalgSvd:                             recordLinalgSvd,
+	Svd:                                   recordSvd,
 	LinalgSvdvals:                         recordLinalgSvdvals,
 	Lobpcg:                                recordLobpcg,
 	LogicalAnd:                            recordLogicalAnd,
@@ -713,7 +717,7 @@ func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.T
 }
 
 func recordFloatPower(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if !recording(c, self, exponent) {
+	if !recording(c, out, self, exponent) {
 		return c.Past(tensor.Gradient).FloatPower(out, self, exponent)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
@@ -758,7 +762,7 @@ func recordPositive(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err
 }
 
 func recordSquare(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if !recording(c, self) {
+	if !recording(c, out, self) {
 		return c.Past(tensor.Gradient).Square(out, self)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Past(tensor.Gradient).Square(m.of(out), m.of(self)) }, out, self); err != nil {
@@ -1311,7 +1315,7 @@ func recordZero(c aten.Ctx, self *tensor.Tensor) (err error) {
 }
 
 func recordNarrowCopy(c aten.Ctx, out, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
-	if !recording(c, self) {
+	if !recording(c, out, self) {
 		return c.Past(tensor.Gradient).NarrowCopy(out, self, dim, start, length)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
@@ -2207,9 +2211,9 @@ func recordAtan2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('/', s.binary('*', s.take(0), s.saved(other_), left), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Eq(nil, s.saved(other_), s.int(0)))))))), s.int(1)))), left|right)
+				return s.binary('*', s.take(0), s.atan2Slope(s.saved(other_), s.saved(self_), s.saved(other_)), left)
 			}
-			return s.binary('/', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.mul(s.saved(other_), s.saved(other_)), left|right))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Eq(nil, s.saved(other_), s.int(0)))))))), s.int(1)))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.atan2Slope(s.saved(self_), s.saved(self_), s.saved(other_)), left)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2409,7 +2413,7 @@ func recordTake(c aten.Ctx, out, self, index *tensor.Tensor) (result *tensor.Ten
 }
 
 func recordTakeAlongDim(c aten.Ctx, out, self, indices *tensor.Tensor, dim ops.Int) (result *tensor.Tensor, err error) {
-	if !recording(c, self, indices) {
+	if !recording(c, out, self, indices) {
 		return c.Past(tensor.Gradient).TakeAlongDim(out, self, indices, dim)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
@@ -2839,7 +2843,7 @@ func recordTriu(c aten.Ctx, out, self *tensor.Tensor, diagonal int64) (result *t
 }
 
 func recordDiag(c aten.Ctx, out, self *tensor.Tensor, offset int64) (result *tensor.Tensor, err error) {
-	if !recording(c, self) {
+	if !recording(c, out, self) {
 		return c.Past(tensor.Gradient).Diag(out, self, offset)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
@@ -3057,6 +3061,9 @@ func recordLinalgTensorsolve(c aten.Ctx, out, self, other *tensor.Tensor, dims [
 }
 
 func recordLinalgCholeskyEx(c aten.Ctx, outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (LResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	if err = plain(c, "linalg.cholesky_ex", []*tensor.Tensor{outL, outInfo}, self); err != nil {
+		return
+	}
 	r, err := begin(c, "linalg.cholesky_ex", "LinalgCholeskyExBackward0", outL, self)
 	if err != nil {
 		return
@@ -3088,6 +3095,9 @@ func recordCholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (result *t
 }
 
 func recordLinalgLuFactorEx(c aten.Ctx, outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	if err = plain(c, "linalg.lu_factor_ex", []*tensor.Tensor{outLU, outPivots, outInfo}, a); err != nil {
+		return
+	}
 	r, err := begin(c, "linalg.lu_factor_ex", "LinalgLuFactorExBackward0", outLU, a)
 	if err != nil {
 		return
@@ -3107,7 +3117,17 @@ func recordLinalgLuFactorEx(c aten.Ctx, outLU, outPivots, outInfo, a *tensor.Ten
 	return
 }
 
+func recordLinalgLuFactor(c aten.Ctx, outLU, outPivots, a *tensor.Tensor, pivot bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, err error) {
+	if err = plain(c, "linalg.lu_factor", []*tensor.Tensor{outLU, outPivots}, a); err != nil {
+		return
+	}
+	return aten.Composed().LinalgLuFactor(c, outLU, outPivots, a, pivot)
+}
+
 func recordLinalgLu(c aten.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (PResult *tensor.Tensor, LResult *tensor.Tensor, UResult *tensor.Tensor, err error) {
+	if err = plain(c, "linalg.lu", []*tensor.Tensor{outP, outL, outU}, a); err != nil {
+		return
+	}
 	since := numbers.Load()
 	PResult, LResult, UResult, err = aten.Composed().LinalgLu(c, outP, outL, outU, a, pivot)
 	named(since, "LinalgLuBackward0", PResult, LResult, UResult)
@@ -3115,6 +3135,9 @@ func recordLinalgLu(c aten.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) 
 }
 
 func recordLuUnpack(c aten.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (PResult *tensor.Tensor, LResult *tensor.Tensor, UResult *tensor.Tensor, err error) {
+	if err = plain(c, "lu_unpack", []*tensor.Tensor{outP, outL, outU}, lu, pivots); err != nil {
+		return
+	}
 	since := numbers.Load()
 	PResult, LResult, UResult, err = aten.Composed().LuUnpack(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
 	named(since, "LuUnpackBackward0", PResult, LResult, UResult)
@@ -3122,6 +3145,9 @@ func recordLuUnpack(c aten.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unp
 }
 
 func recordLinalgLdlFactorEx(c aten.Ctx, outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (LDResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	if err = plain(c, "linalg.ldl_factor_ex", []*tensor.Tensor{outLD, outPivots, outInfo}, self); err != nil {
+		return
+	}
 	r, err := begin(c, "linalg.ldl_factor_ex", "NotImplemented", outLD, self)
 	if err != nil {
 		return
@@ -3131,7 +3157,17 @@ func recordLinalgLdlFactorEx(c aten.Ctx, outLD, outPivots, outInfo, self *tensor
 	return
 }
 
+func recordLinalgLdlFactor(c aten.Ctx, outLD, outPivots, self *tensor.Tensor, hermitian bool) (LDResult *tensor.Tensor, pivotsResult *tensor.Tensor, err error) {
+	if err = plain(c, "linalg.ldl_factor", []*tensor.Tensor{outLD, outPivots}, self); err != nil {
+		return
+	}
+	return aten.Composed().LinalgLdlFactor(c, outLD, outPivots, self, hermitian)
+}
+
 func recordGeqrf(c aten.Ctx, outA, outTau, self *tensor.Tensor) (aResult *tensor.Tensor, tauResult *tensor.Tensor, err error) {
+	if err = plain(c, "geqrf", []*tensor.Tensor{outA, outTau}, self); err != nil {
+		return
+	}
 	r, err := begin(c, "geqrf", "GeqrfBackward0", outA, self)
 	if err != nil {
 		return
@@ -3142,6 +3178,9 @@ func recordGeqrf(c aten.Ctx, outA, outTau, self *tensor.Tensor) (aResult *tensor
 }
 
 func recordLinalgQr(c aten.Ctx, outQ, outR, a *tensor.Tensor, mode string) (QResult *tensor.Tensor, RResult *tensor.Tensor, err error) {
+	if err = plain(c, "linalg.qr", []*tensor.Tensor{outQ, outR}, a); err != nil {
+		return
+	}
 	r, err := begin(c, "linalg.qr", "LinalgQrBackward0", outQ, a)
 	if err != nil {
 		return
@@ -3161,8 +3200,15 @@ func recordLinalgQr(c aten.Ctx, outQ, outR, a *tensor.Tensor, mode string) (QRes
 	return
 }
 
+func recordQr(c aten.Ctx, outQ, outR, self *tensor.Tensor, some bool) (QResult *tensor.Tensor, RResult *tensor.Tensor, err error) {
+	if err = plain(c, "qr", []*tensor.Tensor{outQ, outR}, self); err != nil {
+		return
+	}
+	return aten.Composed().Qr(c, outQ, outR, self, some)
+}
+
 func recordLinalgHouseholderProduct(c aten.Ctx, out, input, tau *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if !recording(c, input, tau) {
+	if !recording(c, out, input, tau) {
 		return c.Past(tensor.Gradient).LinalgHouseholderProduct(out, input, tau)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
@@ -3177,7 +3223,7 @@ func recordLinalgHouseholderProduct(c aten.Ctx, out, input, tau *tensor.Tensor) 
 }
 
 func recordOrmqr(c aten.Ctx, out, self, tau, other *tensor.Tensor, left, transpose bool) (result *tensor.Tensor, err error) {
-	if !recording(c, self, tau, other) {
+	if !recording(c, out, self, tau, other) {
 		return c.Past(tensor.Gradient).Ormqr(out, self, tau, other, left, transpose)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
@@ -3240,6 +3286,9 @@ func recordLyapunov(c aten.Ctx, h, g *tensor.Tensor) (result *tensor.Tensor, err
 }
 
 func recordLinalgPolar(c aten.Ctx, outU, outH, a *tensor.Tensor) (UResult *tensor.Tensor, HResult *tensor.Tensor, err error) {
+	if err = plain(c, "linalg.polar", []*tensor.Tensor{outU, outH}, a); err != nil {
+		return
+	}
 	r, err := begin(c, "linalg.polar", "LinalgPolarBackward0", outU, a)
 	if err != nil {
 		return
@@ -3289,6 +3338,9 @@ func recordLinalgDet(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, 
 }
 
 func recordLinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (signResult *tensor.Tensor, logabsdetResult *tensor.Tensor, err error) {
+	if err = plain(c, "linalg.slogdet", []*tensor.Tensor{outSign, outLog}, a); err != nil {
+		return
+	}
 	r, err := begin(c, "linalg.slogdet", "LinalgSlogdetBackward0", outSign, a)
 	if err != nil {
 		return
@@ -3532,6 +3584,9 @@ func recordLinalgPinvRcondTensor(c aten.Ctx, out, self, rcond *tensor.Tensor, he
 }
 
 func recordLinalgSolveEx(c aten.Ctx, outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (resultResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	if err = plain(c, "linalg.solve_ex", []*tensor.Tensor{outResult, outInfo}, a, b); err != nil {
+		return
+	}
 	r, err := begin(c, "linalg.solve_ex", "LinalgSolveExBackward0", outResult, a, b)
 	if err != nil {
 		return
@@ -3566,6 +3621,9 @@ func recordLinalgSolve(c aten.Ctx, out, a, b *tensor.Tensor, left bool) (result 
 }
 
 func recordLinalgInvEx(c aten.Ctx, outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (inverseResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	if err = plain(c, "linalg.inv_ex", []*tensor.Tensor{outInverse, outInfo}, a); err != nil {
+		return
+	}
 	r, err := begin(c, "linalg.inv_ex", "LinalgInvExBackward0", outInverse, a)
 	if err != nil {
 		return
@@ -3617,6 +3675,9 @@ func recordLinalgSolveTriangular(c aten.Ctx, out, self, b *tensor.Tensor, upper,
 }
 
 func recordTriangularSolve(c aten.Ctx, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (solutionResult *tensor.Tensor, clonedCoefficientResult *tensor.Tensor, err error) {
+	if err = plain(c, "triangular_solve", []*tensor.Tensor{outSolution, outA}, self, a); err != nil {
+		return
+	}
 	since := numbers.Load()
 	solutionResult, clonedCoefficientResult, err = aten.Composed().TriangularSolve(c, outSolution, outA, self, a, upper, transpose, unitriangular)
 	named(since, "TriangularSolveBackward0", solutionResult, clonedCoefficientResult)
@@ -3704,6 +3765,9 @@ func recordLinalgLdlSolve(c aten.Ctx, out, ld, pivots, b *tensor.Tensor, hermiti
 }
 
 func recordLinalgLstsq(c aten.Ctx, outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (solutionResult *tensor.Tensor, residualsResult *tensor.Tensor, rankResult *tensor.Tensor, singularValuesResult *tensor.Tensor, err error) {
+	if err = plain(c, "linalg.lstsq", []*tensor.Tensor{outSolution, outResiduals, outRank, outSingular}, self, b); err != nil {
+		return
+	}
 	r, err := begin(c, "linalg.lstsq", "LinalgLstsqBackward0", outSolution, self, b)
 	if err != nil {
 		return
@@ -3733,6 +3797,9 @@ func recordLinalgLstsq(c aten.Ctx, outSolution, outResiduals, outRank, outSingul
 }
 
 func recordLinalgEigh(c aten.Ctx, outValues, outVectors, self *tensor.Tensor, uplo string) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
+	if err = plain(c, "linalg.eigh", []*tensor.Tensor{outValues, outVectors}, self); err != nil {
+		return
+	}
 	r, err := begin(c, "linalg.eigh", "LinalgEighBackward0", outValues, self)
 	if err != nil {
 		return
@@ -3753,7 +3820,7 @@ func recordLinalgEigh(c aten.Ctx, outValues, outVectors, self *tensor.Tensor, up
 }
 
 func recordLinalgEigvalsh(c aten.Ctx, out, self *tensor.Tensor, uplo string) (result *tensor.Tensor, err error) {
-	if !recording(c, self) {
+	if !recording(c, out, self) {
 		return c.Past(tensor.Gradient).LinalgEigvalsh(out, self, uplo)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
@@ -3765,6 +3832,9 @@ func recordLinalgEigvalsh(c aten.Ctx, out, self *tensor.Tensor, uplo string) (re
 }
 
 func recordLinalgEig(c aten.Ctx, outValues, outVectors, self *tensor.Tensor) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
+	if err = plain(c, "linalg.eig", []*tensor.Tensor{outValues, outVectors}, self); err != nil {
+		return
+	}
 	r, err := begin(c, "linalg.eig", "LinalgEigBackward0", outValues, self)
 	if err != nil {
 		return
@@ -3786,7 +3856,7 @@ func recordLinalgEig(c aten.Ctx, outValues, outVectors, self *tensor.Tensor) (ei
 }
 
 func recordLinalgEigvals(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if !recording(c, self) {
+	if !recording(c, out, self) {
 		return c.Past(tensor.Gradient).LinalgEigvals(out, self)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
@@ -3798,6 +3868,9 @@ func recordLinalgEigvals(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.T
 }
 
 func recordLinalgSvd(c aten.Ctx, outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (UResult *tensor.Tensor, SResult *tensor.Tensor, VhResult *tensor.Tensor, err error) {
+	if err = plain(c, "linalg.svd", []*tensor.Tensor{outU, outS, outVh}, a); err != nil {
+		return
+	}
 	r, err := begin(c, "linalg.svd", "LinalgSvdBackward0", outU, a)
 	if err != nil {
 		return
@@ -3818,8 +3891,15 @@ func recordLinalgSvd(c aten.Ctx, outU, outS, outVh, a *tensor.Tensor, fullMatric
 	return
 }
 
+func recordSvd(c aten.Ctx, outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (UResult *tensor.Tensor, SResult *tensor.Tensor, VResult *tensor.Tensor, err error) {
+	if err = plain(c, "svd", []*tensor.Tensor{outU, outS, outV}, self); err != nil {
+		return
+	}
+	return aten.Composed().Svd(c, outU, outS, outV, self, some, computeUV)
+}
+
 func recordLinalgSvdvals(c aten.Ctx, out, a *tensor.Tensor, driver string) (result *tensor.Tensor, err error) {
-	if !recording(c, a) {
+	if !recording(c, out, a) {
 		return c.Past(tensor.Gradient).LinalgSvdvals(out, a, driver)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
@@ -4743,7 +4823,7 @@ func recordMean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool,
 }
 
 func recordNanmean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	if !recording(c, self) {
+	if !recording(c, out, self) {
 		return c.Past(tensor.Gradient).Nanmean(out, self, dim, keepdim, d)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
@@ -4986,6 +5066,9 @@ func recordMax(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 }
 
 func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	if err = plain(c, "max", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+		return
+	}
 	r, err := begin(c, "max", "MaxBackward0", outValues, self)
 	if err != nil {
 		return
@@ -5030,6 +5113,9 @@ func recordMin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 }
 
 func recordMinDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	if err = plain(c, "min", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+		return
+	}
 	r, err := begin(c, "min", "MinBackward0", outValues, self)
 	if err != nil {
 		return
@@ -5050,6 +5136,9 @@ func recordMinDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 }
 
 func recordAminmax(c aten.Ctx, outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim bool) (minResult *tensor.Tensor, maxResult *tensor.Tensor, err error) {
+	if err = plain(c, "aminmax", []*tensor.Tensor{outMin, outMax}, self); err != nil {
+		return
+	}
 	r, err := begin(c, "aminmax", "AminmaxBackward0", outMin, self)
 	if err != nil {
 		return
@@ -5453,6 +5542,9 @@ func recordCumprod(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 }
 
 func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	if err = plain(c, "cummax", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+		return
+	}
 	r, err := begin(c, "cummax", "CummaxBackward0", outValues, self)
 	if err != nil {
 		return
@@ -5473,6 +5565,9 @@ func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 }
 
 func recordCummin(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	if err = plain(c, "cummin", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+		return
+	}
 	r, err := begin(c, "cummin", "CumminBackward0", outValues, self)
 	if err != nil {
 		return
@@ -5580,6 +5675,9 @@ func recordLogSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.D
 }
 
 func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	if err = plain(c, "sort", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+		return
+	}
 	r, err := begin(c, "sort", "SortBackward0", outValues, self)
 	if err != nil {
 		return
@@ -5600,6 +5698,9 @@ func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 }
 
 func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	if err = plain(c, "sort", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+		return
+	}
 	r, err := begin(c, "sort", "SortBackward1", outValues, self)
 	if err != nil {
 		return
@@ -5624,6 +5725,9 @@ func recordMsort(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 }
 
 func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	if err = plain(c, "topk", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+		return
+	}
 	r, err := begin(c, "topk", "TopkBackward0", outValues, self)
 	if err != nil {
 		return
@@ -5667,6 +5771,9 @@ func recordMedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err e
 }
 
 func recordMedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	if err = plain(c, "median", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+		return
+	}
 	r, err := begin(c, "median", "MedianBackward1", outValues, self)
 	if err != nil {
 		return
@@ -5710,6 +5817,9 @@ func recordNanmedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, er
 }
 
 func recordNanmedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	if err = plain(c, "nanmedian", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+		return
+	}
 	r, err := begin(c, "nanmedian", "NanmedianBackward1", outValues, self)
 	if err != nil {
 		return
@@ -5730,6 +5840,9 @@ func recordNanmedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, 
 }
 
 func recordKthvalue(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	if err = plain(c, "kthvalue", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+		return
+	}
 	r, err := begin(c, "kthvalue", "KthvalueBackward0", outValues, self)
 	if err != nil {
 		return
@@ -5750,6 +5863,9 @@ func recordKthvalue(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, d
 }
 
 func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	if err = plain(c, "mode", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+		return
+	}
 	r, err := begin(c, "mode", "ModeBackward0", outValues, self)
 	if err != nil {
 		return
@@ -6305,6 +6421,9 @@ func recordLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 }
 
 func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaResult *tensor.Tensor, exponentResult *tensor.Tensor, err error) {
+	if err = plain(c, "frexp", []*tensor.Tensor{mantissa, exponent}, self); err != nil {
+		return
+	}
 	r, err := begin(c, "frexp", "FrexpBackward0", mantissa, self)
 	if err != nil {
 		return
@@ -7024,6 +7143,9 @@ func recordHistc(c aten.Ctx, out, self *tensor.Tensor, bins int64, low, high dty
 }
 
 func recordHistogram(c aten.Ctx, outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (histResult *tensor.Tensor, binEdgesResult *tensor.Tensor, err error) {
+	if err = plain(c, "histogram", []*tensor.Tensor{outHist, outEdges}, self, weight); err != nil {
+		return
+	}
 	r, err := begin(c, "histogram", "NotImplemented", outHist, self, weight)
 	if err != nil {
 		return
@@ -7034,6 +7156,9 @@ func recordHistogram(c aten.Ctx, outHist, outEdges, self *tensor.Tensor, bins in
 }
 
 func recordHistogramEdges(c aten.Ctx, outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (histResult *tensor.Tensor, binEdgesResult *tensor.Tensor, err error) {
+	if err = plain(c, "histogram", []*tensor.Tensor{outHist, outEdges}, self, bins, weight); err != nil {
+		return
+	}
 	r, err := begin(c, "histogram", "NotImplemented", outHist, self, bins, weight)
 	if err != nil {
 		return

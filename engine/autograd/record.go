@@ -70,6 +70,17 @@ func writes(op, which string) error {
 	return status.Runtimef("%s(): functions with out=... arguments don't support automatic differentiation, but %s requires grad; use the function without out", op, which)
 }
 
+// plain refuses outputs of which one is given, where it or an operand has a gradient.
+func plain(c aten.Ctx, op string, outs []*tensor.Tensor, operands ...*tensor.Tensor) error {
+	switch given := slices.ContainsFunc(outs, func(t *tensor.Tensor) bool { return t != nil }); {
+	case given && recording(c, outs...):
+		return writes(op, "a tensor given as out")
+	case given && recording(c, operands...):
+		return writes(op, "one of the arguments")
+	}
+	return nil
+}
+
 // nameInPlace is what an operator is called where it writes to its first argument.
 func nameInPlace(op string) string { return strings.TrimSuffix(op, "_") + "_" }
 
@@ -275,6 +286,9 @@ func into(c aten.Ctx, op string, out, self *tensor.Tensor, run func(out, self *t
 		return run(out, self)
 	}
 	inPlace := out == self
+	if !inPlace && recording(c, out) {
+		return nil, writes(op, "the tensor given as out")
+	}
 	if inPlace {
 		if recording(c, self) {
 			if err := checkOut(nameInPlace(op), self); err != nil {

@@ -1,4 +1,4 @@
-"""Gradients of factors where eigenvalues are equal, and of vectors whose signs and phases are free."""
+"""Gradients of factors where eigenvalues are equal, of vectors whose phases are free, of outputs, and beside zeros."""
 
 import pytest
 
@@ -66,3 +66,44 @@ def test_what_depends_on_phases_has_no_gradient(call):
 def test_what_does_not_has_one(call):
     a = torch.randn(2, 3, 3, dtype=torch.complex128, requires_grad=True)
     assert gradcheck(WITHOUT[call], (a,)) and gradgradcheck(WITHOUT[call], (a,))
+
+
+OUTS = {
+    "eigvalsh": [(3,)], "svdvals": [(3,)], "inv": [(3, 3)], "square": [(3, 3)], "exp": [(3, 3)], "qr": [(3, 3), (3, 3)], "eigh": [(3,), (3, 3)],
+    "polar": [(3, 3), (3, 3)], "lu": [(3, 3), (3, 3), (3, 3)], "svd": [(3, 3), (3,), (3, 3)], "slogdet": [(), ()],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OUTS)
+def test_outputs_have_no_gradients(name):
+    f = getattr(torch.linalg, name, None) or getattr(torch, name)
+    a = torch.eye(3, dtype=torch.float64)
+
+    def call(a, wanted):
+        outs = tuple(torch.full(size, 7.0, dtype=torch.float64, requires_grad=i == wanted) for i, size in enumerate(OUTS[name]))
+        return outs, lambda: f(a, out=outs if len(outs) > 1 else outs[0])
+
+    for operand, wanted in [(a, i) for i in range(len(OUTS[name]))] + [(a.clone().requires_grad_(), None)]:
+        outs, run = call(operand, wanted)
+        with pytest.raises(RuntimeError, match=f"{name}.*: functions with out=... arguments don't support automatic differentiation"):
+            run()
+        assert all((o == 7).all() for o in outs)
+        with torch.no_grad():
+            run()
+        assert not (outs[-1] == 7).any()
+
+
+def test_slopes_beside_zero():
+    def slope(f, *values):
+        leaves = [torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in values]
+        return [g.item() for g in torch.autograd.grad(f(*leaves), leaves)]
+
+    for x in (1e-310, 1e-200, 1e-8):
+        assert slope(torch.sinc, x) == pytest.approx([-(3.141592653589793**2) * x / 3], rel=1e-14)
+        assert slope(torch.special.i1e, x) == pytest.approx([0.5], rel=1e-7)
+    assert slope(torch.sinc, 0.0) == [0]
+    assert slope(torch.atan2, 3e-200, 4e-200) == pytest.approx([1.6e199, -1.2e199])
+    assert slope(torch.atan2, 3e200, 4e200) == pytest.approx([1.6e-201, -1.2e-201])
+    assert slope(torch.atan2, 1e-200, 0.0) == pytest.approx([0, -1e200])
+    x = torch.tensor([-2.2, -1e-3, 0.0, 0.02, 0.5], dtype=torch.float64, requires_grad=True)
+    assert gradcheck(torch.sinc, (x,)) and gradgradcheck(torch.sinc, (x,))

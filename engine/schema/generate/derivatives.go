@@ -148,7 +148,7 @@ func (k *compiler) inline(code string) string {
 	return code
 }
 
-// head is the signature of the function, whose results have names.
+// head is the signature of the function, whose results have names, and what it refuses at once where it has several outputs.
 func (k *compiler) head() string {
 	var results []string
 	for i, r := range k.f.results {
@@ -160,7 +160,21 @@ func (k *compiler) head() string {
 		}
 	}
 	params, _, _ := strings.Cut(strings.TrimPrefix(k.f.signature(false), "("), ") (")
-	return fmt.Sprintf("\nfunc record%s(c aten.Ctx, %s) (%s) {\n", k.f.name, params, strings.Join(results, ", "))
+	text := fmt.Sprintf("\nfunc record%s(c aten.Ctx, %s) (%s) {\n", k.f.name, params, strings.Join(results, ", "))
+	if outs := k.outs(); len(outs) > 1 {
+		text += fmt.Sprintf("\tif err = plain(c, %q, []*tensor.Tensor{%s}, %s); err != nil {\n\t\treturn\n\t}\n", k.op.Name, strings.Join(outs, ", "), k.allTensors())
+	}
+	return text
+}
+
+// outs are the outputs that the caller may give.
+func (k *compiler) outs() (names []string) {
+	for _, p := range k.f.params[:len(k.f.params)-len(k.op.Args)] {
+		if p.typ == tensorType {
+			names = append(names, p.name)
+		}
+	}
+	return names
 }
 
 // tensors are the parameters that are tensors, without the outputs.
@@ -256,7 +270,7 @@ func (k *compiler) refusal() string {
 // into records a composition that writes to its output: as the copy of a result.
 func (k *compiler) into() (string, error) {
 	if len(k.f.params) == len(k.op.Args) || len(k.op.Returns) != 1 {
-		if k.op.Derivatives.Node == "" {
+		if k.op.Derivatives.Node == "" && len(k.outs()) < 2 {
 			return "", nil
 		}
 		text, err := k.named(fmt.Sprintf("aten.Composed().%s(c, %s)", k.f.name, k.f.arguments()))
@@ -281,7 +295,11 @@ func (k *compiler) composed() (string, error) {
 		code = strings.ReplaceAll(code, "s.savedAll("+name+"_)", name)
 	}
 	code = k.inline(code)
-	text := k.head() + fmt.Sprintf("\tif !recording(c, %s) {\n\t\treturn c.Past(tensor.Gradient).%s(%s)\n\t}\n", k.recordedTensors(), k.f.name, k.f.arguments())
+	touched := k.recordedTensors()
+	if out := k.out(); out != "nil" {
+		touched = out + ", " + touched
+	}
+	text := k.head() + fmt.Sprintf("\tif !recording(c, %s) {\n\t\treturn c.Past(tensor.Gradient).%s(%s)\n\t}\n", touched, k.f.name, k.f.arguments())
 	var arguments, tensors []string
 	for _, p := range k.f.params {
 		if p.typ == tensorType {
