@@ -52,6 +52,9 @@ func (p *Parts) release() {
 
 // Assemble makes a sparse tensor of parts that fit, of which it has aliases.
 func Assemble(op string, l Layout, sizes []int64, p Parts) (*Tensor, error) {
+	if p.Values.Quantizer() != nil {
+		return nil, status.NotImplementedf("%s is not implemented for quantized tensors; dequantize() converts", op)
+	}
 	t, err := Wrapper(op, sizes, p.Values.dtype, p.Values.device, l)
 	if err != nil {
 		return nil, err

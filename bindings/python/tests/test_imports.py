@@ -27,7 +27,8 @@ files, devices
     _structure _files _accelerators
 the public modules
     autograd.anomaly_mode autograd.function autograd.functional autograd.gradcheck autograd.graph autograd func
-    _C accelerator cpu cuda dispatch distributed fft hdf5 linalg mps multiprocessing ops.quantized ops overrides random return_types safetensors sparse special
+    _C accelerator cpu cuda dispatch distributed fft hdf5 linalg mps multiprocessing ops.quantized ops
+    overrides random return_types safetensors sparse special
     storage testing version xpu
     nn.functional nn signal.windows signal utils.checkpoint utils.dlpack utils.hooks utils
     backends.cpu backends.cuda backends.cudnn backends.mkl backends.mkldnn backends.mps backends.openmp backends

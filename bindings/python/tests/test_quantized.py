@@ -4,8 +4,10 @@ import copy
 import math
 import pickle
 import re
+import runpy
 import struct
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -170,6 +172,16 @@ def test_dynamic():
         (lambda f: f.copy_(tensor()), r"dequantize\(\) converts"),
         (lambda f: tensor() + tensor(), r"add is not implemented for quantized tensors; dequantize\(\) converts"),
         (lambda f: channels().resize_(4), "quantized per channel"),
+        (lambda f: channels().as_strided((2,), (1,)), "as_strided: not implemented for tensors that are quantized per channel"),
+        (lambda f: tensor().index_put((torch.tensor([0]),), f[0], True), "accumulate is not implemented for quantized"),
+        (lambda f: tensor().put(torch.tensor([0]), f[0, :1], True), "accumulate is not implemented for quantized"),
+        (lambda f: tensor().scatter(0, torch.tensor([[0]]), 1.0), "scatter is not implemented for quantized"),
+        (lambda f: tensor()[0].diag(), "is not implemented for quantized"),
+        (lambda f: tensor().to_sparse(), "to_sparse is not implemented for quantized"),
+        (lambda f: torch.sparse_coo_tensor(torch.tensor([[0, 1]]), tensor()[:, 0]), "is not implemented for quantized"),
+        (lambda f: torch.quantize_per_tensor(f.to_sparse(), 0.1, 0, torch.quint8), "not implemented for sparse_coo tensors"),
+        (lambda f: torch.cat([tensor(), f]), "tensor 1 is of dtype float32, and others are quantized"),
+        (lambda f: torch.block_diag(tensor(), f), "quantized"),
     ],
 )
 def test_refusals(make, match):
@@ -196,6 +208,7 @@ def test_arithmetic_with_a_quantizer_of_its_own():
 
 @pytest.mark.parametrize("dtype,zero", [(torch.quint8, 120), (torch.qint8, -3)])
 def test_linear_layers_add_up_integers(dtype, zero):
+    torch.manual_seed(1)
     x, weight, bias = torch.randn(2, 7, 33) * 2, torch.randn(9, 33), torch.randn(9)
     q = torch.quantize_per_tensor(x, 0.05, zero, dtype)
     per_channel = torch.quantize_per_channel(weight, torch.arange(1.0, 10) / 100, torch.arange(9) - 4, 0, torch.qint8)
@@ -212,11 +225,12 @@ def test_linear_layers_add_up_integers(dtype, zero):
 
 
 def test_products_of_matrices():
+    torch.manual_seed(2)
     for dtype in (torch.quint8, torch.qint8):
         a, b = (torch.quantize_per_tensor(torch.randn(*s), 0.05, 60, dtype) for s in ((5, 40), (40, 6)))
-        got = torch.ops.quantized.matmul(a, b, 0.25, 60)
-        assert (got.dequantize() - (a.dequantize() @ b.dequantize())).abs().max() < 0.1251
-        assert torch.equal(torch.ops.quantized.matmul(a.t().contiguous().t(), b, 0.25, 60).int_repr(), got.int_repr())
+        got = torch.ops.quantized.matmul(a, b, 0.5, 60)
+        assert (got.dequantize() - (a.dequantize() @ b.dequantize())).abs().max() < 0.2501
+        assert torch.equal(torch.ops.quantized.matmul(a.t().contiguous().t(), b, 0.5, 60).int_repr(), got.int_repr())
     with pytest.raises(RuntimeError, match="40 columns go with as many rows, not 5"):
         torch.ops.quantized.matmul(a, a, 0.1, 0)
 
@@ -254,6 +268,15 @@ def test_other_libraries_do_not_get_the_integers():
     for take in (lambda q: q.numpy(), lambda q: memoryview(q), lambda q: q.__dlpack__()):
         with pytest.raises((TypeError, RuntimeError, BufferError, AttributeError)):
             take(tensor())
+
+
+def test_a_kind_of_ones_own():
+    example = Path(__file__).parents[3] / "examples" / "kinds" / "scaled.py"
+    kind = runpy.run_path(str(example))
+    x = kind["Scaled"](torch.tensor([1.0, 2.0]), 3.0)
+    assert torch.mul(x, 2).factor == 6 and torch.mul(x, 2).values is x.values and torch.sum(x) == 9
+    with pytest.raises(NotImplementedError, match=r"sort is not implemented for scaled tensors; dense\(\) converts"):
+        torch.sort(x)
 
 
 def test_what_operators_are():
