@@ -226,11 +226,21 @@ func Elementwise(l *Loop) { Call(drivers.elementwise, unsafe.Pointer(l)) }
 // Copy converts operand 1 of l into operand 0.
 func Copy(l *Loop) { Call(drivers.copy, unsafe.Pointer(l)) }
 
-// Call runs a kernel that takes one argument structure, which lies on the heap and holds no Go pointers: its address goes
-// through as a number, which spares cgo's search for such pointers.
+// onStack is never true, and escaped never set: that Call might keep an address has the compiler put what it is of on the heap. A stack
+// moves where it grows, on the way into the call too, and what a kernel wrote to where it was is lost.
+var (
+	onStack bool
+	escaped unsafe.Pointer
+)
+
+// Call runs a kernel that takes one argument structure, which holds no Go pointers: its address goes through as a number, which spares
+// cgo's search for such pointers.
 func Call(fn uintptr, args unsafe.Pointer) {
 	if fn == 0 {
 		panic("a kernel is called for a dtype that it has no function for")
+	}
+	if onStack {
+		escaped = args
 	}
 	C.lt_call(C.uintptr_t(fn), C.uintptr_t(uintptr(args)))
 	runtime.KeepAlive(args)

@@ -1,0 +1,40 @@
+package kernel
+
+import (
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+)
+
+// A kernel's answer arrives however deep the stack is: on the way into a call it may grow, and lie elsewhere then.
+func TestAnswersArriveWhereverTheStackEnds(t *testing.T) {
+	panel := Get("lu_panel").Row(dtype.Float64)
+	column, pivots := make([]float64, 4), make([]int32, 1) // all zeros: the first pivot is one
+	for depth := range 3000 {
+		answer := make(chan int64)
+		go func() {
+			answer <- below(depth, func() int64 {
+				p := LU{A: uintptr(unsafe.Pointer(&column[0])), Pivots: uintptr(unsafe.Pointer(&pivots[0])), M: 4, N: 1, ARow: 1, ACol: 4}
+				Call(panel, unsafe.Pointer(&p))
+				return p.Info
+			})
+		}()
+		require.Equal(t, int64(1), <-answer, "%d calls deep", depth)
+	}
+	runtime.KeepAlive(column)
+	runtime.KeepAlive(pivots)
+}
+
+// below calls do from so many calls further down the stack.
+//
+//go:noinline
+func below(depth int, do func() int64) int64 {
+	if depth == 0 {
+		return do()
+	}
+	return below(depth-1, do)
+}
