@@ -142,7 +142,7 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setInt(err, r0)
 	}, // register_hook
 	func(c aten.Ctx, f frame) error {
-		r0, err := c.RegisterMultiGradHook(f.tensors(0), f.pointer(1), f.pointer(2), f.pointer(3), f.bool(4))
+		r0, err := c.RegisterMultiGradHook(f.tensors(0), f.bool(1), f.pointer(2), f.pointer(3), f.pointer(4))
 		return f.setInt(err, r0)
 	}, // register_multi_grad_hook
 	func(c aten.Ctx, f frame) error {

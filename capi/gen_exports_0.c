@@ -1686,15 +1686,15 @@ TENSOR_API tensor_status tensor_register_hook(const tensor_t *self, tensor_callb
   return status;
 }
 
-TENSOR_API tensor_status tensor_register_multi_grad_hook(const tensor_t *const *tensors, int64_t tensors_len, tensor_callback hook, void *context, tensor_deleter deleter, bool first, int64_t *out) {
+TENSOR_API tensor_status tensor_register_multi_grad_hook(const tensor_t *const *tensors, int64_t tensors_len, bool first, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out) {
   LT_RESULT(out, "register_multi_grad_hook", "out");
   lt_value a[5];
   lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "register_multi_grad_hook", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  a[1].pointer = (void *)hook;
-  a[2].pointer = (void *)context;
-  a[3].pointer = (void *)deleter;
-  a[4].i = first;
+  a[1].i = first;
+  a[2].pointer = (void *)hook;
+  a[3].pointer = (void *)context;
+  a[4].pointer = (void *)deleter;
   tensor_status status = lt_invoke(&frame, "register_multi_grad_hook");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;

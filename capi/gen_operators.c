@@ -4053,7 +4053,7 @@ static intptr_t packed_refine_names(lt_value *a) {
 
 static intptr_t packed_register_hook(lt_value *a) { return tensor_register_hook(a[0].pointer, (tensor_callback)(intptr_t)a[1].pointer, a[2].pointer, (tensor_deleter)(intptr_t)a[3].pointer, (int64_t *)&a[0].i); }
 
-static intptr_t packed_register_multi_grad_hook(lt_value *a) { return tensor_register_multi_grad_hook(a[0].list.data, a[0].list.length, (tensor_callback)(intptr_t)a[1].pointer, a[2].pointer, (tensor_deleter)(intptr_t)a[3].pointer, a[4].i, (int64_t *)&a[0].i); }
+static intptr_t packed_register_multi_grad_hook(lt_value *a) { return tensor_register_multi_grad_hook(a[0].list.data, a[0].list.length, a[1].i, (tensor_callback)(intptr_t)a[2].pointer, a[3].pointer, (tensor_deleter)(intptr_t)a[4].pointer, (int64_t *)&a[0].i); }
 
 static intptr_t packed_register_post_accumulate_grad_hook(lt_value *a) { return tensor_register_post_accumulate_grad_hook(a[0].pointer, (tensor_callback)(intptr_t)a[1].pointer, a[2].pointer, (tensor_deleter)(intptr_t)a[3].pointer, (int64_t *)&a[0].i); }
 
@@ -9080,10 +9080,10 @@ static const lt_parameter of_register_hook[] = {
 
 static const lt_parameter of_register_multi_grad_hook[] = {
     {"tensors", 'A', 0, -1, {0}},
+    {"first", 'B', 0, -1, {0}},
     {"hook", 'Q', 0, -1, {0}},
     {"context", 'Q', 0, -1, {0}},
     {"deleter", 'Q', 0, -1, {0}},
-    {"first", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_register_post_accumulate_grad_hook[] = {
@@ -11198,7 +11198,7 @@ lt_operator lt_operators[] = {
     {"record_function", {{packed_record_function, NULL}, {NULL, NULL}, {NULL, NULL}}, of_record_function, 9, "Q", "(str name, sequence of Tensor inputs, sequence of Tensor outputs, sequence of int constant, sequence of Tensor saved, bool materialize, pointer backward, pointer context, pointer deleter)", -1, 0},
     {"refine_names", {{packed_refine_names, NULL}, {NULL, NULL}, {NULL, NULL}}, of_refine_names, 2, "T", "(Tensor input, sequence of str names)", -1, LT_BRIEF},
     {"register_hook", {{packed_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_register_hook, 4, "I", "(Tensor input, pointer hook, pointer context, pointer deleter)", -1, 0},
-    {"register_multi_grad_hook", {{packed_register_multi_grad_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_register_multi_grad_hook, 5, "I", "(sequence of Tensor tensors, pointer hook, pointer context, pointer deleter, bool first=False)", -1, 0},
+    {"register_multi_grad_hook", {{packed_register_multi_grad_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_register_multi_grad_hook, 5, "I", "(sequence of Tensor tensors, bool first, pointer hook, pointer context, pointer deleter)", -1, 0},
     {"register_post_accumulate_grad_hook", {{packed_register_post_accumulate_grad_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_register_post_accumulate_grad_hook, 4, "I", "(Tensor input, pointer hook, pointer context, pointer deleter)", -1, 0},
     {"relu", {{packed_relu, NULL}, {packed_relu_, NULL}, {NULL, NULL}}, of_relu, 1, "T", "(Tensor input)", -1, 0},
     {"remainder", {{packed_remainder, packed_remainder_scalar}, {packed_remainder_, packed_remainder_scalar_}, {packed_remainder_out, packed_remainder_scalar_out}}, of_remainder, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},

@@ -3765,7 +3765,7 @@ TENSOR_API tensor_status tensor_register_hook(const tensor_t *self, tensor_callb
 // is computed, with NULL for those that it does not come to; with `first`, with the first of them alone. What the hook makes is
 // ignored. See register_hook; the number removes all. `deleter` is called with `context` when the hook is removed, or has gone
 // with every one of the tensors.
-TENSOR_API tensor_status tensor_register_multi_grad_hook(const tensor_t *const *tensors, int64_t tensors_len, tensor_callback hook, void *context, tensor_deleter deleter, bool first, int64_t *out);
+TENSOR_API tensor_status tensor_register_multi_grad_hook(const tensor_t *const *tensors, int64_t tensors_len, bool first, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out);
 
 // Has `hook` called with `self`, a leaf, whenever a run has added to its gradient; what it makes is ignored. See register_hook.
 TENSOR_API tensor_status tensor_register_post_accumulate_grad_hook(const tensor_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out);

@@ -122,9 +122,9 @@ static void several(void) {
   int64_t number;
   tensor_t *x = leaf(), *y = twice(x), *z = twice(y);
   const tensor_t *both[] = {y, z};
-  FAILS(tensor_register_multi_grad_hook(both, 2, NULL, &n, drop, false, &number),
+  FAILS(tensor_register_multi_grad_hook(both, 2, false, NULL, &n, drop, &number),
         TENSOR_ERROR_VALUE, "register_multi_grad_hook: argument 'hook' is NULL");
-  OK(tensor_register_multi_grad_hook(both, 2, together, &n, drop, false, &number));
+  OK(tensor_register_multi_grad_hook(both, 2, false, together, &n, drop, &number));
   OK(run(z));
   CHECK(n.calls == 1 && n.times == 1);
   tensor_free(z);
@@ -134,7 +134,7 @@ static void several(void) {
   OK(tensor_remove_hook(number));
   CHECK(n.dropped == 1);
   OK(tensor_remove_hook(number));
-  OK(tensor_register_multi_grad_hook(both, 1, fail, &n, drop, true, &number));
+  OK(tensor_register_multi_grad_hook(both, 1, true, fail, &n, drop, &number));
   FAILS(run(w), TENSOR_ERROR_VALUE, "no gradients today");
   tensor_free(w), tensor_free(y), tensor_free(x);
   CHECK(n.dropped == 2);

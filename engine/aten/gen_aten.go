@@ -542,8 +542,8 @@ func (c Ctx) RegisterHook(self *tensor.Tensor, function, data, deleter uintptr) 
 }
 
 // RegisterMultiGradHook is the operator register_multi_grad_hook.
-func (c Ctx) RegisterMultiGradHook(tensors []*tensor.Tensor, function, data, deleter uintptr, first bool) (int64, error) {
-	return recorded.RegisterMultiGradHook(c, tensors, function, data, deleter, first)
+func (c Ctx) RegisterMultiGradHook(tensors []*tensor.Tensor, first bool, function, data, deleter uintptr) (int64, error) {
+	return recorded.RegisterMultiGradHook(c, tensors, first, function, data, deleter)
 }
 
 // RegisterPostAccumulateGradHook is the operator register_post_accumulate_grad_hook.

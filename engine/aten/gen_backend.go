@@ -61,7 +61,7 @@ type Backend struct {
 	NodeSetContext                           func(c Ctx, self tensor.Node, data, deleter uintptr) error
 	NodeContext                              func(c Ctx, self tensor.Node) (uintptr, error)
 	RegisterHook                             func(c Ctx, self *tensor.Tensor, function, data, deleter uintptr) (int64, error)
-	RegisterMultiGradHook                    func(c Ctx, tensors []*tensor.Tensor, function, data, deleter uintptr, first bool) (int64, error)
+	RegisterMultiGradHook                    func(c Ctx, tensors []*tensor.Tensor, first bool, function, data, deleter uintptr) (int64, error)
 	RegisterPostAccumulateGradHook           func(c Ctx, self *tensor.Tensor, function, data, deleter uintptr) (int64, error)
 	NodeRegisterHook                         func(c Ctx, self tensor.Node, function, data, deleter uintptr) (int64, error)
 	NodeRegisterPrehook                      func(c Ctx, self tensor.Node, function, data, deleter uintptr) (int64, error)

@@ -28,7 +28,7 @@ func (g *group) lost() {
 }
 
 // RegisterMultiGradHook has a hook called with the gradients of several tensors.
-func RegisterMultiGradHook(c aten.Ctx, tensors []*tensor.Tensor, function, data, deleter uintptr, first bool) (int64, error) {
+func RegisterMultiGradHook(c aten.Ctx, tensors []*tensor.Tensor, first bool, function, data, deleter uintptr) (int64, error) {
 	const op = "register_multi_grad_hook"
 	if err := given(op, "hook", function); err != nil {
 		return 0, err

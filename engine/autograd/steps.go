@@ -24,12 +24,13 @@ type steps struct {
 	given []*tensor.Tensor // the gradients of the node's results
 	// record: saved tensors are given with their history, so that what is computed with them can be differentiated again.
 	record bool
-	opened map[int]*tensor.Tensor // what hooks have unpacked, which no step uses up
-	all    []*tensor.Tensor       // of a formula that gives the gradients of all operands at once
-	inner  *steps                 // of CopySlices
-	last   []*tensor.Tensor       // operands that are handed over, for the steps that are not yet done
-	final  bool                   // nobody needs the given gradients after the formula
-	outer  *steps                 // of those for a piece, which is the box: those for all
+	opened map[int]*tensor.Tensor       // what hooks have unpacked, which no step uses up
+	all    []*tensor.Tensor             // of a formula that gives the gradients of all operands at once
+	inner  *steps                       // of CopySlices
+	result func(t *tensor.Tensor) *Node // of those: what a result of the call that wrote to a view is, a part of what CopySlices makes
+	last   []*tensor.Tensor             // operands that are handed over, for the steps that are not yet done
+	final  bool                         // nobody needs the given gradients after the formula
+	outer  *steps                       // of those for a piece, which is the box: those for all
 	box    *box
 	using  []*storage.Storage // whose bytes stay in their place until the steps are done
 }
@@ -202,6 +203,10 @@ func (s *steps) saved(at int) *tensor.Tensor {
 		return kept
 	}
 	t := s.Keep(kept.Alias(), nil)
+	if v.result && s.result != nil {
+		track(t).node = s.result(kept)
+		return t
+	}
 	if leaf := from.Node.leaf; leaf != nil {
 		h := variableOf(leaf)
 		h.Retain()

@@ -289,23 +289,26 @@ func (v *Variable) settle(t *tensor.Tensor) error {
 			"returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.", v.output, name)
 	}
 	w.see()
-	origin, of, at := placeOf(base), w.again, w.at
-	again := func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(of.only(c, base, at)) }
 	name := "AsStridedBackward0"
 	if t.DType() != base.DType() {
 		name = w.name
 	}
-	n := newNode(name, 1)
-	n.recorded()
-	n.edges[0], n.number = root.edge(base), numbers.Add(1)
-	n.results(t)
-	n.formula = func(s *steps, _ int) *tensor.Tensor {
-		return s.unview(origin, s.given, again)
-	}
-	old := v.swap(n, 0)
+	old := v.swap(partOf(name, root.edge(base), t, placeOf(base), w.again, w.at), 0)
 	v.mu.Unlock()
 	v.leave(old)
 	return nil
+}
+
+// partOf is a node of a view of what an edge leads to, number at of those that again makes, which t has the geometry of.
+func partOf(name string, whole Edge, t *tensor.Tensor, origin place, again replay, at int) *Node {
+	n := newNode(name, 1)
+	n.recorded()
+	n.edges[0], n.number = whole, numbers.Add(1)
+	n.results(t)
+	n.formula = func(s *steps, _ int) *tensor.Tensor {
+		return s.unview(origin, s.given, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(again.only(c, base, at)) })
+	}
+	return n
 }
 
 // rebase makes the tensor that the view t views the result of a node: one that puts into the place of the view what n, which
@@ -336,6 +339,10 @@ func (s *steps) slices(n *Node, again replay, at int, origin *place, i int) *ten
 	part := s.keep(again.only(s.c, grad, at))
 	if s.inner == nil {
 		s.inner = &steps{c: s.c, node: n, given: []*tensor.Tensor{s.keep(s.c.Clone(part, shape.Contiguous))}, record: s.record}
+		s.inner.result = func(t *tensor.Tensor) *Node {
+			s.node.retain()
+			return partOf("AsStridedBackward0", Edge{s.node, 0}, t, *origin, again, at)
+		}
 	}
 	inner := s.inner
 	if i > 0 {

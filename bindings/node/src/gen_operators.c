@@ -677,16 +677,17 @@ static const lt_operator overloads_register_hook[] = {
     {"registerHook", arguments_register_hook, results_register_hook, 2, 2, 1, -1, 0, {{call_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_register_multi_grad_hook(const lt_value *a, lt_value *r) { return tensor_register_multi_grad_hook(a[0].list.data, a[0].list.length, lt_call_back, a[1].kept, lt_let_go, &r[0].i); }
+static tensor_status call_register_multi_grad_hook(const lt_value *a, lt_value *r) { return tensor_register_multi_grad_hook(a[0].list.data, a[0].list.length, a[1].i, lt_call_back, a[2].kept, lt_let_go, &r[0].i); }
 static const lt_argument arguments_register_multi_grad_hook[] = {
     {"tensors", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"first", LT_BOOL, 0, -1, {0}},
     {"hook", LT_CALLBACK, 0, -1, {0}},
 };
 static const lt_argument results_register_multi_grad_hook[] = {
     {"out", LT_INT, 0, -1, {0}},
 };
 static const lt_operator overloads_register_multi_grad_hook[] = {
-    {"registerMultiGradHook", arguments_register_multi_grad_hook, results_register_multi_grad_hook, 2, 2, 1, -1, 0, {{call_register_multi_grad_hook, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"registerMultiGradHook", arguments_register_multi_grad_hook, results_register_multi_grad_hook, 3, 3, 1, -1, 0, {{call_register_multi_grad_hook, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_register_post_accumulate_grad_hook(const lt_value *a, lt_value *r) { return tensor_register_post_accumulate_grad_hook(a[0].tensor, lt_call_back, a[1].kept, lt_let_go, &r[0].i); }

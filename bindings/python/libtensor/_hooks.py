@@ -215,7 +215,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
         fn(given[0] if mode == "any" else given)
 
     def register(on, *hook):
-        return _f.register_multi_grad_hook(on, *hook, mode == "any")
+        return _f.register_multi_grad_hook(on, mode == "any", *hook)
 
     tensors = list(tensors)
     if tensors and all(tensor.is_leaf for tensor in tensors):

@@ -678,7 +678,7 @@ def register_hook(input, hook, context, deleter):
 
 
 @_operator("register_multi_grad_hook")
-def register_multi_grad_hook(tensors, hook, context, deleter, first=False):
+def register_multi_grad_hook(tensors, first, hook, context, deleter):
     """Has `hook` called with the gradients of `tensors`, which must be wanted: in each run once the last of them that the run comes to
     is computed, with NULL for those that it does not come to; with `first`, with the first of them alone. What the hook makes is
     ignored. See register_hook; the number removes all. `deleter` is called with `context` when the hook is removed, or has gone

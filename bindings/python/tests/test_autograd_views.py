@@ -676,3 +676,25 @@ def test_as_strided_of_a_leaf_inside_its_storage():
     assert x.grad.tolist() == [0, 12, 16, 0, 0, 0]
     (w * w).sum().backward()
     assert x.grad.tolist() == [0, 24, 16, 20, 0, 0]
+
+
+@pytest.mark.parametrize("operator", ["exp_", "tanh_", "sigmoid_", "sqrt_", "rsqrt_", "reciprocal_", "sin_"])
+@pytest.mark.parametrize("view", [lambda h: h[0], lambda h: h.t()[1:], lambda h: h[:, ::2], lambda h: h.view(-1)[2:5], lambda h: h.diagonal()])
+def test_second_derivatives_of_what_was_written_to_a_view(operator, view):
+    """Operators in place that save their result: it is a part of what was written to."""
+
+    def base(x):
+        h = x * 1
+        getattr(view(h), operator)()
+        return h * h
+
+    def part(x):
+        v = view(x * 1)
+        getattr(v, operator)()
+        return (v * 3).sin()
+
+    x = (torch.rand(3, 3, dtype=torch.float64) + 0.5).requires_grad_()
+    for f in (base, part):
+        assert torch.autograd.gradgradcheck(f, (x,))
+        (g,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
+        (g * g).sum().backward()  # which frees what each call saved once
