@@ -306,7 +306,9 @@ func partOf(name string, whole Edge, t *tensor.Tensor, origin place, again repla
 	n.edges[0], n.number = whole, numbers.Add(1)
 	n.results(t)
 	n.formula = func(s *steps, _ int) *tensor.Tensor {
-		return s.unview(origin, s.given, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(again.only(c, base, at)) })
+		return s.unview(origin, s.given, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return single(again.only(c, base, at))
+		})
 	}
 	return n
 }

@@ -210,7 +210,7 @@ func Logdet(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.DType().IsComplex() {
 		return s.result(nil, s.add(log, s.Unary(c.Log, sign)))
 	}
-	negative := s.Step(func() (*tensor.Tensor, error) { return c.Lt(nil, sign, s.float(0)) })
+	negative := s.Binary(c.Lt, sign, s.float(0))
 	return s.result(nil, s.where(negative, s.float(math.NaN()), log))
 }
 

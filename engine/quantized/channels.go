@@ -102,6 +102,13 @@ func (s *scope) gathered(t, made []*tensor.Tensor, f does) *tensor.Quantizer {
 	if s.Err != nil {
 		return nil
 	}
+	if list[0].Dim() == 0 { // an element has one channel
+		numbers, err := launch.Ints(s.Op, list[0])
+		if s.Fail(err); err != nil {
+			return nil
+		}
+		return tensor.PerTensor(all.Scales[numbers[0]], all.Zeros[numbers[0]])
+	}
 	for k := range list[0].Dim() {
 		axis := (of.Axis + k) % list[0].Dim() // where it was, if it can be there
 		if channels, ok := s.along(list[0], axis); ok {

@@ -184,7 +184,7 @@ func quantizedToString(c aten.Ctx, self *tensor.Tensor, precision, threshold, ed
 		if s.Err != nil {
 			return "", s.Err
 		}
-		quantizer = append(quantizer, part.name+format.Tensor(t, format.Attributes{}, o))
+		quantizer = append(quantizer, part.name+format.Tensor(t, format.Attributes{Meta: !launch.Known(t)}, o))
 	}
 	quantizer = append(quantizer, "axis="+format.Number(dtype.IntScalar(int64(q.Axis))))
 	return format.Quantized(x, self.DType(), quantizer, a, o), nil

@@ -278,7 +278,10 @@ func (s *scope) checkIndices(compressed, plain *tensor.Tensor, size []int64, f f
 	}
 	start, end := s.part(compressed, last, 0, 1), s.part(compressed, last, n, 1)
 	if lo, hi := least(start), most(start); s.Err == nil && (lo != 0 || hi != 0) {
-		s.failf("%s must begin with 0, but got %d", first, max(hi, -lo))
+		if lo == 0 {
+			lo = hi
+		}
+		s.failf("%s must begin with 0, but got %d", first, lo)
 	}
 	if lo, hi := least(end), most(end); s.Err == nil && (lo != nnz || hi != nnz) {
 		if lo == nnz {

@@ -66,7 +66,7 @@ func SparseSampledAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, 
 	at := s.wide(x.indices)
 	rows := s.take(mat1, 0, s.at(at, 0, 0))
 	columns := s.take(s.turned(mat2), 0, s.at(at, 0, 1))
-	products := s.sum(s.mul(rows, columns), 1)
+	products := s.cast(s.sum(s.mul(rows, columns), 1), self.DType())
 	if s.Err != nil {
 		return nil, s.Err
 	}

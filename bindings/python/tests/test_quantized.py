@@ -295,3 +295,17 @@ def test_what_operators_are():
     assert "add  kind  kernel: dense" in repr(table)
     with pytest.raises(RuntimeError, match="no operator of tensors is called 'nope'"):
         torch.dispatch.table("nope")
+
+
+def test_an_element_of_a_channel_has_its_scale():
+    q = torch.quantize_per_channel(torch.ones(3, 4), torch.tensor([0.1, 0.2, 0.3]), torch.tensor([1, 2, 3]), 0, torch.qint8)
+    for i in range(3):
+        one = q[i, 0]
+        assert one.qscheme() == torch.per_tensor_affine and (one.q_scale(), one.q_zero_point()) == (q[i].q_scale(), i + 1)
+        assert one.item() == q[i][0].item()
+
+
+def test_quantized_tensors_without_data_are_printed():
+    q = torch.quantize_per_channel(torch.ones(3, 4), torch.tensor([0.1, 0.2, 0.3]), torch.tensor([1, 2, 3]), 0, torch.qint8)
+    text = repr(q.to("meta"))
+    assert "tensor(..., device='meta', size=(3, 4), dtype=torch.qint8" in text and "per_channel_affine" in text

@@ -486,3 +486,14 @@ def test_strided_results_go_to_no_sparse_output(call):
     with pytest.raises(NotImplementedError, match="the result is strided, but out is a sparse_coo tensor"):
         call(torch.ones(2, 2), out)
     assert torch.equal(out.to_dense(), torch.ones(4, 4))
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int32, torch.float32])
+def test_sampled_products_keep_their_dtype(dtype):
+    s, ones = torch.tensor([[1, 2], [0, 3]], dtype=dtype).to_sparse_csr(), torch.ones(2, 2, dtype=dtype)
+    assert torch.sparse.sampled_addmm(s, ones, ones).values().tolist() == [3, 4, 5] and torch.sparse.sampled_addmm(s, ones, ones).dtype == dtype
+
+
+def test_first_compressed_indices_are_told_as_they_are():
+    with pytest.raises(RuntimeError, match="ccol_indices must begin with 0, but got -7"):
+        torch.sparse_csc_tensor([-7, -1, 2], [0, 1], torch.ones(2), [2, 2])

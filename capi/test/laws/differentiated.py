@@ -62,4 +62,4 @@ def flat(value):
 
 
 def finite(tensors):
-    return all(bool(t.detach().isfinite().all()) for t in tensors)
+    return all(bool(t.detach().to_dense().isfinite().all()) for t in tensors)
