@@ -161,6 +161,9 @@ func pyStubs(out *output, byModule map[string][]*pyFunction) {
 			for _, v := range f.overloads {
 				c.resultStub(v)
 			}
+			if !f.has("function") {
+				continue // a method alone, which the package does not offer as a function
+			}
 			for _, v := range f.overloads {
 				if len(f.overloads) > 1 {
 					c.line("@overload")
