@@ -48,7 +48,13 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 					s.grad(k)
 				}
 			}
-			return s.keepAll(program.Call(s.c, function, data, s.given, len(inputs)))
+			made := s.keepAll(program.Call(s.c, function, data, s.given, len(inputs)))
+			for k, e := range s.node.edges {
+				if t := made[k]; t != nil && e.Node != nil && t.DType().IsComplex() && !e.Node.outputs[e.Output].dtype.IsComplex() {
+					s.check(status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected a real dtype, as that of the input, %v", name, k, t.DType(), e.Node.outputs[e.Output].dtype))
+				}
+			}
+			return made
 		})[i]
 	}
 	for _, t := range kept {

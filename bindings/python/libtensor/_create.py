@@ -198,6 +198,8 @@ def legacy_class(name):
 
 
 def type_name(value):
+    if value.is_quantized:
+        return "torch.quantized." + {"quint8": "QUInt8", "qint8": "QInt8", "qint32": "QInt32"}[str(value.dtype).removeprefix("torch.")] + "Tensor"
     cuda = "cuda." if value.is_cuda else ""
     return f"torch.{cuda}{next(n for n, d in LEGACY.items() if d is value.dtype)}Tensor"
 

@@ -178,6 +178,8 @@ class Tensor:
         >>> torch.tensor([[1, 2], [3, 4]]).tolist()
         [[1, 2], [3, 4]]
         """
+        if self.is_quantized:
+            return self.dequantize().tolist()
         return self.cpu().to(_dtypes.complex64 if self.is_complex() else _dtypes.float32).tolist()  # of 16 bits
 
     def numpy(self, *, force=False):

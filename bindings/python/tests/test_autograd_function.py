@@ -341,3 +341,22 @@ def test_saved_by_hooks():
         y = Square.apply(x)
     y.sum().backward()
     assert log == [[1, 2]] and x.grad.tolist() == [2, 4]
+
+
+def test_a_complex_gradient_of_a_real_input_is_refused():
+    class Turned(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 1j
+
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="TurnedBackward returned an invalid gradient at index 0 - got complex64 but expected a real"):
+        Turned.apply(x).sum().backward()
+    assert x.grad is None
+    z = torch.ones(2, dtype=torch.complex64, requires_grad=True)
+    Turned.apply(z).sum().backward(torch.tensor(1 + 0j))
+    assert z.grad.tolist() == [1j, 1j]

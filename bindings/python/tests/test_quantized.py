@@ -305,6 +305,16 @@ def test_an_element_of_a_channel_has_its_scale():
         assert one.item() == q[i][0].item()
 
 
+def test_lists_of_no_elements():
+    assert torch.quantize_per_tensor(torch.zeros(0), 0.1, 0, torch.qint8).tolist() == []
+    assert torch.quantize_per_tensor(torch.zeros(2, 0), 0.1, 0, torch.quint8).tolist() == [[], []]
+
+
+def test_legacy_names():
+    for dtype, name in ((torch.quint8, "QUInt8"), (torch.qint8, "QInt8"), (torch.qint32, "QInt32")):
+        assert torch.quantize_per_tensor(torch.ones(2), 0.5, 0, dtype).type() == f"torch.quantized.{name}Tensor"
+
+
 def test_quantized_tensors_without_data_are_printed():
     q = torch.quantize_per_channel(torch.ones(3, 4), torch.tensor([0.1, 0.2, 0.3]), torch.tensor([1, 2, 3]), 0, torch.qint8)
     text = repr(q.to("meta"))
