@@ -59,7 +59,8 @@ const hex = (view) => Buffer.from(view.buffer, view.byteOffset, view.byteLength)
 
 function textOf(value, type, values) {
   if (lt.isTensor(value)) {
-    const dense = values ? value.contiguous() : null;
+    const stored = /^qu?int/.test(value.dtype) ? value.intRepr() : value;
+    const dense = values ? stored.contiguous() : null;
     return ` ${value.dtype} [${value.shape}] [${value.strides}] ${dense ? hex(dense.data()) : ''}`;
   }
   if (Array.isArray(value)) return value.map((item) => textOf(item, type, values)).join('');
