@@ -4103,7 +4103,11 @@ def fake_quantize_per_channel_affine(input, scale, zero_point, axis, quant_min, 
 
 @_operator("fake_quantize_per_channel_affine_cachemask", results="output mask")
 def fake_quantize_per_channel_affine_cachemask(input, scale, zero_point, axis, quant_min, quant_max):
-    """fake_quantize_per_channel_affine, and a tensor of bool that is true where a number is in the range."""
+    """fake_quantize_per_channel_affine, and a tensor of bool that is true where a number is in the range.
+
+    >>> torch.fake_quantize_per_channel_affine_cachemask(torch.tensor([[0.3, 9.0]]), torch.tensor([0.5]), torch.tensor([0]), 0, 0, 7).mask
+    tensor([[ True, False]])
+    """
 
 
 @_operator("to_string")
