@@ -5,6 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -53,8 +54,12 @@ func WriteInts(op string, t *tensor.Tensor, set func([]int64)) error {
 	return On(t).Write(op, Writing{To: t, Set: func(bytes []byte) { set(view[int64](bytes)) }})
 }
 
-// RowMajor keeps t with its elements in row-major order and in dtype d: t itself where it is that already, and otherwise a copy.
+// RowMajor keeps t with its elements in row-major order and in dtype d: t itself where it is that already, and otherwise a copy. Compositions
+// come with tensors of any layout.
 func RowMajor(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	if s.Err == nil && t.Layout() != tensor.Strided {
+		s.Fail(status.NotImplementedf("%s is not implemented for %v tensors; to_dense() converts", s.Op, t.Layout()))
+	}
 	if s.Err != nil || t.DType() == d && t.IsContiguous() {
 		return t
 	}

@@ -497,3 +497,8 @@ def test_sampled_products_keep_their_dtype(dtype):
 def test_first_compressed_indices_are_told_as_they_are():
     with pytest.raises(RuntimeError, match="ccol_indices must begin with 0, but got -7"):
         torch.sparse_csc_tensor([-7, -1, 2], [0, 1], torch.ones(2), [2, 2])
+
+
+def test_places_to_split_at_are_no_sparse_tensor():
+    with pytest.raises(NotImplementedError, match="tensor_split is not implemented for sparse_coo tensors"):
+        torch.tensor_split(torch.arange(6.0), torch.tensor([2, 4]).to_sparse())
