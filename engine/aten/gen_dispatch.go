@@ -447,6 +447,8 @@ var entries = []entry{
 	{"fake_quantize_per_tensor_affine_cachemask", "FakeQuantizePerTensorAffineCachemask", "composite", "rule", true, false, false, 0x3c0},
 	{"fake_quantize_per_channel_affine", "FakeQuantizePerChannelAffine", "composite", "composite", true, false, true, 0x3c0},
 	{"fake_quantize_per_channel_affine_cachemask", "FakeQuantizePerChannelAffineCachemask", "composite", "rule", true, false, true, 0x3c0},
+	{"fake_quantize_learnable_per_tensor_affine", "FakeQuantizeLearnablePerTensorAffine", "composite", "composite", true, false, true, 0x3c0},
+	{"fake_quantize_learnable_per_channel_affine", "FakeQuantizeLearnablePerChannelAffine", "composite", "composite", true, false, true, 0x3c0},
 	{"quantized.add", "QuantizedAdd", "composite", "constant", true, false, false, 0x0},
 	{"quantized.add_relu", "QuantizedAddRelu", "composite", "constant", true, false, false, 0x0},
 	{"quantized.mul", "QuantizedMul", "composite", "constant", true, false, false, 0x0},

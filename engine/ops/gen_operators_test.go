@@ -451,6 +451,8 @@ var operators = map[string]any{
 	"fake_quantize_per_tensor_affine_cachemask":      ctx.FakeQuantizePerTensorAffineCachemask,
 	"fake_quantize_per_channel_affine":               ctx.FakeQuantizePerChannelAffine,
 	"fake_quantize_per_channel_affine_cachemask":     ctx.FakeQuantizePerChannelAffineCachemask,
+	"fake_quantize_learnable_per_tensor_affine":      ctx.FakeQuantizeLearnablePerTensorAffine,
+	"fake_quantize_learnable_per_channel_affine":     ctx.FakeQuantizeLearnablePerChannelAffine,
 	"quantized_add":                          ctx.QuantizedAdd,
 	"quantized_add_relu":                     ctx.QuantizedAddRelu,
 	"quantized_mul":                          ctx.QuantizedMul,
