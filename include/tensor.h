@@ -2503,7 +2503,8 @@ TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *v
 
 // Sums products of the operands' elements over the subscripts that the output lacks. `equation` names a letter for every dimension of every
 // operand, such as "bij,bjk->bik"; "..." stands for dimensions that broadcast; a letter repeated in one operand takes its diagonal. Without
-// "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions.
+// "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions. The dimensions
+// of the output have the names of the operands' dimensions with their letters, which must not differ; what is summed away may have any.
 TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
 
 // Multiplies and sums over the last `dims` dimensions of `self` and the first `dims` of `other`.

@@ -5348,7 +5348,8 @@ export function addrAsync(input: Tensor, vec1: Tensor, vec2: Tensor, options?: {
 /**
  * Sums products of the operands' elements over the subscripts that the output lacks. `equation` names a letter for every dimension of every
  * operand, such as "bij,bjk->bik"; "..." stands for dimensions that broadcast; a letter repeated in one operand takes its diagonal. Without
- * "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions.
+ * "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions. The dimensions
+ * of the output have the names of the operands' dimensions with their letters, which must not differ; what is summed away may have any.
  */
 export function einsum(equation: string, options: { tensors: readonly Tensor[] }): Tensor;
 export function einsum(equation: string, tensors: readonly Tensor[]): Tensor;

@@ -409,7 +409,7 @@ var entries = []entry{
 	{"addbmm", "Addbmm", "kernel", "rule", false, false, false, 0x3ffe},
 	{"addmv", "Addmv", "kernel", "rule", true, false, false, 0x3ffe},
 	{"addr", "Addr", "kernel", "rule", true, false, false, 0x3fff},
-	{"einsum", "Einsum", "composite", "composite", false, false, false, 0x3ffe},
+	{"einsum", "Einsum", "composite", "composite", true, false, false, 0x3ffe},
 	{"tensordot", "Tensordot", "composite", "composite", true, false, false, 0x3ffe},
 	{"tensordot.dims", "TensordotDims", "composite", "composite", true, false, false, 0x3ffe},
 	{"kron", "Kron", "composite", "composite", false, false, false, 0x3fff},

@@ -3339,8 +3339,7 @@ func namedAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dty
 }
 
 func namedEinsum(c aten.Ctx, text string, operands []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("einsum", tensor.Named)
-	return
+	return c.Past(tensor.Named).Einsum(text, operands)
 }
 
 func namedKron(c aten.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {

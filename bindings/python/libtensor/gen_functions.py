@@ -3822,7 +3822,8 @@ def addr_(input, vec1, vec2, *, beta=1, alpha=1):
 def einsum(equation, *tensors):
     """Sums products of the operands' elements over the subscripts that the output lacks. `equation` names a letter for every dimension of every
     operand, such as "bij,bjk->bik"; "..." stands for dimensions that broadcast; a letter repeated in one operand takes its diagonal. Without
-    "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions.
+    "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions. The dimensions
+    of the output have the names of the operands' dimensions with their letters, which must not differ; what is summed away may have any.
 
     >>> torch.einsum('ij,j->i', torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
     tensor([3, 7])
