@@ -160,9 +160,17 @@ func views(items []ops.IndexItem) bool {
 	return !slices.ContainsFunc(items, func(i ops.IndexItem) bool { return i.Kind == ops.IndexTensor || i.Kind == ops.IndexBool })
 }
 
-// recordIndexSet records self[index] = value.
+// recordIndexSet records self[index] = value, whose leading dimensions of size 1 do not count.
 func recordIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
-	r, err := begin(c, "index_set", putName(items), self, self, value)
+	if lead := shape.LeadingOnes(value.Sizes()); lead > 0 {
+		stripped, err := c.View(value, slices.Clone(value.Sizes()[lead:]))
+		if err != nil {
+			return err
+		}
+		defer stripped.Release()
+		value = stripped
+	}
+	r, err := begin(c, "index_put_", putName(items), self, self, value)
 	if err != nil {
 		return err
 	}
@@ -186,7 +194,7 @@ func recordIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, valu
 
 // recordIndexSetScalar records self[index] = number.
 func recordIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
-	r, err := begin(c, "index_set", putName(items), self, self)
+	r, err := begin(c, "index_put_", putName(items), self, self)
 	if err != nil {
 		return err
 	}

@@ -698,3 +698,32 @@ def test_second_derivatives_of_what_was_written_to_a_view(operator, view):
         assert torch.autograd.gradgradcheck(f, (x,))
         (g,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
         (g * g).sum().backward()  # which frees what each call saved once
+
+
+@pytest.mark.parametrize(
+    ("index", "sizes"),
+    [
+        (0, (1, 5)),
+        (1, (1, 1, 5)),
+        (slice(None), (1, 1, 3, 5)),
+        (slice(1, 3), (1, 1)),
+        ((0, 0), (1, 1)),
+        ((0, 0), ()),
+        ([0, 2], (1, 5)),
+        ([0, 2], (1, 2, 5)),
+        (torch.ones(3, 5, dtype=torch.bool), (1, 1)),
+        (torch.eye(3, 5, dtype=torch.bool), (1, 3)),
+    ],
+)
+def test_dimensions_of_size_1_before_those_of_a_value_that_is_assigned(index, sizes):
+    """They do not count, and the gradient has them."""
+    factors = torch.arange(1.0, 16).view(3, 5)
+    w = torch.ones(sizes, requires_grad=True)
+    y = torch.zeros(3, 5)
+    y[index] = w
+    (y * factors).sum().backward()
+    written = torch.zeros(3, 5)
+    written[index] = 1.0
+    assert w.grad.shape == w.shape and w.grad.sum() == (written * factors).sum()
+    if w.numel() == written.sum():
+        assert w.grad.reshape(-1).tolist() == factors[written.bool()].tolist()
