@@ -46,9 +46,16 @@ struct Scaled {
   }
   // How the columns of a panel are read; starts is room for what their sums start with.
   Packed<P> source(const typename P::Unit *panel, int64_t, Sum *) const { return panel; }
-  // Whether elements are the sums, and lie in whole vectors.
+  // Whether elements lie in whole vectors, and products with the factors are not rounded, so that
+  // vectors come to what finish does.
   bool direct(int64_t w) const {
-    return alpha == Sum(1) && beta == Sum(0) && g->c_col == 1 && w == kPanel<typename P::Unit>;
+    return (alpha == Sum(1) || alpha == Sum(-1)) && (beta == Sum(0) || beta == Sum(1)) &&
+           g->c_col == 1 && w == kPanel<typename P::Unit>;
+  }
+  // A vector of elements at c.
+  LT_INLINE Vec<Sum> elements(const Vec<Sum> &sums, const Sum *c) const {
+    const Vec<Sum> x = alpha == Sum(1) ? sums : -sums;
+    return beta == Sum(0) ? x : x + load(c);
   }
   // Writes w columns of row i from column j on; the sums are changed.
   void row(Sum *sums, int64_t s, int64_t i, int64_t j, int64_t w) const {
@@ -122,8 +129,10 @@ void tile(const typename P::Left *a, int64_t row, int64_t col, Source b, int64_t
       Sum *const c = to.out.at(to.s, to.i, to.j);
       const int64_t c_row = to.out.g->c_row;
       if (to.last && to.out.direct(to.w))
-        return each([&](int i, int v, Vec<Sum> &x)
-                        __attribute__((always_inline)) { store(c + i * c_row + v * N, x); });
+        return each([&](int i, int v, Vec<Sum> &x) __attribute__((always_inline)) {
+          Sum *const p = c + i * c_row + v * N;
+          store(p, to.out.elements(x, p));
+        });
     }
     each([&](int i, int v, Vec<Sum> &x)
              __attribute__((always_inline)) { store(sums + i * W + v * N, x); });
