@@ -134,9 +134,13 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setMixed(err, r0, r1)
 	}, // node_edge
 	func(c aten.Ctx, f frame) error { r0, err := c.NodeVariable(f.node(0)); return f.setTensors(err, r0) }, // node_variable
-	func(c aten.Ctx, f frame) error { r, err := c.NodeSaved(f.node(0)); return f.setList(err, r) },         // node_saved
-	func(c aten.Ctx, f frame) error { return c.NodeSetContext(f.node(0), f.pointer(1), f.pointer(2)) },     // node_set_context
-	func(c aten.Ctx, f frame) error { r0, err := c.NodeContext(f.node(0)); return f.setPointer(err, r0) },  // node_context
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NodeResult(f.node(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // node_result
+	func(c aten.Ctx, f frame) error { r, err := c.NodeSaved(f.node(0)); return f.setList(err, r) },        // node_saved
+	func(c aten.Ctx, f frame) error { return c.NodeSetContext(f.node(0), f.pointer(1), f.pointer(2)) },    // node_set_context
+	func(c aten.Ctx, f frame) error { r0, err := c.NodeContext(f.node(0)); return f.setPointer(err, r0) }, // node_context
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.RegisterHook(f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3))
 		return f.setInt(err, r0)

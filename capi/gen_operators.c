@@ -3512,6 +3512,12 @@ static intptr_t packed_node_register_hook(lt_value *a) { return tensor_node_regi
 
 static intptr_t packed_node_register_prehook(lt_value *a) { return tensor_node_register_prehook(a[0].pointer, (tensor_callback)(intptr_t)a[1].pointer, a[2].pointer, (tensor_deleter)(intptr_t)a[3].pointer, (int64_t *)&a[0].i); }
 
+static intptr_t packed_node_result(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_node_result(a[0].pointer, a[1].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_node_saved(lt_value *a) { return tensor_node_saved(a[0].pointer, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
 
 static intptr_t packed_node_set_context(lt_value *a) { return tensor_node_set_context(a[0].pointer, a[1].pointer, (tensor_deleter)(intptr_t)a[2].pointer); }
@@ -8533,6 +8539,11 @@ static const lt_parameter of_node_register_prehook[] = {
     {"deleter", 'Q', 0, -1, {0}},
 };
 
+static const lt_parameter of_node_result[] = {
+    {"input", 'Q', 0, -1, {0}},
+    {"output", 'I', 0, -1, {0}},
+};
+
 static const lt_parameter of_node_saved[] = {
     {"input", 'Q', 0, -1, {0}},
 };
@@ -11107,6 +11118,7 @@ lt_operator lt_operators[] = {
     {"node_name", {{packed_node_name, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_name, 1, "U", "(Node input)", -1, 0},
     {"node_register_hook", {{packed_node_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_register_hook, 4, "I", "(Node input, pointer hook, pointer context, pointer deleter)", -1, 0},
     {"node_register_prehook", {{packed_node_register_prehook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_register_prehook, 4, "I", "(Node input, pointer hook, pointer context, pointer deleter)", -1, 0},
+    {"node_result", {{packed_node_result, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_result, 2, "T", "(Node input, int output)", -1, 0},
     {"node_saved", {{packed_node_saved, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_saved, 1, "A", "(Node input)", -1, 0},
     {"node_set_context", {{packed_node_set_context, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_set_context, 3, "", "(Node input, pointer context, pointer deleter)", -1, 0},
     {"node_variable", {{packed_node_variable, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_variable, 1, "T", "(Node input)", -1, 0},
@@ -11481,4 +11493,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 850;
+const int lt_operator_count = 851;

@@ -3743,6 +3743,10 @@ TENSOR_API tensor_status tensor_node_edge(tensor_node_t *self, int64_t i, tensor
 // The leaf to whose gradient a node AccumulateGrad adds, sharing its memory and its history; NULL for other nodes.
 TENSOR_API tensor_status tensor_node_variable(tensor_node_t *self, tensor_t **out);
 
+// What stands for result `output` of a recorded call where gradients are asked for, among the tensors or the inputs of
+// tensor_backward and tensor_autograd_grad: zeros of its sizes and dtype, with its history. Of a node AccumulateGrad it is the leaf.
+TENSOR_API tensor_status tensor_node_result(tensor_node_t *self, int64_t output, tensor_t **out);
+
 // What the recorded call saved, in the order in which it did: with the history that it had, so that what is computed of it can
 // be differentiated. An error where that has been freed, or changed in place. Free the list with tensor_list_free.
 TENSOR_API tensor_status tensor_node_saved(tensor_node_t *self, tensor_t ***out, int64_t *out_len);

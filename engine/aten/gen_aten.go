@@ -521,6 +521,11 @@ func (c Ctx) NodeVariable(self tensor.Node) (*tensor.Tensor, error) {
 	return recorded.NodeVariable(c, self)
 }
 
+// NodeResult is the operator node_result.
+func (c Ctx) NodeResult(self tensor.Node, output int64) (*tensor.Tensor, error) {
+	return recorded.NodeResult(c, self, output)
+}
+
 // NodeSaved is the operator node_saved.
 func (c Ctx) NodeSaved(self tensor.Node) ([]*tensor.Tensor, error) {
 	return recorded.NodeSaved(c, self)

@@ -57,6 +57,7 @@ type Backend struct {
 	NodeEdges                                func(c Ctx, self tensor.Node) (int64, error)
 	NodeEdge                                 func(c Ctx, self tensor.Node, i int64) (tensor.Node, int64, error)
 	NodeVariable                             func(c Ctx, self tensor.Node) (*tensor.Tensor, error)
+	NodeResult                               func(c Ctx, self tensor.Node, output int64) (*tensor.Tensor, error)
 	NodeSaved                                func(c Ctx, self tensor.Node) ([]*tensor.Tensor, error)
 	NodeSetContext                           func(c Ctx, self tensor.Node, data, deleter uintptr) error
 	NodeContext                              func(c Ctx, self tensor.Node) (uintptr, error)

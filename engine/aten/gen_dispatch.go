@@ -54,6 +54,7 @@ var entries = []entry{
 	{"node_edges", "NodeEdges", "composite", "constant", true, true, false, 0x0},
 	{"node_edge", "NodeEdge", "composite", "constant", true, true, false, 0x0},
 	{"node_variable", "NodeVariable", "composite", "constant", true, true, false, 0x0},
+	{"node_result", "NodeResult", "composite", "constant", true, true, false, 0x0},
 	{"node_saved", "NodeSaved", "composite", "constant", true, true, false, 0x0},
 	{"node_set_context", "NodeSetContext", "composite", "constant", true, true, false, 0x0},
 	{"node_context", "NodeContext", "composite", "constant", true, true, false, 0x0},

@@ -52,6 +52,7 @@ var operators = map[string]any{
 	"node_edges":                          ctx.NodeEdges,
 	"node_edge":                           ctx.NodeEdge,
 	"node_variable":                       ctx.NodeVariable,
+	"node_result":                         ctx.NodeResult,
 	"node_saved":                          ctx.NodeSaved,
 	"node_set_context":                    ctx.NodeSetContext,
 	"node_context":                        ctx.NodeContext,

@@ -654,6 +654,18 @@ static const lt_operator overloads_node_variable[] = {
     {"nodeVariable", arguments_node_variable, results_node_variable, 1, 1, 1, -1, 0, {{call_node_variable, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_node_result(const lt_value *a, lt_value *r) { return tensor_node_result(a[0].node, a[1].i, &r[0].tensor); }
+static const lt_argument arguments_node_result[] = {
+    {"input", LT_NODE, 0, -1, {0}},
+    {"output", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_node_result[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_node_result[] = {
+    {"nodeResult", arguments_node_result, results_node_result, 2, 2, 1, -1, 0, {{call_node_result, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_node_saved(const lt_value *a, lt_value *r) { return tensor_node_saved(a[0].node, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_node_saved[] = {
     {"input", LT_NODE, 0, -1, {0}},
@@ -10954,6 +10966,7 @@ const lt_entry lt_entries[] = {
     {"nodeEdges", overloads_node_edges, 1, LT_AS_FUNCTION},
     {"nodeEdge", overloads_node_edge, 1, LT_AS_FUNCTION},
     {"nodeVariable", overloads_node_variable, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"nodeResult", overloads_node_result, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"nodeSaved", overloads_node_saved, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"registerHook", overloads_register_hook, 1, LT_AS_FUNCTION},
     {"registerMultiGradHook", overloads_register_multi_grad_hook, 1, LT_AS_FUNCTION},

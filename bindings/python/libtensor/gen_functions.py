@@ -648,6 +648,13 @@ def node_variable(input):
     """The leaf to whose gradient a node AccumulateGrad adds, sharing its memory and its history; NULL for other nodes."""
 
 
+@_operator("node_result")
+def node_result(input, output):
+    """What stands for result `output` of a recorded call where gradients are asked for, among the tensors or the inputs of
+    tensor_backward and tensor_autograd_grad: zeros of its sizes and dtype, with its history. Of a node AccumulateGrad it is the leaf.
+    """
+
+
 @_operator("node_saved")
 def node_saved(input):
     """What the recorded call saved, in the order in which it did: with the history that it had, so that what is computed of it can
