@@ -3046,6 +3046,8 @@ static intptr_t packed_lt_out(lt_value *a) { return tensor_lt_out(a[0].pointer, 
 
 static intptr_t packed_lt_scalar_out(lt_value *a) { return tensor_lt_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
 
+static intptr_t packed_lu(lt_value *a) { return tensor_lu(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+
 static intptr_t packed_lu_solve(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_lu_solve(a[0].pointer, a[1].pointer, a[2].pointer, &made);
@@ -3687,6 +3689,12 @@ static intptr_t packed_output_nr(lt_value *a) { return tensor_output_nr(a[0].poi
 static intptr_t packed_parse_device(lt_value *a) { return tensor_parse_device(a[0].text, (tensor_device *)&a[0].device); }
 
 static intptr_t packed_pca_lowrank(lt_value *a) { return tensor_pca_lowrank(a[0].pointer, a[1].i, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+
+static intptr_t packed_pdist(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_pdist(a[0].pointer, a[1].f, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
 
 static intptr_t packed_permute(lt_value *a) {
   tensor_t *made;
@@ -8166,6 +8174,12 @@ static const lt_parameter of_lt[] = {
     {"other", 'O', 0, -1, {0}},
 };
 
+static const lt_parameter of_lu[] = {
+    {"A", 'T', 0, -1, {0}},
+    {"pivot", 'B', LT_DEFAULT, -1, {.i = true}},
+    {"get_infos", 'B', LT_DEFAULT, -1, {.i = false}},
+};
+
 static const lt_parameter of_lu_solve[] = {
     {"input", 'T', 0, -1, {0}},
     {"LU_data", 'T', 0, -1, {0}},
@@ -8707,6 +8721,11 @@ static const lt_parameter of_pca_lowrank[] = {
     {"q", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
     {"center", 'B', LT_DEFAULT, -1, {.i = true}},
     {"niter", 'I', LT_DEFAULT, -1, {.i = 2}},
+};
+
+static const lt_parameter of_pdist[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"p", 'F', LT_DEFAULT, -1, {.f = 2}},
 };
 
 static const lt_parameter of_permute[] = {
@@ -11049,6 +11068,7 @@ lt_operator lt_operators[] = {
     {"logspace.tensor_tensor", {{packed_logspace_tensor_tensor, NULL}, {NULL, NULL}, {packed_logspace_tensor_tensor_out, NULL}}, of_logspace_tensor_tensor, 7, "T", "(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"logsumexp", {{packed_logsumexp, NULL}, {NULL, NULL}, {packed_logsumexp_out, NULL}}, of_logsumexp, 3, "T", "(Tensor input, sequence of int dim, bool keepdim=False)", -1, 0},
     {"lt", {{packed_lt, packed_lt_scalar}, {packed_lt_, packed_lt_scalar_}, {packed_lt_out, packed_lt_scalar_out}}, of_lt, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
+    {"lu", {{packed_lu, NULL}, {NULL, NULL}, {NULL, NULL}}, of_lu, 3, "TTT", "(Tensor A, bool pivot=True, bool get_infos=False)", -1, 0},
     {"lu_solve", {{packed_lu_solve, NULL}, {NULL, NULL}, {packed_lu_solve_out, NULL}}, of_lu_solve, 3, "T", "(Tensor input, Tensor LU_data, Tensor LU_pivots)", -1, 0},
     {"lu_unpack", {{packed_lu_unpack, NULL}, {NULL, NULL}, {packed_lu_unpack_out, NULL}}, of_lu_unpack, 4, "TTT", "(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)", -1, 0},
     {"lyapunov", {{packed_lyapunov, NULL}, {NULL, NULL}, {NULL, NULL}}, of_lyapunov, 2, "T", "(Tensor H, Tensor G)", -1, 0},
@@ -11149,6 +11169,7 @@ lt_operator lt_operators[] = {
     {"output_nr", {{packed_output_nr, NULL}, {NULL, NULL}, {NULL, NULL}}, of_output_nr, 1, "I", "(Tensor input)", -1, 0},
     {"parse_device", {{packed_parse_device, NULL}, {NULL, NULL}, {NULL, NULL}}, of_parse_device, 1, "C", "(str text)", -1, 0},
     {"pca_lowrank", {{packed_pca_lowrank, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pca_lowrank, 4, "TTT", "(Tensor A, int q=None, bool center=True, int niter=2)", -1, 0},
+    {"pdist", {{packed_pdist, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pdist, 2, "T", "(Tensor input, float p=2)", -1, 0},
     {"permute", {{packed_permute, NULL}, {NULL, NULL}, {NULL, NULL}}, of_permute, 2, "T", "(Tensor input, sequence of int dims)", -1, LT_BRIEF},
     {"pin_memory", {{packed_pin_memory, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pin_memory, 1, "T", "(Tensor input)", -1, 0},
     {"pinverse", {{packed_pinverse, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pinverse, 2, "T", "(Tensor input, float rcond=1e-15)", -1, 0},
@@ -11493,4 +11514,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 851;
+const int lt_operator_count = 853;

@@ -2526,6 +2526,10 @@ TENSOR_API tensor_status tensor_kron_out(const tensor_t *self, const tensor_t *o
 // differences are then formed, as for any other p.
 TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, double p, const char *compute_mode, tensor_t **out);
 
+// The `p`-norm, `p` >= 0, of the difference of every two rows of `self` (N, M): (N (N - 1) / 2,), the distances of the first row to those after it, then of the second, and so on.
+// p of 0 counts the differing elements, inf takes the largest difference.
+TENSOR_API tensor_status tensor_pdist(const tensor_t *self, double p, tensor_t **out);
+
 // Another name of `mm`.
 TENSOR_API tensor_status tensor_dsmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
 TENSOR_API tensor_status tensor_dsmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out);
@@ -2618,6 +2622,9 @@ TENSOR_API tensor_status tensor_linalg_lu_factor_ex_out(const tensor_t *A, bool 
 // As `linalg.lu_factor_ex`. A zero on the diagonal of U is an error (LinAlgError) that names its place.
 TENSOR_API tensor_status tensor_linalg_lu_factor(const tensor_t *A, bool pivot, tensor_t **LU, tensor_t **pivots);
 TENSOR_API tensor_status tensor_linalg_lu_factor_out(const tensor_t *A, bool pivot, tensor_t *LU, tensor_t *pivots);
+
+// As `linalg.lu_factor_ex`. A zero on the diagonal of U is an error (LinAlgError) that names its place, unless `get_infos` asks for places in `info` instead. In Python `info` comes with `get_infos` only.
+TENSOR_API tensor_status tensor_lu(const tensor_t *self, bool pivot, bool get_infos, tensor_t **LU, tensor_t **pivots, tensor_t **info);
 
 // Factors each matrix A = P L U in a batch (..., m, n) into a permutation (..., m, m), a lower triangle with ones on the diagonal (..., m, k), and an upper triangle (..., k, n),
 // k = min(m, n). `pivot` must be true.

@@ -504,6 +504,8 @@ const lt_logsumexp = lt.logsumexp;
 const lt_logsumexpAsync = lt.logsumexpAsync;
 const lt_lt = lt.lt;
 const lt_ltAsync = lt.ltAsync;
+const lt_lu = lt.lu;
+const lt_luAsync = lt.luAsync;
 const lt_luSolve = lt.luSolve;
 const lt_luSolveAsync = lt.luSolveAsync;
 const lt_luUnpack = lt.luUnpack;
@@ -630,6 +632,8 @@ const lt_outerAsync = lt.outerAsync;
 const lt_parseDevice = lt.parseDevice;
 const lt_pcaLowrank = lt.pcaLowrank;
 const lt_pcaLowrankAsync = lt.pcaLowrankAsync;
+const lt_pdist = lt.pdist;
+const lt_pdistAsync = lt.pdistAsync;
 const lt_permute = lt.permute;
 const lt_permuteAsync = lt.permuteAsync;
 const lt_pinverse = lt.pinverse;
@@ -1433,6 +1437,8 @@ export {
   lt_logsumexpAsync as logsumexpAsync,
   lt_lt as lt,
   lt_ltAsync as ltAsync,
+  lt_lu as lu,
+  lt_luAsync as luAsync,
   lt_luSolve as luSolve,
   lt_luSolveAsync as luSolveAsync,
   lt_luUnpack as luUnpack,
@@ -1559,6 +1565,8 @@ export {
   lt_parseDevice as parseDevice,
   lt_pcaLowrank as pcaLowrank,
   lt_pcaLowrankAsync as pcaLowrankAsync,
+  lt_pdist as pdist,
+  lt_pdistAsync as pdistAsync,
   lt_permute as permute,
   lt_permuteAsync as permuteAsync,
   lt_pinverse as pinverse,

@@ -4021,6 +4021,16 @@ func (c Ctx) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (*te
 	return composed.LinalgLuFactor(c, outLU, outPivots, a, pivot)
 }
 
+// Lu is the operator lu.
+func (c Ctx) Lu(a *tensor.Tensor, pivot, getInfos bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(a)); key != 0 {
+		if does := backend(key).Lu; does != nil {
+			return does(c, a, pivot, getInfos)
+		}
+	}
+	return composed.Lu(c, a, pivot, getInfos)
+}
+
 // LinalgLu is the operator linalg.lu.
 func (c Ctx) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outP) | keys(outL) | keys(outU) | keys(a)); key != 0 {
@@ -5310,6 +5320,18 @@ func (c Ctx) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (r0 *tensor.Te
 		return
 	}
 	return ops.Cdist(x1, x2, p, mode)
+}
+
+// Pdist is the operator pdist.
+func (c Ctx) Pdist(self *tensor.Tensor, p float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).Pdist; does != nil {
+			return does(c, self, p)
+		}
+		err = Refused("pdist", key)
+		return
+	}
+	return ops.Pdist(self, p)
 }
 
 // Names is the operator names.

@@ -42,6 +42,12 @@ func LinalgLuFactor(c aten.Ctx, outLU, outPivots, a *tensor.Tensor, pivot bool) 
 	return r[0], r[1], err
 }
 
+// Lu is LinalgLuFactorEx, with an error for a matrix whose info is not 0 unless these are asked for.
+func Lu(c aten.Ctx, a *tensor.Tensor, pivot, getInfos bool) (lu, pivots, info *tensor.Tensor, err error) {
+	lu, pivots, info, err = c.LinalgLuFactorEx(nil, nil, nil, a, pivot, !getInfos)
+	return lu, pivots, info, status.In("lu", err)
+}
+
 func (s *scope) factors(a *tensor.Tensor, pivot bool) (lu, pivots, info *tensor.Tensor) {
 	return s.three(func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 		return s.c.LinalgLuFactorEx(nil, nil, nil, a, pivot, false)

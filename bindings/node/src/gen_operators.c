@@ -4261,6 +4261,21 @@ static const lt_operator overloads_linalg_lu_factor[] = {
     {"linalg.luFactor", arguments_linalg_lu_factor, results_linalg_lu_factor, 2, 1, 2, -1, 0, {{call_linalg_lu_factor, NULL}, {NULL, NULL}, {call_linalg_lu_factor_out, NULL}}},
 };
 
+static tensor_status call_lu(const lt_value *a, lt_value *r) { return tensor_lu(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
+static const lt_argument arguments_lu[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"pivot", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"getInfos", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+};
+static const lt_argument results_lu[] = {
+    {"LU", LT_TENSOR, 0, -1, {0}},
+    {"pivots", LT_TENSOR, 0, -1, {0}},
+    {"info", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_lu[] = {
+    {"lu", arguments_lu, results_lu, 3, 3, 3, -1, 0, {{call_lu, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_linalg_lu(const lt_value *a, lt_value *r) { return tensor_linalg_lu(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
 static tensor_status call_linalg_lu_out(const lt_value *a, lt_value *r) { return tensor_linalg_lu_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor, r[2].tensor); }
 static const lt_argument arguments_linalg_lu[] = {
@@ -5523,6 +5538,18 @@ static const lt_argument results_cdist[] = {
 };
 static const lt_operator overloads_cdist[] = {
     {"cdist", arguments_cdist, results_cdist, 4, 4, 1, -1, 0, {{call_cdist, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_pdist(const lt_value *a, lt_value *r) { return tensor_pdist(a[0].tensor, a[1].f, &r[0].tensor); }
+static const lt_argument arguments_pdist[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"p", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 2}},
+};
+static const lt_argument results_pdist[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_pdist[] = {
+    {"pdist", arguments_pdist, results_pdist, 2, 2, 1, -1, 0, {{call_pdist, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_names(const lt_value *a, lt_value *r) { return tensor_names(a[0].tensor, &r[0].strings.items, &r[0].strings.length); }
@@ -11217,6 +11244,7 @@ const lt_entry lt_entries[] = {
     {"cholesky", overloads_cholesky, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"linalg.luFactorEx", overloads_linalg_lu_factor_ex, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"linalg.luFactor", overloads_linalg_lu_factor, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"lu", overloads_lu, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"linalg.lu", overloads_linalg_lu, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"luUnpack", overloads_lu_unpack, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"pivotsPermutation", overloads_pivots_permutation, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -11297,6 +11325,7 @@ const lt_entry lt_entries[] = {
     {"tensordot", overloads_tensordot, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"kron", overloads_kron, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"cdist", overloads_cdist, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"pdist", overloads_pdist, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"names", overloads_names, 1, LT_AS_FUNCTION},
     {"dimByName", overloads_dim_by_name, 1, LT_AS_FUNCTION},
     {"rename", overloads_rename, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
