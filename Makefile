@@ -10,11 +10,15 @@ VENV := build/venv
 PYTHON := $(VENV)/bin/python
 OPENBLAS := build/openblas/libscipy_openblas64_.so
 ADDON := bindings/node/build/libtensor.node
+CUDA := build/cuda
 
 export LIBTENSOR_OPENBLAS ?= $(CURDIR)/$(OPENBLAS)
 # Tests, vet and the library are compiled alike, so that go's cache serves each what another has compiled. The library comes
 # first: go keeps the headers of the exports, without which it compiles a package anew, only when it builds a shared library.
 export GOFLAGS ?= -trimpath -buildmode=pie
+# Where gorgonia.org/cu finds cuda.h, and -lcuda, which stands for a driver that is opened when it is called (cuda/driver).
+export CPATH := $(CURDIR)/$(CUDA)/include$(if $(CPATH),:$(CPATH))
+export LIBRARY_PATH := $(CURDIR)/$(CUDA)/lib$(if $(LIBRARY_PATH),:$(LIBRARY_PATH))
 
 .PHONY: help demo digits fits test test-go test-c test-python test-node test-docs test-digits test-install laws soak sanitize bench lint generate install clean tools setup lib
 
@@ -40,7 +44,7 @@ tools:
 lib: $(LIB) $(DIRECT) ## Build the shared libraries
 
 # go decides what is out of date, so that the rule always runs.
-$(LIB): FORCE $(OPENBLAS)
+$(LIB): FORCE $(OPENBLAS) $(CUDA)/lib/libcuda.a
 	@echo "building $@"
 	@go build -buildmode=c-shared -o $@ \
 	  -ldflags '-s -w -extldflags "-Wl,-soname,$(SONAME) -Wl,--version-script=$(CURDIR)/capi/tensor.map"' ./capi
@@ -65,6 +69,17 @@ $(OPENBLAS): $(VENV)/ready
 	@$(PYTHON) -c "import scipy_openblas64 as b, shutil; shutil.copy(b.get_lib_dir() + '/$(notdir $@)', '$@')"
 	@cp $(VENV)/lib/python3*/site-packages/scipy_openblas64-*.dist-info/licenses/LICENSE.txt $(@D)/LICENSE.txt
 	@touch $@
+
+# The driver's header comes as a wheel too.
+$(CUDA)/include/cuda.h: $(VENV)/ready
+	@mkdir -p $(@D)
+	@cp $(VENV)/lib/python3*/site-packages/nvidia/cuda_runtime/include/cuda.h $@
+	@touch $@
+
+$(CUDA)/lib/libcuda.a: cuda/driver/trampolines.c cuda/driver/driver.h cuda/driver/functions.h $(CUDA)/include/cuda.h
+	@mkdir -p $(@D)
+	@$(CC) -std=gnu11 -O2 -fPIC -Wall -Wextra -Werror -c -o $(@D)/trampolines.o $<
+	@rm -f $@ && ar rcs $@ $(@D)/trampolines.o
 
 PYTHON_SOURCES := $(shell find bindings/python -name '*.py' -not -path '*/tests/*' -o -name '*.pyi' -o -name pyproject.toml)
 $(VENV)/installed: $(VENV)/ready $(LIB) $(DIRECT) $(PYTHON_SOURCES)

@@ -2459,9 +2459,33 @@ TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *ou
   return status;
 }
 
-TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
+TENSOR_API tensor_status tensor_device_count(const char *type, int64_t *out) {
+  LT_RESULT(out, "device_count", "out");
   lt_value a[1];
   lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
+  LT_TEXT(type, "device_count", "type"); a[0].text = type;
+  tensor_status status = lt_invoke(&frame, "device_count");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_device_absence(const char *type, char **out) {
+  LT_RESULT(out, "device_absence", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
+  LT_TEXT(type, "device_absence", "type"); a[0].text = type;
+  tensor_status status = lt_invoke(&frame, "device_absence");
+  if (status == TENSOR_OK) {
+    *out = (char *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
+  lt_value a[1];
+  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   tensor_status status = lt_invoke(&frame, "set_num_threads");
   return status;
@@ -2470,7 +2494,7 @@ TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
 TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
   LT_RESULT(out, "get_num_threads", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_num_threads");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -2481,34 +2505,10 @@ TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
 TENSOR_API tensor_status tensor_cpu_tier(char **out) {
   LT_RESULT(out, "cpu_tier", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "cpu_tier");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_dispatch_table(const char *name, char **out) {
-  LT_RESULT(out, "dispatch_table", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(name, "dispatch_table", "name"); a[0].text = name;
-  tensor_status status = lt_invoke(&frame, "dispatch_table");
-  if (status == TENSOR_OK) {
-    *out = (char *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
-  LT_RESULT(out, "is_nonzero", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "is_nonzero", "self");
-  tensor_status status = lt_invoke(&frame, "is_nonzero");
-  if (status == TENSOR_OK) {
-    *out = (bool)frame.results[0].i;
   }
   return status;
 }

@@ -479,6 +479,8 @@ var operators = map[string]any{
 	"set_inference_mode":                     ctx.SetInferenceMode,
 	"is_inference_mode_enabled":              ctx.IsInferenceModeEnabled,
 	"parse_device":                           ctx.ParseDevice,
+	"device_count":                           ctx.DeviceCount,
+	"device_absence":                         ctx.DeviceAbsence,
 	"set_num_threads":                        ctx.SetNumThreads,
 	"get_num_threads":                        ctx.GetNumThreads,
 	"cpu_tier":                               ctx.CpuTier,

@@ -80,6 +80,24 @@ func GetDefaultDtype() (dtype.DType, error) { return dtype.Default(), nil }
 // ParseDevice reads a device's name.
 func ParseDevice(text string) (device.Device, error) { return device.Parse(text) }
 
+// DeviceCount is the number of devices of a type.
+func DeviceCount(name string) (int64, error) {
+	d, err := device.Parse(name)
+	if err != nil {
+		return 0, err
+	}
+	return int64(device.Count(d.Type)), nil
+}
+
+// DeviceAbsence tells why there is no device of a type.
+func DeviceAbsence(name string) (string, error) {
+	d, err := device.Parse(name)
+	if err != nil {
+		return "", err
+	}
+	return device.Absence(d.Type), nil
+}
+
 // SetNumThreads bounds the threads of one operator.
 func SetNumThreads(n int64) error {
 	if n < 1 {
