@@ -4,10 +4,21 @@ package cuda
 import (
 	"github.com/libtensor/libtensor/cuda/driver"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/storage"
 )
 
 func init() {
 	device.Register(device.CUDA, device.Backend{Count: driver.Count, Absence: absence, Current: func() int { return 0 }})
+	storage.Register(device.CUDA, memory{})
+	launch.Register(device.CUDA, launch.Device{
+		Elementwise: elementwise,
+		Copy:        copyTo,
+		Fill:        fill,
+		Join:        join,
+		Read:        read,
+		Write:       write,
+	})
 }
 
 func absence() string {
