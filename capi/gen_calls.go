@@ -3,6 +3,7 @@
 package main
 
 import (
+	_ "github.com/libtensor/libtensor/cuda" // CUDA devices
 	"github.com/libtensor/libtensor/engine/aten"
 	_ "github.com/libtensor/libtensor/engine/autograd"  // the layer of gradients
 	_ "github.com/libtensor/libtensor/engine/composite" // registers the composed operators
@@ -1636,6 +1637,8 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { return c.SetInferenceMode(f.bool(0)) },                             // set_inference_mode
 	func(c aten.Ctx, f frame) error { r0, err := c.IsInferenceModeEnabled(); return f.setBool(err, r0) }, // is_inference_mode_enabled
 	func(c aten.Ctx, f frame) error { r0, err := c.ParseDevice(f.str(0)); return f.setDevice(err, r0) },  // parse_device
+	func(c aten.Ctx, f frame) error { r0, err := c.DeviceCount(f.str(0)); return f.setInt(err, r0) },     // device_count
+	func(c aten.Ctx, f frame) error { r0, err := c.DeviceAbsence(f.str(0)); return f.setStr(err, r0) },   // device_absence
 	func(c aten.Ctx, f frame) error { return c.SetNumThreads(f.int(0)) },                                 // set_num_threads
 	func(c aten.Ctx, f frame) error { r0, err := c.GetNumThreads(); return f.setInt(err, r0) },           // get_num_threads
 	func(c aten.Ctx, f frame) error { r0, err := c.CpuTier(); return f.setStr(err, r0) },                 // cpu_tier
@@ -3415,6 +3418,8 @@ var called = [...]string{
 	"set_inference_mode",
 	"is_inference_mode_enabled",
 	"parse_device",
+	"device_count",
+	"device_absence",
 	"set_num_threads",
 	"get_num_threads",
 	"cpu_tier",

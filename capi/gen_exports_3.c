@@ -2522,21 +2522,26 @@ TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *ou
   return status;
 }
 
-TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
+TENSOR_API tensor_status tensor_device_count(const char *type, int64_t *out) {
+  LT_RESULT(out, "device_count", "out");
   lt_value a[1];
   lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
-  a[0].i = n;
-  tensor_status status = lt_invoke(&frame, "set_num_threads");
+  LT_TEXT(type, "device_count", "type"); a[0].text = type;
+  tensor_status status = lt_invoke(&frame, "device_count");
+  if (status == TENSOR_OK) {
+    *out = (int64_t)frame.results[0].i;
+  }
   return status;
 }
 
-TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
-  LT_RESULT(out, "get_num_threads", "out");
+TENSOR_API tensor_status tensor_device_absence(const char *type, char **out) {
+  LT_RESULT(out, "device_absence", "out");
   lt_value a[1];
   lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
-  tensor_status status = lt_invoke(&frame, "get_num_threads");
+  LT_TEXT(type, "device_absence", "type"); a[0].text = type;
+  tensor_status status = lt_invoke(&frame, "device_absence");
   if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
+    *out = (char *)frame.results[0].pointer;
   }
   return status;
 }

@@ -4180,6 +4180,14 @@ TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out);
 // Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out);
 
+// How many devices of a type there are: 1 for "cpu" and "meta", those that the CUDA driver serves for "cuda", and 0 for types that the
+// library has no backend for. Names that are not of a type are refused.
+TENSOR_API tensor_status tensor_device_count(const char *type, int64_t *out);
+
+// Why there is no device of a type, such as "no driver: libcuda.so.1 was not found"; empty where there is one. Free the text with
+// tensor_string_free.
+TENSOR_API tensor_status tensor_device_absence(const char *type, char **out);
+
 // Sets how many threads one operator may use; at least 1. Results do not depend on it.
 TENSOR_API tensor_status tensor_set_num_threads(int64_t n);
 

@@ -5663,6 +5663,16 @@ export function isInferenceModeEnabled(): boolean;
  */
 export function parseDevice(text: string): Device;
 /**
+ * How many devices of a type there are: 1 for "cpu" and "meta", those that the CUDA driver serves for "cuda", and 0 for types that the
+ * library has no backend for. Names that are not of a type are refused.
+ */
+export function deviceCount(type: string): Int;
+/**
+ * Why there is no device of a type, such as "no driver: libcuda.so.1 was not found"; empty where there is one. Free the text with
+ * tensor_string_free.
+ */
+export function deviceAbsence(type: string): string;
+/**
  * Sets how many threads one operator may use; at least 1. Results do not depend on it.
  */
 export function setNumThreads(n: Int): void;

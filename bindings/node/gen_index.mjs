@@ -219,6 +219,8 @@ const lt_det = lt.det;
 const lt_detAsync = lt.detAsync;
 const lt_detach = lt.detach;
 const lt_detachAsync = lt.detachAsync;
+const lt_deviceAbsence = lt.deviceAbsence;
+const lt_deviceCount = lt.deviceCount;
 const lt_diag = lt.diag;
 const lt_diagAsync = lt.diagAsync;
 const lt_diagEmbed = lt.diagEmbed;
@@ -1152,6 +1154,8 @@ export {
   lt_detAsync as detAsync,
   lt_detach as detach,
   lt_detachAsync as detachAsync,
+  lt_deviceAbsence as deviceAbsence,
+  lt_deviceCount as deviceCount,
   lt_diag as diag,
   lt_diagAsync as diagAsync,
   lt_diagEmbed as diagEmbed,

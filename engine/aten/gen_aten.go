@@ -5836,6 +5836,16 @@ func (c Ctx) ParseDevice(text string) (device.Device, error) {
 	return ops.ParseDevice(text)
 }
 
+// DeviceCount is the operator device_count.
+func (c Ctx) DeviceCount(name string) (int64, error) {
+	return ops.DeviceCount(name)
+}
+
+// DeviceAbsence is the operator device_absence.
+func (c Ctx) DeviceAbsence(name string) (string, error) {
+	return ops.DeviceAbsence(name)
+}
+
 // SetNumThreads is the operator set_num_threads.
 func (c Ctx) SetNumThreads(n int64) error {
 	return ops.SetNumThreads(n)

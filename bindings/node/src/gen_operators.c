@@ -6289,6 +6289,28 @@ static const lt_operator overloads_parse_device[] = {
     {"parseDevice", arguments_parse_device, results_parse_device, 1, 1, 1, -1, 0, {{call_parse_device, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_device_count(const lt_value *a, lt_value *r) { return tensor_device_count(a[0].text, &r[0].i); }
+static const lt_argument arguments_device_count[] = {
+    {"type", LT_STR, 0, -1, {0}},
+};
+static const lt_argument results_device_count[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_device_count[] = {
+    {"deviceCount", arguments_device_count, results_device_count, 1, 1, 1, -1, 0, {{call_device_count, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_device_absence(const lt_value *a, lt_value *r) { return tensor_device_absence(a[0].text, &r[0].string); }
+static const lt_argument arguments_device_absence[] = {
+    {"type", LT_STR, 0, -1, {0}},
+};
+static const lt_argument results_device_absence[] = {
+    {"out", LT_STR, 0, -1, {0}},
+};
+static const lt_operator overloads_device_absence[] = {
+    {"deviceAbsence", arguments_device_absence, results_device_absence, 1, 1, 1, -1, 0, {{call_device_absence, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_set_num_threads(const lt_value *a, lt_value *r) { (void)r; return tensor_set_num_threads(a[0].i); }
 static const lt_argument arguments_set_num_threads[] = {
     {"n", LT_INT, 0, -1, {0}},
@@ -11383,6 +11405,8 @@ const lt_entry lt_entries[] = {
     {"setInferenceMode", overloads_set_inference_mode, 1, LT_AS_FUNCTION},
     {"isInferenceModeEnabled", overloads_is_inference_mode_enabled, 1, LT_AS_FUNCTION},
     {"parseDevice", overloads_parse_device, 1, LT_AS_FUNCTION},
+    {"deviceCount", overloads_device_count, 1, LT_AS_FUNCTION},
+    {"deviceAbsence", overloads_device_absence, 1, LT_AS_FUNCTION},
     {"setNumThreads", overloads_set_num_threads, 1, LT_AS_FUNCTION},
     {"getNumThreads", overloads_get_num_threads, 1, LT_AS_FUNCTION},
     {"cpuTier", overloads_cpu_tier, 1, LT_AS_FUNCTION},

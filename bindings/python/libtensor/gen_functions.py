@@ -4232,6 +4232,20 @@ def parse_device(text):
     """Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen."""
 
 
+@_operator("device_count")
+def device_count(type):
+    """How many devices of a type there are: 1 for "cpu" and "meta", those that the CUDA driver serves for "cuda", and 0 for types that the
+    library has no backend for. Names that are not of a type are refused.
+    """
+
+
+@_operator("device_absence")
+def device_absence(type):
+    """Why there is no device of a type, such as "no driver: libcuda.so.1 was not found"; empty where there is one. Free the text with
+    tensor_string_free.
+    """
+
+
 @_operator("set_num_threads")
 def set_num_threads(n):
     """Sets how many threads one operator may use; at least 1. Results do not depend on it.
