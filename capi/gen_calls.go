@@ -1088,7 +1088,7 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0, r1)
 	}, // linalg.lu_factor
 	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, err := c.Lu(f.tensor(0), f.bool(1), f.bool(2))
+		r0, r1, r2, err := c.Lu(f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1, r2)
 	}, // lu
 	func(c aten.Ctx, f frame) error {

@@ -1821,15 +1821,14 @@ TENSOR_API tensor_status tensor_linalg_lu_factor_out(const tensor_t *A, bool piv
   return status;
 }
 
-TENSOR_API tensor_status tensor_lu(const tensor_t *self, bool pivot, bool get_infos, tensor_t **LU, tensor_t **pivots, tensor_t **info) {
+TENSOR_API tensor_status tensor_lu(const tensor_t *self, bool pivot, tensor_t **LU, tensor_t **pivots, tensor_t **info) {
   LT_RESULT(LU, "lu", "LU");
   LT_RESULT(pivots, "lu", "pivots");
   LT_RESULT(info, "lu", "info");
-  lt_value a[3];
+  lt_value a[2];
   lt_frame frame = {.op = 325, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lu", "self");
   a[1].i = pivot;
-  a[2].i = get_infos;
   tensor_status status = lt_invoke(&frame, "lu");
   if (status == TENSOR_OK) {
     *LU = (tensor_t *)frame.results[0].pointer;

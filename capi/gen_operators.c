@@ -3050,7 +3050,7 @@ static intptr_t packed_lt_out(lt_value *a) { return tensor_lt_out(a[0].pointer, 
 
 static intptr_t packed_lt_scalar_out(lt_value *a) { return tensor_lt_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
 
-static intptr_t packed_lu(lt_value *a) { return tensor_lu(a[0].pointer, a[1].i, a[2].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+static intptr_t packed_lu(lt_value *a) { return tensor_lu(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
 
 static intptr_t packed_lu_solve(lt_value *a) {
   tensor_t *made;
@@ -8189,7 +8189,6 @@ static const lt_parameter of_lt[] = {
 static const lt_parameter of_lu[] = {
     {"A", 'T', 0, -1, {0}},
     {"pivot", 'B', LT_DEFAULT, -1, {.i = true}},
-    {"get_infos", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
 static const lt_parameter of_lu_solve[] = {
@@ -11082,7 +11081,7 @@ lt_operator lt_operators[] = {
     {"logspace.tensor_tensor", {{packed_logspace_tensor_tensor, NULL}, {NULL, NULL}, {packed_logspace_tensor_tensor_out, NULL}}, of_logspace_tensor_tensor, 7, "T", "(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"logsumexp", {{packed_logsumexp, NULL}, {NULL, NULL}, {packed_logsumexp_out, NULL}}, of_logsumexp, 3, "T", "(Tensor input, sequence of int dim, bool keepdim=False)", -1, 0},
     {"lt", {{packed_lt, packed_lt_scalar}, {packed_lt_, packed_lt_scalar_}, {packed_lt_out, packed_lt_scalar_out}}, of_lt, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
-    {"lu", {{packed_lu, NULL}, {NULL, NULL}, {NULL, NULL}}, of_lu, 3, "TTT", "(Tensor A, bool pivot=True, bool get_infos=False)", -1, 0},
+    {"lu", {{packed_lu, NULL}, {NULL, NULL}, {NULL, NULL}}, of_lu, 2, "TTT", "(Tensor A, bool pivot=True)", -1, 0},
     {"lu_solve", {{packed_lu_solve, NULL}, {NULL, NULL}, {packed_lu_solve_out, NULL}}, of_lu_solve, 3, "T", "(Tensor input, Tensor LU_data, Tensor LU_pivots)", -1, 0},
     {"lu_unpack", {{packed_lu_unpack, NULL}, {NULL, NULL}, {packed_lu_unpack_out, NULL}}, of_lu_unpack, 4, "TTT", "(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)", -1, 0},
     {"lyapunov", {{packed_lyapunov, NULL}, {NULL, NULL}, {NULL, NULL}}, of_lyapunov, 2, "T", "(Tensor H, Tensor G)", -1, 0},

@@ -2623,8 +2623,8 @@ TENSOR_API tensor_status tensor_linalg_lu_factor_ex_out(const tensor_t *A, bool 
 TENSOR_API tensor_status tensor_linalg_lu_factor(const tensor_t *A, bool pivot, tensor_t **LU, tensor_t **pivots);
 TENSOR_API tensor_status tensor_linalg_lu_factor_out(const tensor_t *A, bool pivot, tensor_t *LU, tensor_t *pivots);
 
-// As `linalg.lu_factor_ex`. A zero on the diagonal of U is an error (LinAlgError) that names its place, unless `get_infos` asks for places in `info` instead. In Python `info` comes with `get_infos` only.
-TENSOR_API tensor_status tensor_lu(const tensor_t *self, bool pivot, bool get_infos, tensor_t **LU, tensor_t **pivots, tensor_t **info);
+// As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
+TENSOR_API tensor_status tensor_lu(const tensor_t *self, bool pivot, tensor_t **LU, tensor_t **pivots, tensor_t **info);
 
 // Factors each matrix A = P L U in a batch (..., m, n) into a permutation (..., m, m), a lower triangle with ones on the diagonal (..., m, k), and an upper triangle (..., k, n),
 // k = min(m, n). `pivot` must be true.

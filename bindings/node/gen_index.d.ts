@@ -1526,11 +1526,10 @@ export class Tensor extends Handle {
   cholesky(options?: { upper?: boolean; out?: Tensor | null }): Tensor;
   cholesky(upper: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
-   * As `linalg.lu_factor_ex`. A zero on the diagonal of U is an error (LinAlgError) that names its place, unless `get_infos` asks for places in `info` instead. In Python `info` comes with `get_infos` only.
+   * As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
    */
-  lu(options?: { pivot?: boolean; getInfos?: boolean }): { LU: Tensor; pivots: Tensor; info: Tensor };
-  lu(pivot: boolean, options?: { getInfos?: boolean }): { LU: Tensor; pivots: Tensor; info: Tensor };
-  lu(pivot: boolean, getInfos: boolean): { LU: Tensor; pivots: Tensor; info: Tensor };
+  lu(options?: { pivot?: boolean }): { LU: Tensor; pivots: Tensor; info: Tensor };
+  lu(pivot: boolean): { LU: Tensor; pivots: Tensor; info: Tensor };
   /**
    * Factors each matrix A = Q R in a batch (..., m, n) as LAPACK's geqrf stores it: `a` has R on and above the diagonal, and below it, with the scales `tau` (..., min(m, n)), the
    * reflections that Q is the product of, which `linalg.householder_product` forms and `ormqr` applies.
@@ -4919,15 +4918,13 @@ export function cholesky(input: Tensor, upper: boolean, options?: { out?: Tensor
 export function choleskyAsync(input: Tensor, options?: { upper?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function choleskyAsync(input: Tensor, upper: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * As `linalg.lu_factor_ex`. A zero on the diagonal of U is an error (LinAlgError) that names its place, unless `get_infos` asks for places in `info` instead. In Python `info` comes with `get_infos` only.
+ * As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
  */
-export function lu(input: Tensor, options?: { pivot?: boolean; getInfos?: boolean }): { LU: Tensor; pivots: Tensor; info: Tensor };
-export function lu(input: Tensor, pivot: boolean, options?: { getInfos?: boolean }): { LU: Tensor; pivots: Tensor; info: Tensor };
-export function lu(input: Tensor, pivot: boolean, getInfos: boolean): { LU: Tensor; pivots: Tensor; info: Tensor };
+export function lu(input: Tensor, options?: { pivot?: boolean }): { LU: Tensor; pivots: Tensor; info: Tensor };
+export function lu(input: Tensor, pivot: boolean): { LU: Tensor; pivots: Tensor; info: Tensor };
 /** lu, off the event loop. */
-export function luAsync(input: Tensor, options?: { pivot?: boolean; getInfos?: boolean; signal?: Signal | null }): Promise<{ LU: Tensor; pivots: Tensor; info: Tensor }>;
-export function luAsync(input: Tensor, pivot: boolean, options?: { getInfos?: boolean; signal?: Signal | null }): Promise<{ LU: Tensor; pivots: Tensor; info: Tensor }>;
-export function luAsync(input: Tensor, pivot: boolean, getInfos: boolean, options?: { signal?: Signal | null }): Promise<{ LU: Tensor; pivots: Tensor; info: Tensor }>;
+export function luAsync(input: Tensor, options?: { pivot?: boolean; signal?: Signal | null }): Promise<{ LU: Tensor; pivots: Tensor; info: Tensor }>;
+export function luAsync(input: Tensor, pivot: boolean, options?: { signal?: Signal | null }): Promise<{ LU: Tensor; pivots: Tensor; info: Tensor }>;
 /**
  * The factors P, L and U of what `linalg.lu_factor` gives. What is not asked for is empty.
  */

@@ -4022,13 +4022,13 @@ func (c Ctx) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (*te
 }
 
 // Lu is the operator lu.
-func (c Ctx) Lu(a *tensor.Tensor, pivot, getInfos bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func (c Ctx) Lu(a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(a)); key != 0 {
 		if does := backend(key).Lu; does != nil {
-			return does(c, a, pivot, getInfos)
+			return does(c, a, pivot)
 		}
 	}
-	return composed.Lu(c, a, pivot, getInfos)
+	return composed.Lu(c, a, pivot)
 }
 
 // LinalgLu is the operator linalg.lu.

@@ -310,7 +310,7 @@ type Backend struct {
 	Cholesky                                 func(c Ctx, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error)
 	LinalgLuFactorEx                         func(c Ctx, outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
 	LinalgLuFactor                           func(c Ctx, outLU, outPivots, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, error)
-	Lu                                       func(c Ctx, a *tensor.Tensor, pivot, getInfos bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
+	Lu                                       func(c Ctx, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
 	LinalgLu                                 func(c Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
 	LuUnpack                                 func(c Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
 	PivotsPermutation                        func(c Ctx, pivots *tensor.Tensor, n int64) (*tensor.Tensor, error)

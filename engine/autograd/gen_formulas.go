@@ -3143,9 +3143,9 @@ func recordLinalgLuFactor(c aten.Ctx, outLU, outPivots, a *tensor.Tensor, pivot 
 	return aten.Composed().LinalgLuFactor(c, outLU, outPivots, a, pivot)
 }
 
-func recordLu(c aten.Ctx, a *tensor.Tensor, pivot, getInfos bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+func recordLu(c aten.Ctx, a *tensor.Tensor, pivot bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	LUResult, pivotsResult, infoResult, err = aten.Composed().Lu(c, a, pivot, getInfos)
+	LUResult, pivotsResult, infoResult, err = aten.Composed().Lu(c, a, pivot)
 	named(since, "LinalgLuFactorExBackward0", LUResult, pivotsResult, infoResult)
 	return
 }

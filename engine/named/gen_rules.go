@@ -2794,7 +2794,7 @@ func namedLinalgLuFactor(c aten.Ctx, outLU, outPivots, a *tensor.Tensor, pivot b
 	return
 }
 
-func namedLu(c aten.Ctx, a *tensor.Tensor, pivot, getInfos bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func namedLu(c aten.Ctx, a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	err = aten.Refused("lu", tensor.Named)
 	return
 }

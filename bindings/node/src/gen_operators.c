@@ -4261,11 +4261,10 @@ static const lt_operator overloads_linalg_lu_factor[] = {
     {"linalg.luFactor", arguments_linalg_lu_factor, results_linalg_lu_factor, 2, 1, 2, -1, 0, {{call_linalg_lu_factor, NULL}, {NULL, NULL}, {call_linalg_lu_factor_out, NULL}}},
 };
 
-static tensor_status call_lu(const lt_value *a, lt_value *r) { return tensor_lu(a[0].tensor, a[1].i, a[2].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
+static tensor_status call_lu(const lt_value *a, lt_value *r) { return tensor_lu(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
 static const lt_argument arguments_lu[] = {
     {"input", LT_TENSOR, 0, -1, {0}},
     {"pivot", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
-    {"getInfos", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
 };
 static const lt_argument results_lu[] = {
     {"LU", LT_TENSOR, 0, -1, {0}},
@@ -4273,7 +4272,7 @@ static const lt_argument results_lu[] = {
     {"info", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_lu[] = {
-    {"lu", arguments_lu, results_lu, 3, 3, 3, -1, 0, {{call_lu, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"lu", arguments_lu, results_lu, 2, 2, 3, -1, 0, {{call_lu, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_linalg_lu(const lt_value *a, lt_value *r) { return tensor_linalg_lu(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }

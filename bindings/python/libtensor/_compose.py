@@ -127,14 +127,12 @@ _lu_with_info = result_type("_lu_with_info", ("LU", "pivots", "info"))
 
 @open_to_overrides
 def lu(A, pivot=True, get_infos=False, out=None):
-    """The factors of matrices as `linalg.lu_factor` gives them, LU and pivots.
-
-    With `get_infos` the infos of `linalg.lu_factor_ex` come third, instead of an error.
+    """The factors of matrices as `linalg.lu_factor_ex` gives them, LU and pivots, and with `get_infos` its infos.
 
     >>> torch.lu(torch.tensor([[1., 2.], [4., 4.]]))[1]
     tensor([2, 2], dtype=torch.int32)
     """
-    made = _lu_with_info(_f.lu(A, pivot, get_infos))
+    made = _lu_with_info(_f.lu(A, pivot))
     if not get_infos:
         made = made[:2]
     if out is None:

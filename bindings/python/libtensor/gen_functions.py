@@ -3239,8 +3239,8 @@ def cholesky(input, upper=False, *, out=None):
 
 
 @_operator("lu", results="LU pivots info")
-def lu(A, pivot=True, get_infos=False):
-    """As `linalg.lu_factor_ex`. A zero on the diagonal of U is an error (LinAlgError) that names its place, unless `get_infos` asks for places in `info` instead. In Python `info` comes with `get_infos` only.
+def lu(A, pivot=True):
+    """As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
 
     >>> torch.lu(torch.tensor([[1., 2.], [4., 4.]]))[1]
     tensor([2, 2], dtype=torch.int32)
