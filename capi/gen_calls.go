@@ -1600,15 +1600,19 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // quantized.matmul
 	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedLinear(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4))
+		r0, err := c.QuantizedLinearPack(f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // quantized.linear_pack
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedLinear(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)
 	}, // quantized.linear
 	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedLinearRelu(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4))
+		r0, err := c.QuantizedLinearRelu(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)
 	}, // quantized.linear_relu
 	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedLinearDynamic(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.bool(3))
+		r0, err := c.QuantizedLinearDynamic(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.bool(3), f.tensorOptional(4))
 		return f.setTensors(err, r0)
 	}, // quantized.linear_dynamic
 	func(c aten.Ctx, f frame) error {
@@ -2207,6 +2211,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // smm
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.Sspaddmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	}, // sspaddmm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Hspmm(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // hspmm
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // dsmm
@@ -2218,6 +2230,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.SparseMm(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // sparse.mm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseMmReduce(f.tensor(0), f.tensor(1), f.str(2))
+		return f.setTensors(err, r0)
+	}, // sparse.mm.reduce
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.SparseAddmm(f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)
@@ -3401,6 +3417,7 @@ var called = [...]string{
 	"quantized.relu6",
 	"quantized.cat",
 	"quantized.matmul",
+	"quantized.linear_pack",
 	"quantized.linear",
 	"quantized.linear_relu",
 	"quantized.linear_dynamic",
@@ -3581,8 +3598,11 @@ var called = [...]string{
 	"sparse_resize_",
 	"sparse_resize_and_clear_",
 	"smm",
+	"sspaddmm",
+	"hspmm",
 	"dsmm",
 	"sparse.sum",
+	"sparse.mm",
 	"sparse.mm",
 	"sparse.addmm",
 	"sparse.sampled_addmm",

@@ -2305,15 +2305,28 @@ TENSOR_API tensor_status tensor_quantized_matmul(const tensor_t *qa, const tenso
   return status;
 }
 
-TENSOR_API tensor_status tensor_quantized_linear(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, tensor_t **out) {
-  LT_RESULT(out, "quantized.linear", "out");
-  lt_value a[5];
+TENSOR_API tensor_status tensor_quantized_linear_pack(const tensor_t *weight, tensor_t **out) {
+  LT_RESULT(out, "quantized.linear_pack", "out");
+  lt_value a[1];
   lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], weight, LT_TENSOR, "quantized.linear_pack", "weight");
+  tensor_status status = lt_invoke(&frame, "quantized.linear_pack");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_quantized_linear(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, const tensor_t *packed, tensor_t **out) {
+  LT_RESULT(out, "quantized.linear", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantized.linear", "self");
   LT_REQUIRED(a[1], weight, LT_TENSOR, "quantized.linear", "weight");
   LT_OPTIONAL(a[2], bias, LT_TENSOR, "quantized.linear", "bias");
   a[3].f = scale;
   a[4].i = zero_point;
+  LT_OPTIONAL(a[5], packed, LT_TENSOR, "quantized.linear", "packed");
   tensor_status status = lt_invoke(&frame, "quantized.linear");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2321,15 +2334,16 @@ TENSOR_API tensor_status tensor_quantized_linear(const tensor_t *self, const ten
   return status;
 }
 
-TENSOR_API tensor_status tensor_quantized_linear_relu(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, tensor_t **out) {
+TENSOR_API tensor_status tensor_quantized_linear_relu(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, const tensor_t *packed, tensor_t **out) {
   LT_RESULT(out, "quantized.linear_relu", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
+  lt_value a[6];
+  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantized.linear_relu", "self");
   LT_REQUIRED(a[1], weight, LT_TENSOR, "quantized.linear_relu", "weight");
   LT_OPTIONAL(a[2], bias, LT_TENSOR, "quantized.linear_relu", "bias");
   a[3].f = scale;
   a[4].i = zero_point;
+  LT_OPTIONAL(a[5], packed, LT_TENSOR, "quantized.linear_relu", "packed");
   tensor_status status = lt_invoke(&frame, "quantized.linear_relu");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2337,14 +2351,15 @@ TENSOR_API tensor_status tensor_quantized_linear_relu(const tensor_t *self, cons
   return status;
 }
 
-TENSOR_API tensor_status tensor_quantized_linear_dynamic(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, bool reduce_range, tensor_t **out) {
+TENSOR_API tensor_status tensor_quantized_linear_dynamic(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, bool reduce_range, const tensor_t *packed, tensor_t **out) {
   LT_RESULT(out, "quantized.linear_dynamic", "out");
-  lt_value a[4];
-  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
+  lt_value a[5];
+  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantized.linear_dynamic", "self");
   LT_REQUIRED(a[1], weight, LT_TENSOR, "quantized.linear_dynamic", "weight");
   LT_OPTIONAL(a[2], bias, LT_TENSOR, "quantized.linear_dynamic", "bias");
   a[3].i = reduce_range;
+  LT_OPTIONAL(a[4], packed, LT_TENSOR, "quantized.linear_dynamic", "packed");
   tensor_status status = lt_invoke(&frame, "quantized.linear_dynamic");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2355,7 +2370,7 @@ TENSOR_API tensor_status tensor_quantized_linear_dynamic(const tensor_t *self, c
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
   LT_RESULT(out, "to_string", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to_string", "self");
   a[1].i = precision;
   a[2].i = threshold;
@@ -2372,7 +2387,7 @@ TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precisio
 TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "scalar_operand", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(value, LT_MUST, "scalar_operand", "value"); a[0].scalar = value;
   tensor_status status = lt_invoke(&frame, "scalar_operand");
   if (status == TENSOR_OK) {
@@ -2384,7 +2399,7 @@ TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **o
 TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_REQUIRED(a[1], tensor2, LT_TENSOR, "result_type", "tensor2");
   tensor_status status = lt_invoke(&frame, "result_type");
@@ -2397,7 +2412,7 @@ TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tenso
 TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tensor_scalar tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_SCALAR(tensor2, LT_MUST, "result_type", "tensor2"); a[1].scalar = tensor2;
   frame.number = 2;
@@ -2411,7 +2426,7 @@ TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tens
 TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype type2, tensor_dtype *out) {
   LT_RESULT(out, "promote_types", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
   LT_DTYPE(type1, "promote_types", "type1"); a[0].i = type1;
   LT_DTYPE(type2, "promote_types", "type2"); a[1].i = type2;
   tensor_status status = lt_invoke(&frame, "promote_types");
@@ -2424,7 +2439,7 @@ TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype t
 TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bool *out) {
   LT_RESULT(out, "can_cast", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
   LT_DTYPE(from_, "can_cast", "from_"); a[0].i = from_;
   LT_DTYPE(to, "can_cast", "to"); a[1].i = to;
   tensor_status status = lt_invoke(&frame, "can_cast");
@@ -2436,7 +2451,7 @@ TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bo
 
 TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
   lt_value a[1];
-  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
   LT_DTYPE(d, "set_default_dtype", "d"); a[0].i = d;
   tensor_status status = lt_invoke(&frame, "set_default_dtype");
   return status;
@@ -2445,7 +2460,7 @@ TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
 TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
   LT_RESULT(out, "get_default_dtype", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_dtype");
   if (status == TENSOR_OK) {
     *out = (tensor_dtype)frame.results[0].i;
@@ -2455,7 +2470,7 @@ TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
 
 TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
   lt_value a[1];
-  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 5, "set_default_device", "device"); a[0].device = device;
   tensor_status status = lt_invoke(&frame, "set_default_device");
   return status;
@@ -2464,7 +2479,7 @@ TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
 TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
   LT_RESULT(out, "get_default_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_device");
   if (status == TENSOR_OK) {
     *out = frame.results[0].device;
@@ -2474,7 +2489,7 @@ TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
 
 TENSOR_API tensor_status tensor_set_grad_enabled(bool enabled) {
   lt_value a[1];
-  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
   a[0].i = enabled;
   tensor_status status = lt_invoke(&frame, "set_grad_enabled");
   return status;
@@ -2483,7 +2498,7 @@ TENSOR_API tensor_status tensor_set_grad_enabled(bool enabled) {
 TENSOR_API tensor_status tensor_is_grad_enabled(bool *out) {
   LT_RESULT(out, "is_grad_enabled", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "is_grad_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -2493,7 +2508,7 @@ TENSOR_API tensor_status tensor_is_grad_enabled(bool *out) {
 
 TENSOR_API tensor_status tensor_set_inference_mode(bool enabled) {
   lt_value a[1];
-  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
   a[0].i = enabled;
   tensor_status status = lt_invoke(&frame, "set_inference_mode");
   return status;
@@ -2502,7 +2517,7 @@ TENSOR_API tensor_status tensor_set_inference_mode(bool enabled) {
 TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out) {
   LT_RESULT(out, "is_inference_mode_enabled", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "is_inference_mode_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -2513,7 +2528,7 @@ TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out) {
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out) {
   LT_RESULT(out, "parse_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(text, "parse_device", "text"); a[0].text = text;
   tensor_status status = lt_invoke(&frame, "parse_device");
   if (status == TENSOR_OK) {
@@ -2525,23 +2540,11 @@ TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *ou
 TENSOR_API tensor_status tensor_device_count(const char *type, int64_t *out) {
   LT_RESULT(out, "device_count", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(type, "device_count", "type"); a[0].text = type;
   tensor_status status = lt_invoke(&frame, "device_count");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_device_absence(const char *type, char **out) {
-  LT_RESULT(out, "device_absence", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(type, "device_absence", "type"); a[0].text = type;
-  tensor_status status = lt_invoke(&frame, "device_absence");
-  if (status == TENSOR_OK) {
-    *out = (char *)frame.results[0].pointer;
   }
   return status;
 }

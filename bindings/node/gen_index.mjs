@@ -379,6 +379,8 @@ const lt_histogramdd = lt.histogramdd;
 const lt_histogramddAsync = lt.histogramddAsync;
 const lt_hsplit = lt.hsplit;
 const lt_hsplitAsync = lt.hsplitAsync;
+const lt_hspmm = lt.hspmm;
+const lt_hspmmAsync = lt.hspmmAsync;
 const lt_hstack = lt.hstack;
 const lt_hstackAsync = lt.hstackAsync;
 const lt_hypot = lt.hypot;
@@ -820,6 +822,8 @@ const lt_square = lt.square;
 const lt_squareAsync = lt.squareAsync;
 const lt_squeeze = lt.squeeze;
 const lt_squeezeAsync = lt.squeezeAsync;
+const lt_sspaddmm = lt.sspaddmm;
+const lt_sspaddmmAsync = lt.sspaddmmAsync;
 const lt_stack = lt.stack;
 const lt_stackAsync = lt.stackAsync;
 const lt_std = lt.std;
@@ -1314,6 +1318,8 @@ export {
   lt_histogramddAsync as histogramddAsync,
   lt_hsplit as hsplit,
   lt_hsplitAsync as hsplitAsync,
+  lt_hspmm as hspmm,
+  lt_hspmmAsync as hspmmAsync,
   lt_hstack as hstack,
   lt_hstackAsync as hstackAsync,
   lt_hypot as hypot,
@@ -1755,6 +1761,8 @@ export {
   lt_squareAsync as squareAsync,
   lt_squeeze as squeeze,
   lt_squeezeAsync as squeezeAsync,
+  lt_sspaddmm as sspaddmm,
+  lt_sspaddmmAsync as sspaddmmAsync,
   lt_stack as stack,
   lt_stackAsync as stackAsync,
   lt_std as std,
