@@ -1047,6 +1047,10 @@ static intptr_t packed_detach(lt_value *a) {
 
 static intptr_t packed_detach_(lt_value *a) { return tensor_detach_(a[0].pointer); }
 
+static intptr_t packed_device_absence(lt_value *a) { return tensor_device_absence(a[0].text, (char **)&a[0].text); }
+
+static intptr_t packed_device_count(lt_value *a) { return tensor_device_count(a[0].text, (int64_t *)&a[0].i); }
+
 static intptr_t packed_diag(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_diag(a[0].pointer, a[1].i, &made);
@@ -3066,6 +3070,8 @@ static intptr_t packed_lt_out(lt_value *a) { return tensor_lt_out(a[0].pointer, 
 
 static intptr_t packed_lt_scalar_out(lt_value *a) { return tensor_lt_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
 
+static intptr_t packed_lu(lt_value *a) { return tensor_lu(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+
 static intptr_t packed_lu_solve(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_lu_solve(a[0].pointer, a[1].pointer, a[2].pointer, &made);
@@ -3532,6 +3538,12 @@ static intptr_t packed_node_register_hook(lt_value *a) { return tensor_node_regi
 
 static intptr_t packed_node_register_prehook(lt_value *a) { return tensor_node_register_prehook(a[0].pointer, (tensor_callback)(intptr_t)a[1].pointer, a[2].pointer, (tensor_deleter)(intptr_t)a[3].pointer, (int64_t *)&a[0].i); }
 
+static intptr_t packed_node_result(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_node_result(a[0].pointer, a[1].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_node_saved(lt_value *a) { return tensor_node_saved(a[0].pointer, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
 
 static intptr_t packed_node_set_context(lt_value *a) { return tensor_node_set_context(a[0].pointer, a[1].pointer, (tensor_deleter)(intptr_t)a[2].pointer); }
@@ -3701,6 +3713,12 @@ static intptr_t packed_output_nr(lt_value *a) { return tensor_output_nr(a[0].poi
 static intptr_t packed_parse_device(lt_value *a) { return tensor_parse_device(a[0].text, (tensor_device *)&a[0].device); }
 
 static intptr_t packed_pca_lowrank(lt_value *a) { return tensor_pca_lowrank(a[0].pointer, a[1].i, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+
+static intptr_t packed_pdist(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_pdist(a[0].pointer, a[1].f, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
 
 static intptr_t packed_permute(lt_value *a) {
   tensor_t *made;
@@ -6641,6 +6659,14 @@ static const lt_parameter of_detach_[] = {
     {"input", 'T', 0, -1, {0}},
 };
 
+static const lt_parameter of_device_absence[] = {
+    {"type", 'U', 0, -1, {0}},
+};
+
+static const lt_parameter of_device_count[] = {
+    {"type", 'U', 0, -1, {0}},
+};
+
 static const lt_parameter of_diag[] = {
     {"input", 'T', 0, -1, {0}},
     {"diagonal", 'I', LT_DEFAULT, -1, {.i = 0}},
@@ -8224,6 +8250,11 @@ static const lt_parameter of_lt[] = {
     {"other", 'O', 0, -1, {0}},
 };
 
+static const lt_parameter of_lu[] = {
+    {"A", 'T', 0, -1, {0}},
+    {"pivot", 'B', LT_DEFAULT, -1, {.i = true}},
+};
+
 static const lt_parameter of_lu_solve[] = {
     {"input", 'T', 0, -1, {0}},
     {"LU_data", 'T', 0, -1, {0}},
@@ -8597,6 +8628,11 @@ static const lt_parameter of_node_register_prehook[] = {
     {"deleter", 'Q', 0, -1, {0}},
 };
 
+static const lt_parameter of_node_result[] = {
+    {"input", 'Q', 0, -1, {0}},
+    {"output", 'I', 0, -1, {0}},
+};
+
 static const lt_parameter of_node_saved[] = {
     {"input", 'Q', 0, -1, {0}},
 };
@@ -8760,6 +8796,11 @@ static const lt_parameter of_pca_lowrank[] = {
     {"q", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
     {"center", 'B', LT_DEFAULT, -1, {.i = true}},
     {"niter", 'I', LT_DEFAULT, -1, {.i = 2}},
+};
+
+static const lt_parameter of_pdist[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"p", 'F', LT_DEFAULT, -1, {.f = 2}},
 };
 
 static const lt_parameter of_permute[] = {
@@ -10849,6 +10890,8 @@ lt_operator lt_operators[] = {
     {"det", {{packed_det, NULL}, {NULL, NULL}, {packed_det_out, NULL}}, of_det, 1, "T", "(Tensor input)", -1, 0},
     {"detach", {{packed_detach, NULL}, {NULL, NULL}, {NULL, NULL}}, of_detach, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"detach_", {{packed_detach_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_detach_, 1, "", "(Tensor input)", 0, 0},
+    {"device_absence", {{packed_device_absence, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_absence, 1, "U", "(str type)", -1, 0},
+    {"device_count", {{packed_device_count, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_count, 1, "I", "(str type)", -1, 0},
     {"diag", {{packed_diag, NULL}, {NULL, NULL}, {packed_diag_out, NULL}}, of_diag, 2, "T", "(Tensor input, int diagonal=0)", -1, 0},
     {"diag_embed", {{packed_diag_embed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diag_embed, 4, "T", "(Tensor input, int offset=0, int dim1=-2, int dim2=-1)", -1, 0},
     {"diagflat", {{packed_diagflat, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diagflat, 2, "T", "(Tensor input, int offset=0)", -1, 0},
@@ -11126,6 +11169,7 @@ lt_operator lt_operators[] = {
     {"logspace.tensor_tensor", {{packed_logspace_tensor_tensor, NULL}, {NULL, NULL}, {packed_logspace_tensor_tensor_out, NULL}}, of_logspace_tensor_tensor, 7, "T", "(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"logsumexp", {{packed_logsumexp, NULL}, {NULL, NULL}, {packed_logsumexp_out, NULL}}, of_logsumexp, 3, "T", "(Tensor input, sequence of int dim, bool keepdim=False)", -1, 0},
     {"lt", {{packed_lt, packed_lt_scalar}, {packed_lt_, packed_lt_scalar_}, {packed_lt_out, packed_lt_scalar_out}}, of_lt, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
+    {"lu", {{packed_lu, NULL}, {NULL, NULL}, {NULL, NULL}}, of_lu, 2, "TTT", "(Tensor A, bool pivot=True)", -1, 0},
     {"lu_solve", {{packed_lu_solve, NULL}, {NULL, NULL}, {packed_lu_solve_out, NULL}}, of_lu_solve, 3, "T", "(Tensor input, Tensor LU_data, Tensor LU_pivots)", -1, 0},
     {"lu_unpack", {{packed_lu_unpack, NULL}, {NULL, NULL}, {packed_lu_unpack_out, NULL}}, of_lu_unpack, 4, "TTT", "(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)", -1, 0},
     {"lyapunov", {{packed_lyapunov, NULL}, {NULL, NULL}, {NULL, NULL}}, of_lyapunov, 2, "T", "(Tensor H, Tensor G)", -1, 0},
@@ -11195,6 +11239,7 @@ lt_operator lt_operators[] = {
     {"node_name", {{packed_node_name, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_name, 1, "U", "(Node input)", -1, 0},
     {"node_register_hook", {{packed_node_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_register_hook, 4, "I", "(Node input, pointer hook, pointer context, pointer deleter)", -1, 0},
     {"node_register_prehook", {{packed_node_register_prehook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_register_prehook, 4, "I", "(Node input, pointer hook, pointer context, pointer deleter)", -1, 0},
+    {"node_result", {{packed_node_result, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_result, 2, "T", "(Node input, int output)", -1, 0},
     {"node_saved", {{packed_node_saved, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_saved, 1, "A", "(Node input)", -1, 0},
     {"node_set_context", {{packed_node_set_context, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_set_context, 3, "", "(Node input, pointer context, pointer deleter)", -1, 0},
     {"node_variable", {{packed_node_variable, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_variable, 1, "T", "(Node input)", -1, 0},
@@ -11225,6 +11270,7 @@ lt_operator lt_operators[] = {
     {"output_nr", {{packed_output_nr, NULL}, {NULL, NULL}, {NULL, NULL}}, of_output_nr, 1, "I", "(Tensor input)", -1, 0},
     {"parse_device", {{packed_parse_device, NULL}, {NULL, NULL}, {NULL, NULL}}, of_parse_device, 1, "C", "(str text)", -1, 0},
     {"pca_lowrank", {{packed_pca_lowrank, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pca_lowrank, 4, "TTT", "(Tensor A, int q=None, bool center=True, int niter=2)", -1, 0},
+    {"pdist", {{packed_pdist, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pdist, 2, "T", "(Tensor input, float p=2)", -1, 0},
     {"permute", {{packed_permute, NULL}, {NULL, NULL}, {NULL, NULL}}, of_permute, 2, "T", "(Tensor input, sequence of int dims)", -1, LT_BRIEF},
     {"pin_memory", {{packed_pin_memory, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pin_memory, 1, "T", "(Tensor input)", -1, 0},
     {"pinverse", {{packed_pinverse, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pinverse, 2, "T", "(Tensor input, float rcond=1e-15)", -1, 0},
@@ -11572,4 +11618,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 856;
+const int lt_operator_count = 861;

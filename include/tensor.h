@@ -2527,6 +2527,10 @@ TENSOR_API tensor_status tensor_kron_out(const tensor_t *self, const tensor_t *o
 // differences are then formed, as for any other p.
 TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, double p, const char *compute_mode, tensor_t **out);
 
+// The `p`-norm, `p` >= 0, of the difference of every two rows of `self` (N, M): (N (N - 1) / 2,), the distances of the first row to those after it, then of the second, and so on.
+// p of 0 counts the differing elements, inf takes the largest difference.
+TENSOR_API tensor_status tensor_pdist(const tensor_t *self, double p, tensor_t **out);
+
 // Another name of `mm`.
 TENSOR_API tensor_status tensor_dsmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
 TENSOR_API tensor_status tensor_dsmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out);
@@ -2619,6 +2623,9 @@ TENSOR_API tensor_status tensor_linalg_lu_factor_ex_out(const tensor_t *A, bool 
 // As `linalg.lu_factor_ex`. A zero on the diagonal of U is an error (LinAlgError) that names its place.
 TENSOR_API tensor_status tensor_linalg_lu_factor(const tensor_t *A, bool pivot, tensor_t **LU, tensor_t **pivots);
 TENSOR_API tensor_status tensor_linalg_lu_factor_out(const tensor_t *A, bool pivot, tensor_t *LU, tensor_t *pivots);
+
+// As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
+TENSOR_API tensor_status tensor_lu(const tensor_t *self, bool pivot, tensor_t **LU, tensor_t **pivots, tensor_t **info);
 
 // Factors each matrix A = P L U in a batch (..., m, n) into a permutation (..., m, m), a lower triangle with ones on the diagonal (..., m, k), and an upper triangle (..., k, n),
 // k = min(m, n). `pivot` must be true.
@@ -3773,6 +3780,10 @@ TENSOR_API tensor_status tensor_node_edge(tensor_node_t *self, int64_t i, tensor
 // The leaf to whose gradient a node AccumulateGrad adds, sharing its memory and its history; NULL for other nodes.
 TENSOR_API tensor_status tensor_node_variable(tensor_node_t *self, tensor_t **out);
 
+// What stands for result `output` of a recorded call where gradients are asked for, among the tensors or the inputs of
+// tensor_backward and tensor_autograd_grad: zeros of its sizes and dtype, with its history. Of a node AccumulateGrad it is the leaf.
+TENSOR_API tensor_status tensor_node_result(tensor_node_t *self, int64_t output, tensor_t **out);
+
 // What the recorded call saved, in the order in which it did: with the history that it had, so that what is computed of it can
 // be differentiated. An error where that has been freed, or changed in place. Free the list with tensor_list_free.
 TENSOR_API tensor_status tensor_node_saved(tensor_node_t *self, tensor_t ***out, int64_t *out_len);
@@ -4198,6 +4209,14 @@ TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out);
 
 // Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out);
+
+// How many devices of a type there are: 1 for "cpu" and "meta", those that the CUDA driver serves for "cuda", and 0 for types that the
+// library has no backend for. Names that are not of a type are refused.
+TENSOR_API tensor_status tensor_device_count(const char *type, int64_t *out);
+
+// Why there is no device of a type, such as "no driver: libcuda.so.1 was not found"; empty where there is one. Free the text with
+// tensor_string_free.
+TENSOR_API tensor_status tensor_device_absence(const char *type, char **out);
 
 // Sets how many threads one operator may use; at least 1. Results do not depend on it.
 TENSOR_API tensor_status tensor_set_num_threads(int64_t n);

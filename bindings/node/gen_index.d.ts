@@ -1526,6 +1526,11 @@ export class Tensor extends Handle {
   cholesky(options?: { upper?: boolean; out?: Tensor | null }): Tensor;
   cholesky(upper: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
+   * As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
+   */
+  lu(options?: { pivot?: boolean }): { LU: Tensor; pivots: Tensor; info: Tensor };
+  lu(pivot: boolean): { LU: Tensor; pivots: Tensor; info: Tensor };
+  /**
    * Factors each matrix A = Q R in a batch (..., m, n) as LAPACK's geqrf stores it: `a` has R on and above the diagonal, and below it, with the scales `tau` (..., min(m, n)), the
    * reflections that Q is the product of, which `linalg.householder_product` forms and `ormqr` applies.
    */
@@ -4919,6 +4924,14 @@ export function cholesky(input: Tensor, upper: boolean, options?: { out?: Tensor
 export function choleskyAsync(input: Tensor, options?: { upper?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function choleskyAsync(input: Tensor, upper: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
+ * As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
+ */
+export function lu(input: Tensor, options?: { pivot?: boolean }): { LU: Tensor; pivots: Tensor; info: Tensor };
+export function lu(input: Tensor, pivot: boolean): { LU: Tensor; pivots: Tensor; info: Tensor };
+/** lu, off the event loop. */
+export function luAsync(input: Tensor, options?: { pivot?: boolean; signal?: Signal | null }): Promise<{ LU: Tensor; pivots: Tensor; info: Tensor }>;
+export function luAsync(input: Tensor, pivot: boolean, options?: { signal?: Signal | null }): Promise<{ LU: Tensor; pivots: Tensor; info: Tensor }>;
+/**
  * The factors P, L and U of what `linalg.lu_factor` gives. What is not asked for is empty.
  */
 export function luUnpack(LUData: Tensor, options: { LUPivots: Tensor; unpackData?: boolean; unpackPivots?: boolean; out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null }): { P: Tensor; L: Tensor; U: Tensor };
@@ -5400,6 +5413,15 @@ export function cdistAsync(x1: Tensor, x2: Tensor, options?: { p?: number; compu
 export function cdistAsync(x1: Tensor, x2: Tensor, p: number, options?: { computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist'; signal?: Signal | null }): Promise<Tensor>;
 export function cdistAsync(x1: Tensor, x2: Tensor, p: number, computeMode: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist', options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
+ * The `p`-norm, `p` >= 0, of the difference of every two rows of `self` (N, M): (N (N - 1) / 2,), the distances of the first row to those after it, then of the second, and so on.
+ * p of 0 counts the differing elements, inf takes the largest difference.
+ */
+export function pdist(input: Tensor, options?: { p?: number }): Tensor;
+export function pdist(input: Tensor, p: number): Tensor;
+/** pdist, off the event loop. */
+export function pdistAsync(input: Tensor, options?: { p?: number; signal?: Signal | null }): Promise<Tensor>;
+export function pdistAsync(input: Tensor, p: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
  * Views of tensors, whose dimensions all have names, with the dimensions of the one that has the most, as align_as gives them.
  */
 export function alignTensors(tensors: readonly Tensor[]): Tensor[];
@@ -5667,6 +5689,16 @@ export function isInferenceModeEnabled(): boolean;
  * Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
  */
 export function parseDevice(text: string): Device;
+/**
+ * How many devices of a type there are: 1 for "cpu" and "meta", those that the CUDA driver serves for "cuda", and 0 for types that the
+ * library has no backend for. Names that are not of a type are refused.
+ */
+export function deviceCount(type: string): Int;
+/**
+ * Why there is no device of a type, such as "no driver: libcuda.so.1 was not found"; empty where there is one. Free the text with
+ * tensor_string_free.
+ */
+export function deviceAbsence(type: string): string;
 /**
  * Sets how many threads one operator may use; at least 1. Results do not depend on it.
  */

@@ -219,6 +219,8 @@ const lt_det = lt.det;
 const lt_detAsync = lt.detAsync;
 const lt_detach = lt.detach;
 const lt_detachAsync = lt.detachAsync;
+const lt_deviceAbsence = lt.deviceAbsence;
+const lt_deviceCount = lt.deviceCount;
 const lt_diag = lt.diag;
 const lt_diagAsync = lt.diagAsync;
 const lt_diagEmbed = lt.diagEmbed;
@@ -510,6 +512,8 @@ const lt_logsumexp = lt.logsumexp;
 const lt_logsumexpAsync = lt.logsumexpAsync;
 const lt_lt = lt.lt;
 const lt_ltAsync = lt.ltAsync;
+const lt_lu = lt.lu;
+const lt_luAsync = lt.luAsync;
 const lt_luSolve = lt.luSolve;
 const lt_luSolveAsync = lt.luSolveAsync;
 const lt_luUnpack = lt.luUnpack;
@@ -636,6 +640,8 @@ const lt_outerAsync = lt.outerAsync;
 const lt_parseDevice = lt.parseDevice;
 const lt_pcaLowrank = lt.pcaLowrank;
 const lt_pcaLowrankAsync = lt.pcaLowrankAsync;
+const lt_pdist = lt.pdist;
+const lt_pdistAsync = lt.pdistAsync;
 const lt_permute = lt.permute;
 const lt_permuteAsync = lt.permuteAsync;
 const lt_pinverse = lt.pinverse;
@@ -1156,6 +1162,8 @@ export {
   lt_detAsync as detAsync,
   lt_detach as detach,
   lt_detachAsync as detachAsync,
+  lt_deviceAbsence as deviceAbsence,
+  lt_deviceCount as deviceCount,
   lt_diag as diag,
   lt_diagAsync as diagAsync,
   lt_diagEmbed as diagEmbed,
@@ -1447,6 +1455,8 @@ export {
   lt_logsumexpAsync as logsumexpAsync,
   lt_lt as lt,
   lt_ltAsync as ltAsync,
+  lt_lu as lu,
+  lt_luAsync as luAsync,
   lt_luSolve as luSolve,
   lt_luSolveAsync as luSolveAsync,
   lt_luUnpack as luUnpack,
@@ -1573,6 +1583,8 @@ export {
   lt_parseDevice as parseDevice,
   lt_pcaLowrank as pcaLowrank,
   lt_pcaLowrankAsync as pcaLowrankAsync,
+  lt_pdist as pdist,
+  lt_pdistAsync as pdistAsync,
   lt_permute as permute,
   lt_permuteAsync as permuteAsync,
   lt_pinverse as pinverse,

@@ -521,6 +521,11 @@ func (c Ctx) NodeVariable(self tensor.Node) (*tensor.Tensor, error) {
 	return recorded.NodeVariable(c, self)
 }
 
+// NodeResult is the operator node_result.
+func (c Ctx) NodeResult(self tensor.Node, output int64) (*tensor.Tensor, error) {
+	return recorded.NodeResult(c, self, output)
+}
+
 // NodeSaved is the operator node_saved.
 func (c Ctx) NodeSaved(self tensor.Node) ([]*tensor.Tensor, error) {
 	return recorded.NodeSaved(c, self)
@@ -4016,6 +4021,16 @@ func (c Ctx) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (*te
 	return composed.LinalgLuFactor(c, outLU, outPivots, a, pivot)
 }
 
+// Lu is the operator lu.
+func (c Ctx) Lu(a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(a)); key != 0 {
+		if does := backend(key).Lu; does != nil {
+			return does(c, a, pivot)
+		}
+	}
+	return composed.Lu(c, a, pivot)
+}
+
 // LinalgLu is the operator linalg.lu.
 func (c Ctx) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outP) | keys(outL) | keys(outU) | keys(a)); key != 0 {
@@ -5307,6 +5322,18 @@ func (c Ctx) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (r0 *tensor.Te
 	return ops.Cdist(x1, x2, p, mode)
 }
 
+// Pdist is the operator pdist.
+func (c Ctx) Pdist(self *tensor.Tensor, p float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).Pdist; does != nil {
+			return does(c, self, p)
+		}
+		err = Refused("pdist", key)
+		return
+	}
+	return ops.Pdist(self, p)
+}
+
 // Names is the operator names.
 func (c Ctx) Names(self *tensor.Tensor) ([]string, error) {
 	return composed.Names(c, self)
@@ -5837,6 +5864,16 @@ func (c Ctx) GetDefaultDtype() (dtype.DType, error) {
 // ParseDevice is the operator parse_device.
 func (c Ctx) ParseDevice(text string) (device.Device, error) {
 	return ops.ParseDevice(text)
+}
+
+// DeviceCount is the operator device_count.
+func (c Ctx) DeviceCount(name string) (int64, error) {
+	return ops.DeviceCount(name)
+}
+
+// DeviceAbsence is the operator device_absence.
+func (c Ctx) DeviceAbsence(name string) (string, error) {
+	return ops.DeviceAbsence(name)
 }
 
 // SetNumThreads is the operator set_num_threads.

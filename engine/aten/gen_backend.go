@@ -57,6 +57,7 @@ type Backend struct {
 	NodeEdges                                func(c Ctx, self tensor.Node) (int64, error)
 	NodeEdge                                 func(c Ctx, self tensor.Node, i int64) (tensor.Node, int64, error)
 	NodeVariable                             func(c Ctx, self tensor.Node) (*tensor.Tensor, error)
+	NodeResult                               func(c Ctx, self tensor.Node, output int64) (*tensor.Tensor, error)
 	NodeSaved                                func(c Ctx, self tensor.Node) ([]*tensor.Tensor, error)
 	NodeSetContext                           func(c Ctx, self tensor.Node, data, deleter uintptr) error
 	NodeContext                              func(c Ctx, self tensor.Node) (uintptr, error)
@@ -309,6 +310,7 @@ type Backend struct {
 	Cholesky                                 func(c Ctx, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error)
 	LinalgLuFactorEx                         func(c Ctx, outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
 	LinalgLuFactor                           func(c Ctx, outLU, outPivots, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, error)
+	Lu                                       func(c Ctx, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
 	LinalgLu                                 func(c Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
 	LuUnpack                                 func(c Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
 	PivotsPermutation                        func(c Ctx, pivots *tensor.Tensor, n int64) (*tensor.Tensor, error)
@@ -392,6 +394,7 @@ type Backend struct {
 	TensordotDims                            func(c Ctx, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (*tensor.Tensor, error)
 	Kron                                     func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 	Cdist                                    func(c Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error)
+	Pdist                                    func(c Ctx, self *tensor.Tensor, p float64) (*tensor.Tensor, error)
 	Names                                    func(c Ctx, self *tensor.Tensor) ([]string, error)
 	DimByName                                func(c Ctx, self *tensor.Tensor, name string) (int64, error)
 	Rename                                   func(c Ctx, self *tensor.Tensor, names []string) (*tensor.Tensor, error)

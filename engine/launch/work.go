@@ -183,7 +183,7 @@ type Dot struct {
 }
 
 // Distance writes the P-norms of the differences of the rows of A to those of B, matrix by matrix, to To, or by the kernel euclidean
-// the roots of their squares and what To has. All are contiguous.
+// the roots of their squares and what To has. Without B it is the rows of A, a matrix, to those that come after them. All are contiguous.
 type Distance struct {
 	Kernel   *kernel.Kernel
 	To, A, B *tensor.Tensor

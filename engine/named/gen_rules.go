@@ -252,6 +252,7 @@ var rules = aten.Backend{
 	Cholesky:                                 namedCholesky,
 	LinalgLuFactorEx:                         namedLinalgLuFactorEx,
 	LinalgLuFactor:                           namedLinalgLuFactor,
+	Lu:                                       namedLu,
 	LinalgLu:                                 namedLinalgLu,
 	LuUnpack:                                 namedLuUnpack,
 	PivotsPermutation:                        namedPivotsPermutation,
@@ -335,6 +336,7 @@ var rules = aten.Backend{
 	TensordotDims:                            namedTensordotDims,
 	Kron:                                     namedKron,
 	Cdist:                                    namedCdist,
+	Pdist:                                    namedPdist,
 	QuantizePerTensor:                        namedQuantizePerTensor,
 	QuantizePerTensorTensorQparams:           namedQuantizePerTensorTensorQparams,
 	QuantizePerTensorDynamic:                 namedQuantizePerTensorDynamic,
@@ -2798,6 +2800,11 @@ func namedLinalgLuFactor(c aten.Ctx, outLU, outPivots, a *tensor.Tensor, pivot b
 	return
 }
 
+func namedLu(c aten.Ctx, a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	err = aten.Refused("lu", tensor.Named)
+	return
+}
+
 func namedLinalgLu(c aten.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	err = aten.Refused("linalg.lu", tensor.Named)
 	return
@@ -3344,6 +3351,11 @@ func namedEinsum(c aten.Ctx, text string, operands []*tensor.Tensor) (r0 *tensor
 
 func namedKron(c aten.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("kron", tensor.Named)
+	return
+}
+
+func namedPdist(c aten.Ctx, self *tensor.Tensor, p float64) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("pdist", tensor.Named)
 	return
 }
 

@@ -654,6 +654,18 @@ static const lt_operator overloads_node_variable[] = {
     {"nodeVariable", arguments_node_variable, results_node_variable, 1, 1, 1, -1, 0, {{call_node_variable, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_node_result(const lt_value *a, lt_value *r) { return tensor_node_result(a[0].node, a[1].i, &r[0].tensor); }
+static const lt_argument arguments_node_result[] = {
+    {"input", LT_NODE, 0, -1, {0}},
+    {"output", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_node_result[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_node_result[] = {
+    {"nodeResult", arguments_node_result, results_node_result, 2, 2, 1, -1, 0, {{call_node_result, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_node_saved(const lt_value *a, lt_value *r) { return tensor_node_saved(a[0].node, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_node_saved[] = {
     {"input", LT_NODE, 0, -1, {0}},
@@ -4249,6 +4261,20 @@ static const lt_operator overloads_linalg_lu_factor[] = {
     {"linalg.luFactor", arguments_linalg_lu_factor, results_linalg_lu_factor, 2, 1, 2, -1, 0, {{call_linalg_lu_factor, NULL}, {NULL, NULL}, {call_linalg_lu_factor_out, NULL}}},
 };
 
+static tensor_status call_lu(const lt_value *a, lt_value *r) { return tensor_lu(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
+static const lt_argument arguments_lu[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"pivot", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+};
+static const lt_argument results_lu[] = {
+    {"LU", LT_TENSOR, 0, -1, {0}},
+    {"pivots", LT_TENSOR, 0, -1, {0}},
+    {"info", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_lu[] = {
+    {"lu", arguments_lu, results_lu, 2, 2, 3, -1, 0, {{call_lu, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_linalg_lu(const lt_value *a, lt_value *r) { return tensor_linalg_lu(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
 static tensor_status call_linalg_lu_out(const lt_value *a, lt_value *r) { return tensor_linalg_lu_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor, r[2].tensor); }
 static const lt_argument arguments_linalg_lu[] = {
@@ -5513,6 +5539,18 @@ static const lt_operator overloads_cdist[] = {
     {"cdist", arguments_cdist, results_cdist, 4, 4, 1, -1, 0, {{call_cdist, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_pdist(const lt_value *a, lt_value *r) { return tensor_pdist(a[0].tensor, a[1].f, &r[0].tensor); }
+static const lt_argument arguments_pdist[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"p", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 2}},
+};
+static const lt_argument results_pdist[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_pdist[] = {
+    {"pdist", arguments_pdist, results_pdist, 2, 2, 1, -1, 0, {{call_pdist, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_names(const lt_value *a, lt_value *r) { return tensor_names(a[0].tensor, &r[0].strings.items, &r[0].strings.length); }
 static const lt_argument arguments_names[] = {
     {"input", LT_TENSOR, 0, -1, {0}},
@@ -6295,6 +6333,28 @@ static const lt_argument results_parse_device[] = {
 };
 static const lt_operator overloads_parse_device[] = {
     {"parseDevice", arguments_parse_device, results_parse_device, 1, 1, 1, -1, 0, {{call_parse_device, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_device_count(const lt_value *a, lt_value *r) { return tensor_device_count(a[0].text, &r[0].i); }
+static const lt_argument arguments_device_count[] = {
+    {"type", LT_STR, 0, -1, {0}},
+};
+static const lt_argument results_device_count[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_device_count[] = {
+    {"deviceCount", arguments_device_count, results_device_count, 1, 1, 1, -1, 0, {{call_device_count, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_device_absence(const lt_value *a, lt_value *r) { return tensor_device_absence(a[0].text, &r[0].string); }
+static const lt_argument arguments_device_absence[] = {
+    {"type", LT_STR, 0, -1, {0}},
+};
+static const lt_argument results_device_absence[] = {
+    {"out", LT_STR, 0, -1, {0}},
+};
+static const lt_operator overloads_device_absence[] = {
+    {"deviceAbsence", arguments_device_absence, results_device_absence, 1, 1, 1, -1, 0, {{call_device_absence, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_set_num_threads(const lt_value *a, lt_value *r) { (void)r; return tensor_set_num_threads(a[0].i); }
@@ -11040,6 +11100,7 @@ const lt_entry lt_entries[] = {
     {"nodeEdges", overloads_node_edges, 1, LT_AS_FUNCTION},
     {"nodeEdge", overloads_node_edge, 1, LT_AS_FUNCTION},
     {"nodeVariable", overloads_node_variable, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"nodeResult", overloads_node_result, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"nodeSaved", overloads_node_saved, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"registerHook", overloads_register_hook, 1, LT_AS_FUNCTION},
     {"registerMultiGradHook", overloads_register_multi_grad_hook, 1, LT_AS_FUNCTION},
@@ -11290,6 +11351,7 @@ const lt_entry lt_entries[] = {
     {"cholesky", overloads_cholesky, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"linalg.luFactorEx", overloads_linalg_lu_factor_ex, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"linalg.luFactor", overloads_linalg_lu_factor, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"lu", overloads_lu, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"linalg.lu", overloads_linalg_lu, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"luUnpack", overloads_lu_unpack, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"pivotsPermutation", overloads_pivots_permutation, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -11370,6 +11432,7 @@ const lt_entry lt_entries[] = {
     {"tensordot", overloads_tensordot, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"kron", overloads_kron, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"cdist", overloads_cdist, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"pdist", overloads_pdist, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"names", overloads_names, 1, LT_AS_FUNCTION},
     {"dimByName", overloads_dim_by_name, 1, LT_AS_FUNCTION},
     {"rename", overloads_rename, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -11430,6 +11493,8 @@ const lt_entry lt_entries[] = {
     {"setInferenceMode", overloads_set_inference_mode, 1, LT_AS_FUNCTION},
     {"isInferenceModeEnabled", overloads_is_inference_mode_enabled, 1, LT_AS_FUNCTION},
     {"parseDevice", overloads_parse_device, 1, LT_AS_FUNCTION},
+    {"deviceCount", overloads_device_count, 1, LT_AS_FUNCTION},
+    {"deviceAbsence", overloads_device_absence, 1, LT_AS_FUNCTION},
     {"setNumThreads", overloads_set_num_threads, 1, LT_AS_FUNCTION},
     {"getNumThreads", overloads_get_num_threads, 1, LT_AS_FUNCTION},
     {"cpuTier", overloads_cpu_tier, 1, LT_AS_FUNCTION},

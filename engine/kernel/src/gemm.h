@@ -68,9 +68,16 @@ struct Scaled {
     pack<P>(b, g->b_row, g->b_col, depth, to.w, panel);
     return panel;
   }
-  // Whether elements are the sums, and lie in whole vectors.
+  // Whether elements lie in whole vectors, and products with the factors are not rounded, so that
+  // vectors come to what finish does.
   bool direct(int64_t w) const {
-    return alpha == Sum(1) && beta == Sum(0) && g->c_col == 1 && w == kPanel<typename P::Unit>;
+    return (alpha == Sum(1) || alpha == Sum(-1)) && (beta == Sum(0) || beta == Sum(1)) &&
+           g->c_col == 1 && w == kPanel<typename P::Unit>;
+  }
+  // A vector of elements at c.
+  LT_INLINE Vec<Sum> elements(const Vec<Sum> &sums, const Sum *c) const {
+    const Vec<Sum> x = alpha == Sum(1) ? sums : -sums;
+    return beta == Sum(0) ? x : x + load(c);
   }
   // Writes a panel's columns of rows from i on from registers.
   template <int kRows>
@@ -78,7 +85,10 @@ struct Scaled {
     T *const c = at(s, i, j);
     const int64_t row = g->c_row;
     unrolled<kRows>([&](int r) __attribute__((always_inline)) {
-      for (int v = 0; v < 2; v++) store(c + r * row + v * Vec<Sum>::N, sums[r][v]);
+      for (int v = 0; v < 2; v++) {
+        Sum *const p = c + r * row + v * Vec<Sum>::N;
+        store(p, elements(sums[r][v], p));
+      }
     });
   }
   // Writes w columns of row i from column j on; the sums are changed.
