@@ -138,14 +138,18 @@ func (s *scope) matrices(p product, d dtype.DType, q *tensor.Quantizer) *tensor.
 	count := shape.Product(batch)
 	// matrices that lie one after the other
 	each := func(t *tensor.Tensor, rows, columns int64) *tensor.Tensor {
-		wide := s.Step(func() (*tensor.Tensor, error) { return s.c.Expand(t, append(slices.Clone(batch), rows, columns), false) })
+		wide := s.Step(func() (*tensor.Tensor, error) {
+			return s.c.Expand(t, append(slices.Clone(batch), rows, columns), false)
+		})
 		return s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(wide, []int64{count, rows, columns}) })
 	}
 	if s.Err != nil {
 		return nil
 	}
 	x, y := each(p.a, m, k), each(p.b, k, n)
-	to := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, append(slices.Clone(batch), sizes...), d.Stored(), p.a.Device()) })
+	to := s.Step(func() (*tensor.Tensor, error) {
+		return tensor.Empty(s.Op, append(slices.Clone(batch), sizes...), d.Stored(), p.a.Device())
+	})
 	made := s.as(to, d, q) // refused before there is work
 	places := s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(to, []int64{count, m, n}) })
 	for i := int64(0); i < count && s.Err == nil; i++ {
