@@ -64,7 +64,7 @@ func (s *steps) nearlySingular(a, det *tensor.Tensor) *tensor.Tensor {
 	inner := &steps{c: s.c.Recorded(false)}
 	defer inner.Close()
 	rows := inner.keep(s.c.LinalgVectorNorm(nil, inner.Keep(a.Plain(), nil), dtype.IntScalar(2), []int64{-1}, false, dtype.None))
-	limit := inner.mul(inner.keep(inner.c.Prod(nil, rows, ops.Int(-1), false, dtype.None)), inner.float(30*math.Sqrt(a.DType().Epsilon())))
+	limit := inner.mul(inner.keep(inner.c.Prod(nil, rows, ops.Int(-1), false, dtype.None)), inner.float(100*math.Sqrt(a.DType().Epsilon())))
 	small := inner.keep(inner.c.Le(nil, inner.abs(inner.Keep(det.Plain(), nil)), limit))
 	return s.keep(inner.both(small, inner.keep(inner.c.Isfinite(limit))).Alias(), nil)
 }
