@@ -1821,12 +1821,29 @@ TENSOR_API tensor_status tensor_linalg_lu_factor_out(const tensor_t *A, bool piv
   return status;
 }
 
+TENSOR_API tensor_status tensor_lu(const tensor_t *self, bool pivot, tensor_t **LU, tensor_t **pivots, tensor_t **info) {
+  LT_RESULT(LU, "lu", "LU");
+  LT_RESULT(pivots, "lu", "pivots");
+  LT_RESULT(info, "lu", "info");
+  lt_value a[2];
+  lt_frame frame = {.op = 325, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "lu", "self");
+  a[1].i = pivot;
+  tensor_status status = lt_invoke(&frame, "lu");
+  if (status == TENSOR_OK) {
+    *LU = (tensor_t *)frame.results[0].pointer;
+    *pivots = (tensor_t *)frame.results[1].pointer;
+    *info = (tensor_t *)frame.results[2].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_linalg_lu(const tensor_t *A, bool pivot, tensor_t **P, tensor_t **L, tensor_t **U) {
   LT_RESULT(P, "linalg.lu", "P");
   LT_RESULT(L, "linalg.lu", "L");
   LT_RESULT(U, "linalg.lu", "U");
   lt_value a[2];
-  lt_frame frame = {.op = 325, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 326, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.lu", "A");
   a[1].i = pivot;
   tensor_status status = lt_invoke(&frame, "linalg.lu");
@@ -1840,7 +1857,7 @@ TENSOR_API tensor_status tensor_linalg_lu(const tensor_t *A, bool pivot, tensor_
 
 TENSOR_API tensor_status tensor_linalg_lu_out(const tensor_t *A, bool pivot, tensor_t *P, tensor_t *L, tensor_t *U) {
   lt_value a[2];
-  lt_frame frame = {.op = 325, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 326, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.lu", "A");
   a[1].i = pivot;
   LT_OUTPUT(frame.out[0], P, "linalg.lu", "P");
@@ -1855,7 +1872,7 @@ TENSOR_API tensor_status tensor_lu_unpack(const tensor_t *LU_data, const tensor_
   LT_RESULT(L, "lu_unpack", "L");
   LT_RESULT(U, "lu_unpack", "U");
   lt_value a[4];
-  lt_frame frame = {.op = 326, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 327, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], LU_data, LT_TENSOR, "lu_unpack", "LU_data");
   LT_REQUIRED(a[1], LU_pivots, LT_TENSOR, "lu_unpack", "LU_pivots");
   a[2].i = unpack_data;
@@ -1871,7 +1888,7 @@ TENSOR_API tensor_status tensor_lu_unpack(const tensor_t *LU_data, const tensor_
 
 TENSOR_API tensor_status tensor_lu_unpack_out(const tensor_t *LU_data, const tensor_t *LU_pivots, bool unpack_data, bool unpack_pivots, tensor_t *P, tensor_t *L, tensor_t *U) {
   lt_value a[4];
-  lt_frame frame = {.op = 326, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 327, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], LU_data, LT_TENSOR, "lu_unpack", "LU_data");
   LT_REQUIRED(a[1], LU_pivots, LT_TENSOR, "lu_unpack", "LU_pivots");
   a[2].i = unpack_data;
@@ -1886,7 +1903,7 @@ TENSOR_API tensor_status tensor_lu_unpack_out(const tensor_t *LU_data, const ten
 TENSOR_API tensor_status tensor_pivots_permutation(const tensor_t *pivots, int64_t n, tensor_t **out) {
   LT_RESULT(out, "pivots_permutation", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 327, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 328, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], pivots, LT_TENSOR, "pivots_permutation", "pivots");
   a[1].i = n;
   tensor_status status = lt_invoke(&frame, "pivots_permutation");
@@ -1901,7 +1918,7 @@ TENSOR_API tensor_status tensor_linalg_ldl_factor_ex(const tensor_t *self, bool 
   LT_RESULT(pivots, "linalg.ldl_factor_ex", "pivots");
   LT_RESULT(info, "linalg.ldl_factor_ex", "info");
   lt_value a[3];
-  lt_frame frame = {.op = 328, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 329, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.ldl_factor_ex", "self");
   a[1].i = hermitian;
   a[2].i = check_errors;
@@ -1916,7 +1933,7 @@ TENSOR_API tensor_status tensor_linalg_ldl_factor_ex(const tensor_t *self, bool 
 
 TENSOR_API tensor_status tensor_linalg_ldl_factor_ex_out(const tensor_t *self, bool hermitian, bool check_errors, tensor_t *LD, tensor_t *pivots, tensor_t *info) {
   lt_value a[3];
-  lt_frame frame = {.op = 328, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 329, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.ldl_factor_ex", "self");
   a[1].i = hermitian;
   a[2].i = check_errors;
@@ -1931,7 +1948,7 @@ TENSOR_API tensor_status tensor_linalg_ldl_factor(const tensor_t *self, bool her
   LT_RESULT(LD, "linalg.ldl_factor", "LD");
   LT_RESULT(pivots, "linalg.ldl_factor", "pivots");
   lt_value a[2];
-  lt_frame frame = {.op = 329, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 330, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.ldl_factor", "self");
   a[1].i = hermitian;
   tensor_status status = lt_invoke(&frame, "linalg.ldl_factor");
@@ -1944,7 +1961,7 @@ TENSOR_API tensor_status tensor_linalg_ldl_factor(const tensor_t *self, bool her
 
 TENSOR_API tensor_status tensor_linalg_ldl_factor_out(const tensor_t *self, bool hermitian, tensor_t *LD, tensor_t *pivots) {
   lt_value a[2];
-  lt_frame frame = {.op = 329, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 330, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.ldl_factor", "self");
   a[1].i = hermitian;
   LT_OUTPUT(frame.out[0], LD, "linalg.ldl_factor", "LD");
@@ -1957,7 +1974,7 @@ TENSOR_API tensor_status tensor_geqrf(const tensor_t *self, tensor_t **a_, tenso
   LT_RESULT(a_, "geqrf", "a");
   LT_RESULT(tau, "geqrf", "tau");
   lt_value a[1];
-  lt_frame frame = {.op = 330, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 331, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "geqrf", "self");
   tensor_status status = lt_invoke(&frame, "geqrf");
   if (status == TENSOR_OK) {
@@ -1969,7 +1986,7 @@ TENSOR_API tensor_status tensor_geqrf(const tensor_t *self, tensor_t **a_, tenso
 
 TENSOR_API tensor_status tensor_geqrf_out(const tensor_t *self, tensor_t *a_, tensor_t *tau) {
   lt_value a[1];
-  lt_frame frame = {.op = 330, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 331, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "geqrf", "self");
   LT_OUTPUT(frame.out[0], a_, "geqrf", "a");
   LT_OUTPUT(frame.out[1], tau, "geqrf", "tau");
@@ -1981,7 +1998,7 @@ TENSOR_API tensor_status tensor_linalg_qr(const tensor_t *A, const char *mode, t
   LT_RESULT(Q, "linalg.qr", "Q");
   LT_RESULT(R, "linalg.qr", "R");
   lt_value a[2];
-  lt_frame frame = {.op = 331, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 332, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.qr", "A");
   LT_TEXT(mode, "linalg.qr", "mode"); a[1].text = mode;
   tensor_status status = lt_invoke(&frame, "linalg.qr");
@@ -1994,7 +2011,7 @@ TENSOR_API tensor_status tensor_linalg_qr(const tensor_t *A, const char *mode, t
 
 TENSOR_API tensor_status tensor_linalg_qr_out(const tensor_t *A, const char *mode, tensor_t *Q, tensor_t *R) {
   lt_value a[2];
-  lt_frame frame = {.op = 331, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 332, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.qr", "A");
   LT_TEXT(mode, "linalg.qr", "mode"); a[1].text = mode;
   LT_OUTPUT(frame.out[0], Q, "linalg.qr", "Q");
@@ -2007,7 +2024,7 @@ TENSOR_API tensor_status tensor_qr(const tensor_t *self, bool some, tensor_t **Q
   LT_RESULT(Q, "qr", "Q");
   LT_RESULT(R, "qr", "R");
   lt_value a[2];
-  lt_frame frame = {.op = 332, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 333, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "qr", "self");
   a[1].i = some;
   tensor_status status = lt_invoke(&frame, "qr");
@@ -2020,7 +2037,7 @@ TENSOR_API tensor_status tensor_qr(const tensor_t *self, bool some, tensor_t **Q
 
 TENSOR_API tensor_status tensor_qr_out(const tensor_t *self, bool some, tensor_t *Q, tensor_t *R) {
   lt_value a[2];
-  lt_frame frame = {.op = 332, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 333, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "qr", "self");
   a[1].i = some;
   LT_OUTPUT(frame.out[0], Q, "qr", "Q");
@@ -2032,7 +2049,7 @@ TENSOR_API tensor_status tensor_qr_out(const tensor_t *self, bool some, tensor_t
 TENSOR_API tensor_status tensor_linalg_householder_product(const tensor_t *input, const tensor_t *tau, tensor_t **out) {
   LT_RESULT(out, "linalg.householder_product", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 333, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 334, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], input, LT_TENSOR, "linalg.householder_product", "input");
   LT_REQUIRED(a[1], tau, LT_TENSOR, "linalg.householder_product", "tau");
   tensor_status status = lt_invoke(&frame, "linalg.householder_product");
@@ -2044,7 +2061,7 @@ TENSOR_API tensor_status tensor_linalg_householder_product(const tensor_t *input
 
 TENSOR_API tensor_status tensor_linalg_householder_product_out(const tensor_t *input, const tensor_t *tau, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 333, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 334, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], input, LT_TENSOR, "linalg.householder_product", "input");
   LT_REQUIRED(a[1], tau, LT_TENSOR, "linalg.householder_product", "tau");
   LT_OUTPUT(frame.out[0], out, "linalg.householder_product", "out");
@@ -2055,7 +2072,7 @@ TENSOR_API tensor_status tensor_linalg_householder_product_out(const tensor_t *i
 TENSOR_API tensor_status tensor_orgqr(const tensor_t *self, const tensor_t *tau, tensor_t **out) {
   LT_RESULT(out, "orgqr", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 334, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 335, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "orgqr", "self");
   LT_REQUIRED(a[1], tau, LT_TENSOR, "orgqr", "tau");
   tensor_status status = lt_invoke(&frame, "orgqr");
@@ -2067,7 +2084,7 @@ TENSOR_API tensor_status tensor_orgqr(const tensor_t *self, const tensor_t *tau,
 
 TENSOR_API tensor_status tensor_orgqr_out(const tensor_t *self, const tensor_t *tau, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 334, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 335, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "orgqr", "self");
   LT_REQUIRED(a[1], tau, LT_TENSOR, "orgqr", "tau");
   LT_OUTPUT(frame.out[0], out, "orgqr", "out");
@@ -2078,7 +2095,7 @@ TENSOR_API tensor_status tensor_orgqr_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_ormqr(const tensor_t *self, const tensor_t *tau, const tensor_t *other, bool left, bool transpose, tensor_t **out) {
   LT_RESULT(out, "ormqr", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 335, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 336, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ormqr", "self");
   LT_REQUIRED(a[1], tau, LT_TENSOR, "ormqr", "tau");
   LT_REQUIRED(a[2], other, LT_TENSOR, "ormqr", "other");
@@ -2093,7 +2110,7 @@ TENSOR_API tensor_status tensor_ormqr(const tensor_t *self, const tensor_t *tau,
 
 TENSOR_API tensor_status tensor_ormqr_out(const tensor_t *self, const tensor_t *tau, const tensor_t *other, bool left, bool transpose, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 335, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 336, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ormqr", "self");
   LT_REQUIRED(a[1], tau, LT_TENSOR, "ormqr", "tau");
   LT_REQUIRED(a[2], other, LT_TENSOR, "ormqr", "other");
@@ -2107,7 +2124,7 @@ TENSOR_API tensor_status tensor_ormqr_out(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_linalg_matrix_sqrth(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "linalg.matrix_sqrth", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 336, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 337, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_sqrth", "self");
   tensor_status status = lt_invoke(&frame, "linalg.matrix_sqrth");
   if (status == TENSOR_OK) {
@@ -2118,7 +2135,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_sqrth(const tensor_t *self, tensor
 
 TENSOR_API tensor_status tensor_linalg_matrix_sqrth_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 336, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 337, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_sqrth", "self");
   LT_OUTPUT(frame.out[0], out, "linalg.matrix_sqrth", "out");
   tensor_status status = lt_invoke(&frame, "linalg.matrix_sqrth");
@@ -2128,7 +2145,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_sqrth_out(const tensor_t *self, te
 TENSOR_API tensor_status tensor_lyapunov(const tensor_t *H, const tensor_t *G, tensor_t **out) {
   LT_RESULT(out, "lyapunov", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 337, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 338, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], H, LT_TENSOR, "lyapunov", "H");
   LT_REQUIRED(a[1], G, LT_TENSOR, "lyapunov", "G");
   tensor_status status = lt_invoke(&frame, "lyapunov");
@@ -2142,7 +2159,7 @@ TENSOR_API tensor_status tensor_linalg_polar(const tensor_t *A, tensor_t **U, te
   LT_RESULT(U, "linalg.polar", "U");
   LT_RESULT(H, "linalg.polar", "H");
   lt_value a[1];
-  lt_frame frame = {.op = 338, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 339, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.polar", "A");
   tensor_status status = lt_invoke(&frame, "linalg.polar");
   if (status == TENSOR_OK) {
@@ -2154,7 +2171,7 @@ TENSOR_API tensor_status tensor_linalg_polar(const tensor_t *A, tensor_t **U, te
 
 TENSOR_API tensor_status tensor_linalg_polar_out(const tensor_t *A, tensor_t *U, tensor_t *H) {
   lt_value a[1];
-  lt_frame frame = {.op = 338, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 339, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.polar", "A");
   LT_OUTPUT(frame.out[0], U, "linalg.polar", "U");
   LT_OUTPUT(frame.out[1], H, "linalg.polar", "H");
@@ -2165,7 +2182,7 @@ TENSOR_API tensor_status tensor_linalg_polar_out(const tensor_t *A, tensor_t *U,
 TENSOR_API tensor_status tensor_linalg_det(const tensor_t *A, tensor_t **out) {
   LT_RESULT(out, "linalg.det", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 339, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 340, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.det", "A");
   tensor_status status = lt_invoke(&frame, "linalg.det");
   if (status == TENSOR_OK) {
@@ -2176,7 +2193,7 @@ TENSOR_API tensor_status tensor_linalg_det(const tensor_t *A, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_linalg_det_out(const tensor_t *A, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 339, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 340, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.det", "A");
   LT_OUTPUT(frame.out[0], out, "linalg.det", "out");
   tensor_status status = lt_invoke(&frame, "linalg.det");
@@ -2186,7 +2203,7 @@ TENSOR_API tensor_status tensor_linalg_det_out(const tensor_t *A, tensor_t *out)
 TENSOR_API tensor_status tensor_det(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "det", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 340, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 341, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "det", "self");
   tensor_status status = lt_invoke(&frame, "det");
   if (status == TENSOR_OK) {
@@ -2197,7 +2214,7 @@ TENSOR_API tensor_status tensor_det(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_det_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 340, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 341, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "det", "self");
   LT_OUTPUT(frame.out[0], out, "det", "out");
   tensor_status status = lt_invoke(&frame, "det");
@@ -2208,7 +2225,7 @@ TENSOR_API tensor_status tensor_linalg_slogdet(const tensor_t *A, tensor_t **sig
   LT_RESULT(sign, "linalg.slogdet", "sign");
   LT_RESULT(logabsdet, "linalg.slogdet", "logabsdet");
   lt_value a[1];
-  lt_frame frame = {.op = 341, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 342, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.slogdet", "A");
   tensor_status status = lt_invoke(&frame, "linalg.slogdet");
   if (status == TENSOR_OK) {
@@ -2220,7 +2237,7 @@ TENSOR_API tensor_status tensor_linalg_slogdet(const tensor_t *A, tensor_t **sig
 
 TENSOR_API tensor_status tensor_linalg_slogdet_out(const tensor_t *A, tensor_t *sign, tensor_t *logabsdet) {
   lt_value a[1];
-  lt_frame frame = {.op = 341, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 342, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.slogdet", "A");
   LT_OUTPUT(frame.out[0], sign, "linalg.slogdet", "sign");
   LT_OUTPUT(frame.out[1], logabsdet, "linalg.slogdet", "logabsdet");
@@ -2232,7 +2249,7 @@ TENSOR_API tensor_status tensor_slogdet(const tensor_t *self, tensor_t **sign, t
   LT_RESULT(sign, "slogdet", "sign");
   LT_RESULT(logabsdet, "slogdet", "logabsdet");
   lt_value a[1];
-  lt_frame frame = {.op = 342, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 343, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "slogdet", "self");
   tensor_status status = lt_invoke(&frame, "slogdet");
   if (status == TENSOR_OK) {
@@ -2244,7 +2261,7 @@ TENSOR_API tensor_status tensor_slogdet(const tensor_t *self, tensor_t **sign, t
 
 TENSOR_API tensor_status tensor_slogdet_out(const tensor_t *self, tensor_t *sign, tensor_t *logabsdet) {
   lt_value a[1];
-  lt_frame frame = {.op = 342, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 343, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "slogdet", "self");
   LT_OUTPUT(frame.out[0], sign, "slogdet", "sign");
   LT_OUTPUT(frame.out[1], logabsdet, "slogdet", "logabsdet");
@@ -2255,7 +2272,7 @@ TENSOR_API tensor_status tensor_slogdet_out(const tensor_t *self, tensor_t *sign
 TENSOR_API tensor_status tensor_logdet(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "logdet", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 343, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 344, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logdet", "self");
   tensor_status status = lt_invoke(&frame, "logdet");
   if (status == TENSOR_OK) {
@@ -2267,7 +2284,7 @@ TENSOR_API tensor_status tensor_logdet(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_linalg_vector_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "linalg.vector_norm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 344, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 345, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.vector_norm", "self");
   LT_SCALAR(ord, LT_MUST, "linalg.vector_norm", "ord"); a[1].scalar = ord;
   LT_SPAN(dim, dim_len, "linalg.vector_norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2282,7 +2299,7 @@ TENSOR_API tensor_status tensor_linalg_vector_norm(const tensor_t *self, tensor_
 
 TENSOR_API tensor_status tensor_linalg_vector_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 344, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 345, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.vector_norm", "self");
   LT_SCALAR(ord, LT_MUST, "linalg.vector_norm", "ord"); a[1].scalar = ord;
   LT_SPAN(dim, dim_len, "linalg.vector_norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2296,7 +2313,7 @@ TENSOR_API tensor_status tensor_linalg_vector_norm_out(const tensor_t *self, ten
 TENSOR_API tensor_status tensor_linalg_matrix_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "linalg.matrix_norm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 345, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 346, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_norm", "self");
   LT_SCALAR(ord, LT_MUST, "linalg.matrix_norm", "ord"); a[1].scalar = ord;
   LT_SPAN(dim, dim_len, "linalg.matrix_norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2311,7 +2328,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_norm(const tensor_t *self, tensor_
 
 TENSOR_API tensor_status tensor_linalg_matrix_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 345, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 346, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_norm", "self");
   LT_SCALAR(ord, LT_MUST, "linalg.matrix_norm", "ord"); a[1].scalar = ord;
   LT_SPAN(dim, dim_len, "linalg.matrix_norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2325,7 +2342,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_norm_out(const tensor_t *self, ten
 TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "linalg.matrix_norm.str_ord", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 346, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 347, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_norm.str_ord", "self");
   LT_TEXT(ord, "linalg.matrix_norm.str_ord", "ord"); a[1].text = ord;
   LT_SPAN(dim, dim_len, "linalg.matrix_norm.str_ord", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2340,7 +2357,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord(const tensor_t *self,
 
 TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord_out(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 346, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 347, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_norm.str_ord", "self");
   LT_TEXT(ord, "linalg.matrix_norm.str_ord", "ord"); a[1].text = ord;
   LT_SPAN(dim, dim_len, "linalg.matrix_norm.str_ord", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2354,7 +2371,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord_out(const tensor_t *s
 TENSOR_API tensor_status tensor_linalg_norm(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "linalg.norm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 347, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 348, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.norm", "self");
   LT_SCALAR(ord, LT_MAYBE, "linalg.norm", "ord"); a[1].scalar = ord;
   LT_SPAN(dim, dim_len, "linalg.norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2369,7 +2386,7 @@ TENSOR_API tensor_status tensor_linalg_norm(const tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_linalg_norm_out(const tensor_t *self, tensor_scalar ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 347, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 348, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.norm", "self");
   LT_SCALAR(ord, LT_MAYBE, "linalg.norm", "ord"); a[1].scalar = ord;
   LT_SPAN(dim, dim_len, "linalg.norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2383,7 +2400,7 @@ TENSOR_API tensor_status tensor_linalg_norm_out(const tensor_t *self, tensor_sca
 TENSOR_API tensor_status tensor_linalg_norm_ord_str(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "linalg.norm.ord_str", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 348, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 349, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.norm.ord_str", "self");
   LT_TEXT(ord, "linalg.norm.ord_str", "ord"); a[1].text = ord;
   LT_SPAN(dim, dim_len, "linalg.norm.ord_str", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2398,7 +2415,7 @@ TENSOR_API tensor_status tensor_linalg_norm_ord_str(const tensor_t *self, const 
 
 TENSOR_API tensor_status tensor_linalg_norm_ord_str_out(const tensor_t *self, const char *ord, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 348, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 349, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.norm.ord_str", "self");
   LT_TEXT(ord, "linalg.norm.ord_str", "ord"); a[1].text = ord;
   LT_SPAN(dim, dim_len, "linalg.norm.ord_str", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -2412,7 +2429,7 @@ TENSOR_API tensor_status tensor_linalg_norm_ord_str_out(const tensor_t *self, co
 TENSOR_API tensor_status tensor_frobenius_norm(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "frobenius_norm", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 349, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frobenius_norm", "self");
   LT_SPAN(dim, dim_len, "frobenius_norm", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2425,7 +2442,7 @@ TENSOR_API tensor_status tensor_frobenius_norm(const tensor_t *self, const int64
 
 TENSOR_API tensor_status tensor_frobenius_norm_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 349, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frobenius_norm", "self");
   LT_SPAN(dim, dim_len, "frobenius_norm", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2437,7 +2454,7 @@ TENSOR_API tensor_status tensor_frobenius_norm_out(const tensor_t *self, const i
 TENSOR_API tensor_status tensor_nuclear_norm(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "nuclear_norm", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nuclear_norm", "self");
   LT_SPAN(dim, dim_len, "nuclear_norm", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2450,7 +2467,7 @@ TENSOR_API tensor_status tensor_nuclear_norm(const tensor_t *self, const int64_t
 
 TENSOR_API tensor_status tensor_nuclear_norm_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 350, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nuclear_norm", "self");
   LT_SPAN(dim, dim_len, "nuclear_norm", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2462,7 +2479,7 @@ TENSOR_API tensor_status tensor_nuclear_norm_out(const tensor_t *self, const int
 TENSOR_API tensor_status tensor_linalg_cond(const tensor_t *self, tensor_scalar p, tensor_t **out) {
   LT_RESULT(out, "linalg.cond", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cond", "self");
   LT_SCALAR(p, LT_MAYBE, "linalg.cond", "p"); a[1].scalar = p;
   tensor_status status = lt_invoke(&frame, "linalg.cond");
@@ -2474,7 +2491,7 @@ TENSOR_API tensor_status tensor_linalg_cond(const tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_linalg_cond_out(const tensor_t *self, tensor_scalar p, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 351, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 352, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cond", "self");
   LT_SCALAR(p, LT_MAYBE, "linalg.cond", "p"); a[1].scalar = p;
   LT_OUTPUT(frame.out[0], out, "linalg.cond", "out");
@@ -2485,7 +2502,7 @@ TENSOR_API tensor_status tensor_linalg_cond_out(const tensor_t *self, tensor_sca
 TENSOR_API tensor_status tensor_linalg_cond_p_str(const tensor_t *self, const char *p, tensor_t **out) {
   LT_RESULT(out, "linalg.cond.p_str", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cond.p_str", "self");
   LT_TEXT(p, "linalg.cond.p_str", "p"); a[1].text = p;
   tensor_status status = lt_invoke(&frame, "linalg.cond.p_str");
@@ -2497,7 +2514,7 @@ TENSOR_API tensor_status tensor_linalg_cond_p_str(const tensor_t *self, const ch
 
 TENSOR_API tensor_status tensor_linalg_cond_p_str_out(const tensor_t *self, const char *p, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 352, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cond.p_str", "self");
   LT_TEXT(p, "linalg.cond.p_str", "p"); a[1].text = p;
   LT_OUTPUT(frame.out[0], out, "linalg.cond.p_str", "out");
@@ -2508,7 +2525,7 @@ TENSOR_API tensor_status tensor_linalg_cond_p_str_out(const tensor_t *self, cons
 TENSOR_API tensor_status tensor_linalg_matrix_rank(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t **out) {
   LT_RESULT(out, "linalg.matrix_rank", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank", "self");
   a[1].pointer = (void *)atol;
   a[2].pointer = (void *)rtol;
@@ -2522,7 +2539,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank(const tensor_t *self, const d
 
 TENSOR_API tensor_status tensor_linalg_matrix_rank_out(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 353, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank", "self");
   a[1].pointer = (void *)atol;
   a[2].pointer = (void *)rtol;
@@ -2535,7 +2552,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_out(const tensor_t *self, con
 TENSOR_API tensor_status tensor_linalg_matrix_rank_atol_rtol_tensor(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t **out) {
   LT_RESULT(out, "linalg.matrix_rank.atol_rtol_tensor", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 355, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "self");
   LT_OPTIONAL(a[1], atol, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "atol");
   LT_OPTIONAL(a[2], rtol, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "rtol");
@@ -2549,7 +2566,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_atol_rtol_tensor(const tensor
 
 TENSOR_API tensor_status tensor_linalg_matrix_rank_atol_rtol_tensor_out(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 354, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 355, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "self");
   LT_OPTIONAL(a[1], atol, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "atol");
   LT_OPTIONAL(a[2], rtol, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "rtol");
@@ -2562,7 +2579,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_atol_rtol_tensor_out(const te
 TENSOR_API tensor_status tensor_linalg_matrix_rank_tol(const tensor_t *self, double tol, bool hermitian, tensor_t **out) {
   LT_RESULT(out, "linalg.matrix_rank.tol", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 355, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 356, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.tol", "self");
   a[1].f = tol;
   a[2].i = hermitian;
@@ -2575,7 +2592,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_tol(const tensor_t *self, dou
 
 TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_out(const tensor_t *self, double tol, bool hermitian, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 355, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 356, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.tol", "self");
   a[1].f = tol;
   a[2].i = hermitian;
@@ -2587,7 +2604,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_out(const tensor_t *self,
 TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_tensor(const tensor_t *self, const tensor_t *tol, bool hermitian, tensor_t **out) {
   LT_RESULT(out, "linalg.matrix_rank.tol_tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 356, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 357, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.tol_tensor", "self");
   LT_REQUIRED(a[1], tol, LT_TENSOR, "linalg.matrix_rank.tol_tensor", "tol");
   a[2].i = hermitian;
@@ -2600,7 +2617,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_tensor(const tensor_t *se
 
 TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_tensor_out(const tensor_t *self, const tensor_t *tol, bool hermitian, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 356, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 357, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.tol_tensor", "self");
   LT_REQUIRED(a[1], tol, LT_TENSOR, "linalg.matrix_rank.tol_tensor", "tol");
   a[2].i = hermitian;
@@ -2612,7 +2629,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_tensor_out(const tensor_t
 TENSOR_API tensor_status tensor_linalg_pinv(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t **out) {
   LT_RESULT(out, "linalg.pinv", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 357, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 358, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv", "self");
   a[1].pointer = (void *)atol;
   a[2].pointer = (void *)rtol;
@@ -2626,7 +2643,7 @@ TENSOR_API tensor_status tensor_linalg_pinv(const tensor_t *self, const double *
 
 TENSOR_API tensor_status tensor_linalg_pinv_out(const tensor_t *self, const double *atol, const double *rtol, bool hermitian, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 357, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 358, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv", "self");
   a[1].pointer = (void *)atol;
   a[2].pointer = (void *)rtol;
@@ -2639,7 +2656,7 @@ TENSOR_API tensor_status tensor_linalg_pinv_out(const tensor_t *self, const doub
 TENSOR_API tensor_status tensor_linalg_pinv_atol_rtol_tensor(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t **out) {
   LT_RESULT(out, "linalg.pinv.atol_rtol_tensor", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 358, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 359, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "self");
   LT_OPTIONAL(a[1], atol, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "atol");
   LT_OPTIONAL(a[2], rtol, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "rtol");
@@ -2653,38 +2670,13 @@ TENSOR_API tensor_status tensor_linalg_pinv_atol_rtol_tensor(const tensor_t *sel
 
 TENSOR_API tensor_status tensor_linalg_pinv_atol_rtol_tensor_out(const tensor_t *self, const tensor_t *atol, const tensor_t *rtol, bool hermitian, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 358, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 359, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "self");
   LT_OPTIONAL(a[1], atol, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "atol");
   LT_OPTIONAL(a[2], rtol, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "rtol");
   a[3].i = hermitian;
   LT_OUTPUT(frame.out[0], out, "linalg.pinv.atol_rtol_tensor", "out");
   tensor_status status = lt_invoke(&frame, "linalg.pinv.atol_rtol_tensor");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_linalg_pinv_rcond(const tensor_t *self, double rcond, bool hermitian, tensor_t **out) {
-  LT_RESULT(out, "linalg.pinv.rcond", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 359, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.rcond", "self");
-  a[1].f = rcond;
-  a[2].i = hermitian;
-  tensor_status status = lt_invoke(&frame, "linalg.pinv.rcond");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_linalg_pinv_rcond_out(const tensor_t *self, double rcond, bool hermitian, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 359, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.rcond", "self");
-  a[1].f = rcond;
-  a[2].i = hermitian;
-  LT_OUTPUT(frame.out[0], out, "linalg.pinv.rcond", "out");
-  tensor_status status = lt_invoke(&frame, "linalg.pinv.rcond");
   return status;
 }
 

@@ -219,6 +219,8 @@ const lt_det = lt.det;
 const lt_detAsync = lt.detAsync;
 const lt_detach = lt.detach;
 const lt_detachAsync = lt.detachAsync;
+const lt_deviceAbsence = lt.deviceAbsence;
+const lt_deviceCount = lt.deviceCount;
 const lt_diag = lt.diag;
 const lt_diagAsync = lt.diagAsync;
 const lt_diagEmbed = lt.diagEmbed;
@@ -377,6 +379,8 @@ const lt_histogramdd = lt.histogramdd;
 const lt_histogramddAsync = lt.histogramddAsync;
 const lt_hsplit = lt.hsplit;
 const lt_hsplitAsync = lt.hsplitAsync;
+const lt_hspmm = lt.hspmm;
+const lt_hspmmAsync = lt.hspmmAsync;
 const lt_hstack = lt.hstack;
 const lt_hstackAsync = lt.hstackAsync;
 const lt_hypot = lt.hypot;
@@ -504,6 +508,8 @@ const lt_logsumexp = lt.logsumexp;
 const lt_logsumexpAsync = lt.logsumexpAsync;
 const lt_lt = lt.lt;
 const lt_ltAsync = lt.ltAsync;
+const lt_lu = lt.lu;
+const lt_luAsync = lt.luAsync;
 const lt_luSolve = lt.luSolve;
 const lt_luSolveAsync = lt.luSolveAsync;
 const lt_luUnpack = lt.luUnpack;
@@ -630,6 +636,8 @@ const lt_outerAsync = lt.outerAsync;
 const lt_parseDevice = lt.parseDevice;
 const lt_pcaLowrank = lt.pcaLowrank;
 const lt_pcaLowrankAsync = lt.pcaLowrankAsync;
+const lt_pdist = lt.pdist;
+const lt_pdistAsync = lt.pdistAsync;
 const lt_permute = lt.permute;
 const lt_permuteAsync = lt.permuteAsync;
 const lt_pinverse = lt.pinverse;
@@ -814,6 +822,8 @@ const lt_square = lt.square;
 const lt_squareAsync = lt.squareAsync;
 const lt_squeeze = lt.squeeze;
 const lt_squeezeAsync = lt.squeezeAsync;
+const lt_sspaddmm = lt.sspaddmm;
+const lt_sspaddmmAsync = lt.sspaddmmAsync;
 const lt_stack = lt.stack;
 const lt_stackAsync = lt.stackAsync;
 const lt_std = lt.std;
@@ -1148,6 +1158,8 @@ export {
   lt_detAsync as detAsync,
   lt_detach as detach,
   lt_detachAsync as detachAsync,
+  lt_deviceAbsence as deviceAbsence,
+  lt_deviceCount as deviceCount,
   lt_diag as diag,
   lt_diagAsync as diagAsync,
   lt_diagEmbed as diagEmbed,
@@ -1306,6 +1318,8 @@ export {
   lt_histogramddAsync as histogramddAsync,
   lt_hsplit as hsplit,
   lt_hsplitAsync as hsplitAsync,
+  lt_hspmm as hspmm,
+  lt_hspmmAsync as hspmmAsync,
   lt_hstack as hstack,
   lt_hstackAsync as hstackAsync,
   lt_hypot as hypot,
@@ -1433,6 +1447,8 @@ export {
   lt_logsumexpAsync as logsumexpAsync,
   lt_lt as lt,
   lt_ltAsync as ltAsync,
+  lt_lu as lu,
+  lt_luAsync as luAsync,
   lt_luSolve as luSolve,
   lt_luSolveAsync as luSolveAsync,
   lt_luUnpack as luUnpack,
@@ -1559,6 +1575,8 @@ export {
   lt_parseDevice as parseDevice,
   lt_pcaLowrank as pcaLowrank,
   lt_pcaLowrankAsync as pcaLowrankAsync,
+  lt_pdist as pdist,
+  lt_pdistAsync as pdistAsync,
   lt_permute as permute,
   lt_permuteAsync as permuteAsync,
   lt_pinverse as pinverse,
@@ -1743,6 +1761,8 @@ export {
   lt_squareAsync as squareAsync,
   lt_squeeze as squeeze,
   lt_squeezeAsync as squeezeAsync,
+  lt_sspaddmm as sspaddmm,
+  lt_sspaddmmAsync as sspaddmmAsync,
   lt_stack as stack,
   lt_stackAsync as stackAsync,
   lt_std as std,

@@ -161,15 +161,23 @@ func views(items []ops.IndexItem) bool {
 	return !slices.ContainsFunc(items, func(i ops.IndexItem) bool { return i.Kind == ops.IndexTensor || i.Kind == ops.IndexBool })
 }
 
-// recordIndexSet records self[index] = value.
+// recordIndexSet records self[index] = value, whose leading dimensions of size 1 do not count.
 func recordIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
+	if lead := shape.LeadingOnes(value.Sizes()); lead > 0 {
+		stripped, err := c.View(value, slices.Clone(value.Sizes()[lead:]))
+		if err != nil {
+			return err
+		}
+		defer stripped.Release()
+		value = stripped
+	}
 	if recording(c, self, value) {
 		set := func(t *tensor.Tensor, items []ops.IndexItem) error { return c.IndexSet(t, items, value) }
 		if done, err := setShared(c, self, items, value.Numel() == 1, set); done {
 			return err
 		}
 	}
-	r, err := begin(c, "index_set", putName(items), self, self, value)
+	r, err := begin(c, "index_put_", putName(items), self, self, value)
 	if err != nil {
 		return err
 	}
@@ -180,10 +188,9 @@ func recordIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, valu
 	}
 	err = r.c.IndexSet(self, items, value)
 	if r.finish(err, self) {
-		dims := value.Dim()
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			if i == 1 {
-				return s.leading(s.keep(s.c.IndexGet(s.grad(0), s.savedIndex(kept))), dims)
+				return s.keep(s.c.IndexGet(s.grad(0), s.savedIndex(kept)))
 			}
 			return s.blanked(s.grad(0), s.savedIndex(kept))
 		}
@@ -200,7 +207,7 @@ func recordIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem
 			return err
 		}
 	}
-	r, err := begin(c, "index_set", putName(items), self, self)
+	r, err := begin(c, "index_put_", putName(items), self, self)
 	if err != nil {
 		return err
 	}
@@ -254,14 +261,6 @@ func setShared(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, one bool,
 	}
 	defer part.Release()
 	return true, set(part, items)
-}
-
-// leading is t with dimensions of 1 before its own, up to dims.
-func (s *steps) leading(t *tensor.Tensor, dims int) *tensor.Tensor {
-	if t.Dim() >= dims {
-		return t
-	}
-	return s.keep(s.c.Reshape(t, append(slices.Repeat([]int64{1}, dims-t.Dim()), t.Sizes()...)))
 }
 
 // blanked is t with zeros at an index.

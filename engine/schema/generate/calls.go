@@ -111,9 +111,17 @@ func mixed(o *schema.Operator) bool {
 // goCalls is the table through which lt_enter reaches the engine.
 func goCalls(ops []*schema.Operator) string {
 	var b strings.Builder
-	b.WriteString(goBanner + "package main\n\nimport (\n\t\"github.com/libtensor/libtensor/engine/aten\"\n\t_ \"github.com/libtensor/libtensor/engine/autograd\" // the layer of gradients\n\t_ \"github.com/libtensor/libtensor/engine/composite\" // registers the composed operators\n\t_ \"github.com/libtensor/libtensor/engine/quantized\" // quantized tensors\n\t_ \"github.com/libtensor/libtensor/engine/sparse\" // sparse tensors\n)\n\n// calls is indexed by lt_frame.op.\nvar calls = [...]func(aten.Ctx, frame) error{\n")
+	b.WriteString(goBanner + "package main\n\nimport (\n\t_ \"github.com/libtensor/libtensor/cuda\" // CUDA devices\n\t\"github.com/libtensor/libtensor/engine/aten\"\n\t_ \"github.com/libtensor/libtensor/engine/autograd\" // the layer of gradients\n\t_ \"github.com/libtensor/libtensor/engine/composite\" // registers the composed operators\n\t_ \"github.com/libtensor/libtensor/engine/quantized\" // quantized tensors\n\t_ \"github.com/libtensor/libtensor/engine/sparse\" // sparse tensors\n)\n\n// calls is indexed by lt_frame.op.\nvar calls = [...]func(aten.Ctx, frame) error{\n")
 	for _, o := range ops {
 		fmt.Fprintf(&b, "\t%s, // %s\n", goCall(o), o.ID())
+	}
+	b.WriteString("}\n\n// called is what errors call each operator. Those of gradients are \"\": their errors are of the steps of other operators, which they name.\nvar called = [...]string{\n")
+	for _, o := range ops {
+		name := o.Name
+		if o.Category == "gradient" {
+			name = ""
+		}
+		fmt.Fprintf(&b, "\t%q,\n", name)
 	}
 	b.WriteString("}\n")
 	return b.String()
@@ -125,6 +133,14 @@ func goOperators(ops []*schema.Operator) string {
 	b.WriteString(goBanner + "package ops_test\n\n// operators maps the operators' C names to their methods of the façade.\nvar operators = map[string]any{\n")
 	for _, o := range ops {
 		fmt.Fprintf(&b, "\t%q: ctx.%s,\n", o.CName(), o.GoName())
+	}
+	b.WriteString("}\n\n// called is what errors call each operator. Those of gradients are \"\": their errors are of the steps of other operators, which they name.\nvar called = [...]string{\n")
+	for _, o := range ops {
+		name := o.Name
+		if o.Category == "gradient" {
+			name = ""
+		}
+		fmt.Fprintf(&b, "\t%q,\n", name)
 	}
 	b.WriteString("}\n")
 	return b.String()
