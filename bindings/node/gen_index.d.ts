@@ -194,6 +194,12 @@ export namespace autograd {
   /** grad, off the event loop. */
   function gradAsync(outputs: Tensors, inputs: Tensors, options?: GradOptions & { signal?: Signal | null }): Promise<(Tensor | null)[]>;
   /**
+   * Has the hook called in each run with the gradients of several tensors once the last of them that the run comes to is computed,
+   * with null for those that it does not come to; with mode 'any', with the first of them alone. What the hook gives is ignored.
+   */
+  function registerMultiGradHook(tensors: Iterable<Tensor>, hook: (grads: (Tensor | null)[]) => void, options?: { mode?: 'all' }): RemovableHandle;
+  function registerMultiGradHook(tensors: Iterable<Tensor>, hook: (grad: Tensor) => void, options: { mode: 'any' }): RemovableHandle;
+  /**
    * Calls fn, whose operations save for their gradients what pack makes of each tensor; unpack makes a tensor of the same shape and
    * dtype of it again when a gradient needs it. None of the functions may be asynchronous.
    */
