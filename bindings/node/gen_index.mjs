@@ -219,6 +219,8 @@ const lt_det = lt.det;
 const lt_detAsync = lt.detAsync;
 const lt_detach = lt.detach;
 const lt_detachAsync = lt.detachAsync;
+const lt_deviceAbsence = lt.deviceAbsence;
+const lt_deviceCount = lt.deviceCount;
 const lt_diag = lt.diag;
 const lt_diagAsync = lt.diagAsync;
 const lt_diagEmbed = lt.diagEmbed;
@@ -377,6 +379,8 @@ const lt_histogramdd = lt.histogramdd;
 const lt_histogramddAsync = lt.histogramddAsync;
 const lt_hsplit = lt.hsplit;
 const lt_hsplitAsync = lt.hsplitAsync;
+const lt_hspmm = lt.hspmm;
+const lt_hspmmAsync = lt.hspmmAsync;
 const lt_hstack = lt.hstack;
 const lt_hstackAsync = lt.hstackAsync;
 const lt_hypot = lt.hypot;
@@ -818,6 +822,8 @@ const lt_square = lt.square;
 const lt_squareAsync = lt.squareAsync;
 const lt_squeeze = lt.squeeze;
 const lt_squeezeAsync = lt.squeezeAsync;
+const lt_sspaddmm = lt.sspaddmm;
+const lt_sspaddmmAsync = lt.sspaddmmAsync;
 const lt_stack = lt.stack;
 const lt_stackAsync = lt.stackAsync;
 const lt_std = lt.std;
@@ -1152,6 +1158,8 @@ export {
   lt_detAsync as detAsync,
   lt_detach as detach,
   lt_detachAsync as detachAsync,
+  lt_deviceAbsence as deviceAbsence,
+  lt_deviceCount as deviceCount,
   lt_diag as diag,
   lt_diagAsync as diagAsync,
   lt_diagEmbed as diagEmbed,
@@ -1310,6 +1318,8 @@ export {
   lt_histogramddAsync as histogramddAsync,
   lt_hsplit as hsplit,
   lt_hsplitAsync as hsplitAsync,
+  lt_hspmm as hspmm,
+  lt_hspmmAsync as hspmmAsync,
   lt_hstack as hstack,
   lt_hstackAsync as hstackAsync,
   lt_hypot as hypot,
@@ -1751,6 +1761,8 @@ export {
   lt_squareAsync as squareAsync,
   lt_squeeze as squeeze,
   lt_squeezeAsync as squeezeAsync,
+  lt_sspaddmm as sspaddmm,
+  lt_sspaddmmAsync as sspaddmmAsync,
   lt_stack as stack,
   lt_stackAsync as stackAsync,
   lt_std as std,

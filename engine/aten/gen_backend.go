@@ -57,6 +57,7 @@ type Backend struct {
 	NodeEdges                                func(c Ctx, self tensor.Node) (int64, error)
 	NodeEdge                                 func(c Ctx, self tensor.Node, i int64) (tensor.Node, int64, error)
 	NodeVariable                             func(c Ctx, self tensor.Node) (*tensor.Tensor, error)
+	NodeResult                               func(c Ctx, self tensor.Node, output int64) (*tensor.Tensor, error)
 	NodeSaved                                func(c Ctx, self tensor.Node) ([]*tensor.Tensor, error)
 	NodeSetContext                           func(c Ctx, self tensor.Node, data, deleter uintptr) error
 	NodeContext                              func(c Ctx, self tensor.Node) (uintptr, error)
@@ -438,9 +439,10 @@ type Backend struct {
 	QuantizedRelu6                           func(c Ctx, self *tensor.Tensor) (*tensor.Tensor, error)
 	QuantizedCat                             func(c Ctx, tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (*tensor.Tensor, error)
 	QuantizedMatmul                          func(c Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error)
-	QuantizedLinear                          func(c Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error)
-	QuantizedLinearRelu                      func(c Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error)
-	QuantizedLinearDynamic                   func(c Ctx, self, weight, bias *tensor.Tensor, reduce bool) (*tensor.Tensor, error)
+	QuantizedLinearPack                      func(c Ctx, weight *tensor.Tensor) (*tensor.Tensor, error)
+	QuantizedLinear                          func(c Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error)
+	QuantizedLinearRelu                      func(c Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error)
+	QuantizedLinearDynamic                   func(c Ctx, self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (*tensor.Tensor, error)
 	ToString                                 func(c Ctx, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error)
 	IsNonzero                                func(c Ctx, self *tensor.Tensor) (bool, error)
 	IsConj                                   func(c Ctx, x0 *tensor.Tensor) (bool, error)
@@ -582,8 +584,11 @@ type Backend struct {
 	SparseResize                             func(c Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error
 	SparseResizeAndClear                     func(c Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error
 	Smm                                      func(c Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error)
+	Sspaddmm                                 func(c Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error)
+	Hspmm                                    func(c Ctx, out, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error)
 	SparseSum                                func(c Ctx, self *tensor.Tensor, dim []int64, d dtype.DType) (*tensor.Tensor, error)
 	SparseMm                                 func(c Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error)
+	SparseMmReduce                           func(c Ctx, self, mat2 *tensor.Tensor, reduce string) (*tensor.Tensor, error)
 	SparseAddmm                              func(c Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error)
 	SparseSampledAddmm                       func(c Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error)
 	SparseSoftmax                            func(c Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error)

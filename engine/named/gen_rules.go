@@ -370,6 +370,7 @@ var rules = aten.Backend{
 	QuantizedRelu6:                           namedQuantizedRelu6,
 	QuantizedCat:                             namedQuantizedCat,
 	QuantizedMatmul:                          namedQuantizedMatmul,
+	QuantizedLinearPack:                      namedQuantizedLinearPack,
 	QuantizedLinear:                          namedQuantizedLinear,
 	QuantizedLinearRelu:                      namedQuantizedLinearRelu,
 	QuantizedLinearDynamic:                   namedQuantizedLinearDynamic,
@@ -514,8 +515,11 @@ var rules = aten.Backend{
 	SparseResize:                             namedSparseResize,
 	SparseResizeAndClear:                     namedSparseResizeAndClear,
 	Smm:                                      namedSmm,
+	Sspaddmm:                                 namedSspaddmm,
+	Hspmm:                                    namedHspmm,
 	SparseSum:                                namedSparseSum,
 	SparseMm:                                 namedSparseMm,
+	SparseMmReduce:                           namedSparseMmReduce,
 	SparseAddmm:                              namedSparseAddmm,
 	SparseSampledAddmm:                       namedSparseSampledAddmm,
 	SparseSoftmax:                            namedSparseSoftmax,
@@ -3654,17 +3658,22 @@ func namedQuantizedMatmul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero
 	return
 }
 
-func namedQuantizedLinear(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+func namedQuantizedLinearPack(c aten.Ctx, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("quantized.linear_pack", tensor.Named)
+	return
+}
+
+func namedQuantizedLinear(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("quantized.linear", tensor.Named)
 	return
 }
 
-func namedQuantizedLinearRelu(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+func namedQuantizedLinearRelu(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("quantized.linear_relu", tensor.Named)
 	return
 }
 
-func namedQuantizedLinearDynamic(c aten.Ctx, self, weight, bias *tensor.Tensor, reduce bool) (r0 *tensor.Tensor, err error) {
+func namedQuantizedLinearDynamic(c aten.Ctx, self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("quantized.linear_dynamic", tensor.Named)
 	return
 }
@@ -4915,12 +4924,27 @@ func namedSmm(c aten.Ctx, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err err
 	return
 }
 
+func namedSspaddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sspaddmm", tensor.Named)
+	return
+}
+
+func namedHspmm(c aten.Ctx, out, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("hspmm", tensor.Named)
+	return
+}
+
 func namedSparseSum(c aten.Ctx, self *tensor.Tensor, dim []int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("sparse.sum", tensor.Named)
 	return
 }
 
 func namedSparseMm(c aten.Ctx, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse.mm", tensor.Named)
+	return
+}
+
+func namedSparseMmReduce(c aten.Ctx, self, mat2 *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("sparse.mm", tensor.Named)
 	return
 }

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Writes the kernels of the CUDA backend: generate.py ptx | simulator FOLDER | check.
+
+A unit is a file of engine/kernel/src/units whose kernels are elementwise, or one beside this script. Its table of kernels is expanded by the
+C++ preprocessor into an entry for every kernel and dtype. `ptx` compiles units by NVRTC into gen_UNIT.ptx.gz, and lists the entries in
+gen_entries.txt, with a digest of the sources, which `check` compares. `simulator` writes the same sources for the simulated driver.
+"""
+
+import concurrent.futures
+import ctypes
+import gzip
+import hashlib
+import importlib.util
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+SOURCES = ROOT / "engine/kernel/src"
+DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 complex32 bcomplex32".split()
+OWN = ["copy"]
+UNITS = (
+    "arithmetic bitwise classify comparison complex division entropy exponential extremum hyperbolic inverse_trigonometric logarithm logical"
+    " normal power rounding sign special ternary trigonometric"
+).split()
+ARCHITECTURE = "compute_75"
+
+
+def includes(path, seen):
+    """The files that a source includes, itself among them."""
+    if path not in seen:
+        seen.add(path)
+        for name in re.findall(r'#include "([^"]+)"', path.read_text()):
+            found = (path.parent / name).resolve()
+            if found.exists() and "sim" not in found.parts:
+                includes(found, seen)
+    return seen
+
+
+def digest():
+    seen = set(HERE.glob("nvrtc/*")) | {HERE / "generate.py"}
+    for unit in OWN:
+        includes(HERE / f"{unit}.h", seen)
+    for unit in UNITS:
+        includes(SOURCES / f"units/{unit}.h", seen)
+    text = b"".join(str(p.relative_to(ROOT)).encode() + p.read_bytes() for p in sorted(seen))
+    return hashlib.sha256(text).hexdigest()
+
+
+def split(text):
+    """The parts of a list between commas outside of brackets."""
+    parts, depth, begin = [], 0, 0
+    for i, c in enumerate(text):
+        depth += (c in "<(") - (c in ">)")
+        if c == "," and depth == 0:
+            parts.append(text[begin:i])
+            begin = i + 1
+    return [p.strip() for p in [*parts, text[begin:]]]
+
+
+def entries(unit):
+    """Name, outputs, operands, functor and type of every kernel of a unit."""
+    command = ["g++", "-E", "-P", "-x", "c++", "-std=c++17", "-DLT_TIER=cuda", str(SOURCES / f"units/{unit}.h")]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    native = "__complex__" in text
+    table = text[text.index(f"lt_{unit}_cuda[] =") :]
+    for name, signature, rows in re.findall(r'\{\s*"(\w+)",\s*"([^"]*)",\s*\{(.*?)\}\s*\}', table, re.S):
+        at = max(signature.find(">"), signature.find("="))
+        letters = signature.replace(">", "").replace("=", "")
+        if at < 0 or at == 0 or "X" in letters or len(letters) > 4:
+            continue
+        for dtype, row in zip(DTYPES, split(rows)):
+            found = re.search(r"lt::(\w+)::row<(.+)>$", row)
+            if found and not (native and dtype.startswith("complex")):
+                yield f"{name}_{dtype}", at, len(letters), found[1], found[2]
+
+
+def source(unit):
+    """The entries of a unit, and its source."""
+    if unit in OWN:
+        text = (HERE / f"{unit}.h").read_text()
+        return re.findall(r"^LT_(?:KERNEL|ELEMENTWISE)\((\w+)", text, re.M), f'#include "cuda/kernels/{unit}.h"\n'
+    text = (SOURCES / f"units/{unit}.h").read_text()
+    body = text[: text.index("LT_UNIT(")].replace('#include "../', '#include "engine/kernel/src/')
+    found = list(entries(unit))
+    lines = [f"LT_ELEMENTWISE({name}, {outputs}, {operands}, {functor}, {kind})" for name, outputs, operands, functor, kind in found]
+    return [e[0] for e in found], "\n".join(['#include "cuda/kernels/elementwise.h"', body, *lines, ""])
+
+
+class Nvrtc:
+    """The run-time compiler, from its wheel."""
+
+    def __init__(self):
+        folder = importlib.util.find_spec("nvidia.cuda_nvrtc").submodule_search_locations[0]
+        self.lib = ctypes.CDLL(f"{folder}/lib/libnvrtc.so.12")
+
+    def text(self, what, program):
+        size = ctypes.c_size_t()
+        getattr(self.lib, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
+        text = ctypes.create_string_buffer(size.value)
+        getattr(self.lib, f"nvrtcGet{what}")(program, text)
+        return text.value.decode()
+
+    def compile(self, unit, text):
+        program = ctypes.c_void_p()
+        self.lib.nvrtcCreateProgram(ctypes.byref(program), text.encode(), f"{unit}.cu".encode(), 0, None, None)
+        options = [
+            f"--gpu-architecture={ARCHITECTURE}",
+            "-std=c++17",
+            "-default-device",
+            "--device-int128",
+            "-fmad=false",
+            "-w",
+            f"-I{ROOT}",
+            f"-I{HERE}/nvrtc",
+        ]
+        array = (ctypes.c_char_p * len(options))(*(o.encode() for o in options))
+        if self.lib.nvrtcCompileProgram(program, len(options), array):
+            raise SystemExit(f"{unit}:\n{self.text('ProgramLog', program)}")
+        return self.text("PTX", program)
+
+
+def plain(ptx):
+    """PTX without comments, and with names of internal functions that are the same in every process."""
+    ptx = re.sub(r"^\s*//.*\n", "", ptx, flags=re.M)
+    names = dict.fromkeys(re.findall(r"\b\w*_INTERNAL_\w+", ptx))
+    for number, name in enumerate(names):
+        ptx = re.sub(rf"\b{name}\b", f"internal_{number}", ptx)
+    return ptx
+
+
+def compiled(unit):
+    names, text = source(unit)
+    ptx = plain(Nvrtc().compile(unit, text))
+    (HERE / f"gen_{unit}.ptx.gz").write_bytes(gzip.compress(ptx.encode(), 9, mtime=0))
+    return f"{unit} {' '.join(names)}\n"
+
+
+def ptx():
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        lines = list(pool.map(compiled, [*OWN, *UNITS]))
+    (HERE / "gen_entries.txt").write_text(f"{digest()}\n{''.join(lines)}")
+
+
+def simulator(folder):
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for unit in [*OWN, *UNITS]:
+        path, text = folder / f"{unit}.cpp", source(unit)[1]
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+
+def check():
+    if (HERE / "gen_entries.txt").read_text().split()[0] != digest():
+        raise SystemExit("the kernels in cuda/kernels are older than their sources: run make cuda-kernels")
+
+
+if __name__ == "__main__":
+    {"ptx": ptx, "simulator": simulator, "check": check}[sys.argv[1]](*sys.argv[2:])
