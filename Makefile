@@ -169,7 +169,6 @@ bench: setup ## Timings beside NumPy, and PyTorch where it is installed (never p
 	$(PYTHON) examples/bench/files.py
 	$(PYTHON) examples/bench/small.py
 	$(PYTHON) examples/bench/sparse.py
-	$(PYTHON) examples/bench/sparse.py
 
 lint: tools $(LIB) $(VENV)/ready bindings/node/node_modules/.package-lock.json ## Formatters and linters of every language
 	@.ci/lint

@@ -1637,10 +1637,23 @@ TENSOR_API tensor_status tensor_node_variable(tensor_node_t *self, tensor_t **ou
   return status;
 }
 
+TENSOR_API tensor_status tensor_node_result(tensor_node_t *self, int64_t output, tensor_t **out) {
+  LT_RESULT(out, "node_result", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_NODE, "node_result", "self");
+  a[1].i = output;
+  tensor_status status = lt_invoke(&frame, "node_result");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_node_saved(tensor_node_t *self, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "node_saved", "out"); LT_RESULT(out_len, "node_saved", "out_len");
   lt_value a[1];
-  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_saved", "self");
   tensor_status status = lt_invoke(&frame, "node_saved");
   if (status == TENSOR_OK) {
@@ -1651,7 +1664,7 @@ TENSOR_API tensor_status tensor_node_saved(tensor_node_t *self, tensor_t ***out,
 
 TENSOR_API tensor_status tensor_node_set_context(tensor_node_t *self, void *context, tensor_deleter deleter) {
   lt_value a[3];
-  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 50, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_set_context", "self");
   a[1].pointer = (void *)context;
   a[2].pointer = (void *)deleter;
@@ -1662,7 +1675,7 @@ TENSOR_API tensor_status tensor_node_set_context(tensor_node_t *self, void *cont
 TENSOR_API tensor_status tensor_node_context(tensor_node_t *self, void **out) {
   LT_RESULT(out, "node_context", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 50, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 51, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_context", "self");
   tensor_status status = lt_invoke(&frame, "node_context");
   if (status == TENSOR_OK) {
@@ -1674,7 +1687,7 @@ TENSOR_API tensor_status tensor_node_context(tensor_node_t *self, void **out) {
 TENSOR_API tensor_status tensor_register_hook(const tensor_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out) {
   LT_RESULT(out, "register_hook", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 51, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "register_hook", "self");
   a[1].pointer = (void *)hook;
   a[2].pointer = (void *)context;
@@ -1689,7 +1702,7 @@ TENSOR_API tensor_status tensor_register_hook(const tensor_t *self, tensor_callb
 TENSOR_API tensor_status tensor_register_multi_grad_hook(const tensor_t *const *tensors, int64_t tensors_len, bool first, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out) {
   LT_RESULT(out, "register_multi_grad_hook", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 53, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "register_multi_grad_hook", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = first;
   a[2].pointer = (void *)hook;
@@ -1705,7 +1718,7 @@ TENSOR_API tensor_status tensor_register_multi_grad_hook(const tensor_t *const *
 TENSOR_API tensor_status tensor_register_post_accumulate_grad_hook(const tensor_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out) {
   LT_RESULT(out, "register_post_accumulate_grad_hook", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 53, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 54, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "register_post_accumulate_grad_hook", "self");
   a[1].pointer = (void *)hook;
   a[2].pointer = (void *)context;
@@ -1720,7 +1733,7 @@ TENSOR_API tensor_status tensor_register_post_accumulate_grad_hook(const tensor_
 TENSOR_API tensor_status tensor_node_register_hook(tensor_node_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out) {
   LT_RESULT(out, "node_register_hook", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 54, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 55, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_register_hook", "self");
   a[1].pointer = (void *)hook;
   a[2].pointer = (void *)context;
@@ -1735,7 +1748,7 @@ TENSOR_API tensor_status tensor_node_register_hook(tensor_node_t *self, tensor_c
 TENSOR_API tensor_status tensor_node_register_prehook(tensor_node_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out) {
   LT_RESULT(out, "node_register_prehook", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 55, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 56, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_register_prehook", "self");
   a[1].pointer = (void *)hook;
   a[2].pointer = (void *)context;
@@ -1749,7 +1762,7 @@ TENSOR_API tensor_status tensor_node_register_prehook(tensor_node_t *self, tenso
 
 TENSOR_API tensor_status tensor_remove_hook(int64_t hook) {
   lt_value a[1];
-  lt_frame frame = {.op = 56, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 57, .mode = LT_FUNCTION, .args = a};
   a[0].i = hook;
   tensor_status status = lt_invoke(&frame, "remove_hook");
   return status;
@@ -1757,7 +1770,7 @@ TENSOR_API tensor_status tensor_remove_hook(int64_t hook) {
 
 TENSOR_API tensor_status tensor_push_saved_tensors_hooks(tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void *context, tensor_deleter deleter) {
   lt_value a[5];
-  lt_frame frame = {.op = 57, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 58, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = (void *)pack;
   a[1].pointer = (void *)unpack;
   a[2].pointer = (void *)drop;
@@ -1769,7 +1782,7 @@ TENSOR_API tensor_status tensor_push_saved_tensors_hooks(tensor_pack pack, tenso
 
 TENSOR_API tensor_status tensor_pop_saved_tensors_hooks(void) {
   lt_value a[1];
-  lt_frame frame = {.op = 58, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "pop_saved_tensors_hooks");
   return status;
 }
@@ -1777,7 +1790,7 @@ TENSOR_API tensor_status tensor_pop_saved_tensors_hooks(void) {
 TENSOR_API tensor_status tensor_record_function(const char *name, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *outputs, int64_t outputs_len, const int64_t *constant, int64_t constant_len, const tensor_t *const *saved, int64_t saved_len, bool materialize, tensor_callback backward, void *context, tensor_deleter deleter, tensor_node_t **out) {
   LT_RESULT(out, "record_function", "out");
   lt_value a[9];
-  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(name, "record_function", "name"); a[0].text = name;
   LT_LIST(inputs, inputs_len, false, "record_function", "inputs"); a[1].list.data = inputs, a[1].list.length = inputs_len;
   LT_LIST(outputs, outputs_len, true, "record_function", "outputs"); a[2].list.data = outputs, a[2].list.length = outputs_len;
@@ -1797,7 +1810,7 @@ TENSOR_API tensor_status tensor_record_function(const char *name, const tensor_t
 TENSOR_API tensor_status tensor_get_version(const tensor_t *self, int64_t *out) {
   LT_RESULT(out, "get_version", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "get_version", "self");
   tensor_status status = lt_invoke(&frame, "get_version");
   if (status == TENSOR_OK) {
@@ -1808,7 +1821,7 @@ TENSOR_API tensor_status tensor_get_version(const tensor_t *self, int64_t *out) 
 
 TENSOR_API tensor_status tensor_increment_version(const tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "increment_version", "self");
   tensor_status status = lt_invoke(&frame, "increment_version");
   return status;
@@ -1816,7 +1829,7 @@ TENSOR_API tensor_status tensor_increment_version(const tensor_t *self) {
 
 TENSOR_API tensor_status tensor_set_detect_anomaly(bool enabled, bool check_nan) {
   lt_value a[2];
-  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
   a[0].i = enabled;
   a[1].i = check_nan;
   tensor_status status = lt_invoke(&frame, "set_detect_anomaly");
@@ -1826,7 +1839,7 @@ TENSOR_API tensor_status tensor_set_detect_anomaly(bool enabled, bool check_nan)
 TENSOR_API tensor_status tensor_is_anomaly_enabled(bool *out) {
   LT_RESULT(out, "is_anomaly_enabled", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "is_anomaly_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1837,7 +1850,7 @@ TENSOR_API tensor_status tensor_is_anomaly_enabled(bool *out) {
 TENSOR_API tensor_status tensor_is_anomaly_check_nan_enabled(bool *out) {
   LT_RESULT(out, "is_anomaly_check_nan_enabled", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 65, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "is_anomaly_check_nan_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1847,7 +1860,7 @@ TENSOR_API tensor_status tensor_is_anomaly_check_nan_enabled(bool *out) {
 
 TENSOR_API tensor_status tensor_set_anomaly_watcher(tensor_watcher watcher, void *context) {
   lt_value a[2];
-  lt_frame frame = {.op = 65, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = (void *)watcher;
   a[1].pointer = (void *)context;
   tensor_status status = lt_invoke(&frame, "set_anomaly_watcher");
@@ -1857,7 +1870,7 @@ TENSOR_API tensor_status tensor_set_anomaly_watcher(tensor_watcher watcher, void
 TENSOR_API tensor_status tensor_new_handle(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "new_handle", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_handle", "self");
   tensor_status status = lt_invoke(&frame, "new_handle");
   if (status == TENSOR_OK) {
@@ -1869,7 +1882,7 @@ TENSOR_API tensor_status tensor_new_handle(const tensor_t *self, tensor_t **out)
 TENSOR_API tensor_status tensor_is_grad(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "is_grad", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_grad", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "is_grad", "other");
   tensor_status status = lt_invoke(&frame, "is_grad");
@@ -1882,7 +1895,7 @@ TENSOR_API tensor_status tensor_is_grad(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_untracked(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "untracked", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "untracked", "self");
   tensor_status status = lt_invoke(&frame, "untracked");
   if (status == TENSOR_OK) {
@@ -1894,7 +1907,7 @@ TENSOR_API tensor_status tensor_untracked(const tensor_t *self, tensor_t **out) 
 TENSOR_API tensor_status tensor_is_inference(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_inference", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_inference", "self");
   tensor_status status = lt_invoke(&frame, "is_inference");
   if (status == TENSOR_OK) {
@@ -1906,7 +1919,7 @@ TENSOR_API tensor_status tensor_is_inference(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_eq(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "eq", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "eq", "other");
   tensor_status status = lt_invoke(&frame, "eq");
@@ -1919,7 +1932,7 @@ TENSOR_API tensor_status tensor_eq(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_eq_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "eq", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_SCALAR(other, LT_MUST, "eq", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1932,7 +1945,7 @@ TENSOR_API tensor_status tensor_eq_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_eq_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 70, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "eq", "other");
   tensor_status status = lt_invoke(&frame, "eq");
@@ -1941,7 +1954,7 @@ TENSOR_API tensor_status tensor_eq_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_eq_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 70, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_SCALAR(other, LT_MUST, "eq", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1951,7 +1964,7 @@ TENSOR_API tensor_status tensor_eq_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_eq_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 70, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "eq", "other");
   LT_OUTPUT(frame.out[0], out, "eq", "out");
@@ -1961,7 +1974,7 @@ TENSOR_API tensor_status tensor_eq_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_eq_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 70, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_SCALAR(other, LT_MUST, "eq", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1973,7 +1986,7 @@ TENSOR_API tensor_status tensor_eq_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_ne(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ne", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ne", "other");
   tensor_status status = lt_invoke(&frame, "ne");
@@ -1986,7 +1999,7 @@ TENSOR_API tensor_status tensor_ne(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_ne_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "ne", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_SCALAR(other, LT_MUST, "ne", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1999,7 +2012,7 @@ TENSOR_API tensor_status tensor_ne_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_ne_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ne", "other");
   tensor_status status = lt_invoke(&frame, "ne");
@@ -2008,7 +2021,7 @@ TENSOR_API tensor_status tensor_ne_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_ne_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_SCALAR(other, LT_MUST, "ne", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2018,7 +2031,7 @@ TENSOR_API tensor_status tensor_ne_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_ne_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ne", "other");
   LT_OUTPUT(frame.out[0], out, "ne", "out");
@@ -2028,7 +2041,7 @@ TENSOR_API tensor_status tensor_ne_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_ne_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_SCALAR(other, LT_MUST, "ne", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2040,7 +2053,7 @@ TENSOR_API tensor_status tensor_ne_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_not_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "not_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "not_equal", "other");
   tensor_status status = lt_invoke(&frame, "not_equal");
@@ -2053,7 +2066,7 @@ TENSOR_API tensor_status tensor_not_equal(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_not_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "not_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_SCALAR(other, LT_MUST, "not_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2066,7 +2079,7 @@ TENSOR_API tensor_status tensor_not_equal_scalar(const tensor_t *self, tensor_sc
 
 TENSOR_API tensor_status tensor_not_equal_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "not_equal", "other");
   tensor_status status = lt_invoke(&frame, "not_equal");
@@ -2075,7 +2088,7 @@ TENSOR_API tensor_status tensor_not_equal_(tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_not_equal_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_SCALAR(other, LT_MUST, "not_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2085,7 +2098,7 @@ TENSOR_API tensor_status tensor_not_equal_scalar_(tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_not_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "not_equal", "other");
   LT_OUTPUT(frame.out[0], out, "not_equal", "out");
@@ -2095,7 +2108,7 @@ TENSOR_API tensor_status tensor_not_equal_out(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_not_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_SCALAR(other, LT_MUST, "not_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2107,7 +2120,7 @@ TENSOR_API tensor_status tensor_not_equal_scalar_out(const tensor_t *self, tenso
 TENSOR_API tensor_status tensor_lt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "lt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lt", "other");
   tensor_status status = lt_invoke(&frame, "lt");
@@ -2120,7 +2133,7 @@ TENSOR_API tensor_status tensor_lt(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_lt_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "lt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_SCALAR(other, LT_MUST, "lt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2133,7 +2146,7 @@ TENSOR_API tensor_status tensor_lt_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_lt_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 73, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lt", "other");
   tensor_status status = lt_invoke(&frame, "lt");
@@ -2142,7 +2155,7 @@ TENSOR_API tensor_status tensor_lt_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_lt_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 73, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_SCALAR(other, LT_MUST, "lt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2152,7 +2165,7 @@ TENSOR_API tensor_status tensor_lt_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_lt_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 73, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lt", "other");
   LT_OUTPUT(frame.out[0], out, "lt", "out");
@@ -2162,7 +2175,7 @@ TENSOR_API tensor_status tensor_lt_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_lt_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 73, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_SCALAR(other, LT_MUST, "lt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2174,7 +2187,7 @@ TENSOR_API tensor_status tensor_lt_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_less(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less", "other");
   tensor_status status = lt_invoke(&frame, "less");
@@ -2187,7 +2200,7 @@ TENSOR_API tensor_status tensor_less(const tensor_t *self, const tensor_t *other
 TENSOR_API tensor_status tensor_less_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "less", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_SCALAR(other, LT_MUST, "less", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2200,7 +2213,7 @@ TENSOR_API tensor_status tensor_less_scalar(const tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_less_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 74, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less", "other");
   tensor_status status = lt_invoke(&frame, "less");
@@ -2209,7 +2222,7 @@ TENSOR_API tensor_status tensor_less_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_less_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 74, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_SCALAR(other, LT_MUST, "less", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2219,7 +2232,7 @@ TENSOR_API tensor_status tensor_less_scalar_(tensor_t *self, tensor_scalar other
 
 TENSOR_API tensor_status tensor_less_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 74, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less", "other");
   LT_OUTPUT(frame.out[0], out, "less", "out");
@@ -2229,7 +2242,7 @@ TENSOR_API tensor_status tensor_less_out(const tensor_t *self, const tensor_t *o
 
 TENSOR_API tensor_status tensor_less_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 74, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_SCALAR(other, LT_MUST, "less", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2241,7 +2254,7 @@ TENSOR_API tensor_status tensor_less_scalar_out(const tensor_t *self, tensor_sca
 TENSOR_API tensor_status tensor_le(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "le", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "le", "other");
   tensor_status status = lt_invoke(&frame, "le");
@@ -2254,7 +2267,7 @@ TENSOR_API tensor_status tensor_le(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_le_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "le", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_SCALAR(other, LT_MUST, "le", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2267,7 +2280,7 @@ TENSOR_API tensor_status tensor_le_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_le_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "le", "other");
   tensor_status status = lt_invoke(&frame, "le");
@@ -2276,7 +2289,7 @@ TENSOR_API tensor_status tensor_le_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_le_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_SCALAR(other, LT_MUST, "le", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2286,7 +2299,7 @@ TENSOR_API tensor_status tensor_le_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_le_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "le", "other");
   LT_OUTPUT(frame.out[0], out, "le", "out");
@@ -2296,7 +2309,7 @@ TENSOR_API tensor_status tensor_le_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_le_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_SCALAR(other, LT_MUST, "le", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2308,7 +2321,7 @@ TENSOR_API tensor_status tensor_le_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_less_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less_equal", "other");
   tensor_status status = lt_invoke(&frame, "less_equal");
@@ -2321,7 +2334,7 @@ TENSOR_API tensor_status tensor_less_equal(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_less_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "less_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_SCALAR(other, LT_MUST, "less_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2334,7 +2347,7 @@ TENSOR_API tensor_status tensor_less_equal_scalar(const tensor_t *self, tensor_s
 
 TENSOR_API tensor_status tensor_less_equal_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 76, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less_equal", "other");
   tensor_status status = lt_invoke(&frame, "less_equal");
@@ -2343,7 +2356,7 @@ TENSOR_API tensor_status tensor_less_equal_(tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_less_equal_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 76, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_SCALAR(other, LT_MUST, "less_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2353,7 +2366,7 @@ TENSOR_API tensor_status tensor_less_equal_scalar_(tensor_t *self, tensor_scalar
 
 TENSOR_API tensor_status tensor_less_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less_equal", "other");
   LT_OUTPUT(frame.out[0], out, "less_equal", "out");
@@ -2363,7 +2376,7 @@ TENSOR_API tensor_status tensor_less_equal_out(const tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_less_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_SCALAR(other, LT_MUST, "less_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2375,7 +2388,7 @@ TENSOR_API tensor_status tensor_less_equal_scalar_out(const tensor_t *self, tens
 TENSOR_API tensor_status tensor_gt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "gt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gt", "other");
   tensor_status status = lt_invoke(&frame, "gt");
@@ -2388,7 +2401,7 @@ TENSOR_API tensor_status tensor_gt(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_gt_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "gt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_SCALAR(other, LT_MUST, "gt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2401,7 +2414,7 @@ TENSOR_API tensor_status tensor_gt_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_gt_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 77, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gt", "other");
   tensor_status status = lt_invoke(&frame, "gt");
@@ -2410,7 +2423,7 @@ TENSOR_API tensor_status tensor_gt_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_gt_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 77, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_SCALAR(other, LT_MUST, "gt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2420,7 +2433,7 @@ TENSOR_API tensor_status tensor_gt_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_gt_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gt", "other");
   LT_OUTPUT(frame.out[0], out, "gt", "out");
@@ -2430,7 +2443,7 @@ TENSOR_API tensor_status tensor_gt_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_gt_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_SCALAR(other, LT_MUST, "gt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2442,7 +2455,7 @@ TENSOR_API tensor_status tensor_gt_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_greater(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater", "other");
   tensor_status status = lt_invoke(&frame, "greater");
@@ -2455,7 +2468,7 @@ TENSOR_API tensor_status tensor_greater(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_greater_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "greater", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_SCALAR(other, LT_MUST, "greater", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2468,7 +2481,7 @@ TENSOR_API tensor_status tensor_greater_scalar(const tensor_t *self, tensor_scal
 
 TENSOR_API tensor_status tensor_greater_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 78, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater", "other");
   tensor_status status = lt_invoke(&frame, "greater");
@@ -2477,7 +2490,7 @@ TENSOR_API tensor_status tensor_greater_(tensor_t *self, const tensor_t *other) 
 
 TENSOR_API tensor_status tensor_greater_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 78, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_SCALAR(other, LT_MUST, "greater", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2487,7 +2500,7 @@ TENSOR_API tensor_status tensor_greater_scalar_(tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_greater_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater", "other");
   LT_OUTPUT(frame.out[0], out, "greater", "out");
@@ -2497,7 +2510,7 @@ TENSOR_API tensor_status tensor_greater_out(const tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_greater_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_SCALAR(other, LT_MUST, "greater", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2509,7 +2522,7 @@ TENSOR_API tensor_status tensor_greater_scalar_out(const tensor_t *self, tensor_
 TENSOR_API tensor_status tensor_ge(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ge", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ge", "other");
   tensor_status status = lt_invoke(&frame, "ge");
@@ -2522,7 +2535,7 @@ TENSOR_API tensor_status tensor_ge(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_ge_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "ge", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_SCALAR(other, LT_MUST, "ge", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2535,7 +2548,7 @@ TENSOR_API tensor_status tensor_ge_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_ge_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 79, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ge", "other");
   tensor_status status = lt_invoke(&frame, "ge");
@@ -2544,7 +2557,7 @@ TENSOR_API tensor_status tensor_ge_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_ge_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 79, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_SCALAR(other, LT_MUST, "ge", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2554,7 +2567,7 @@ TENSOR_API tensor_status tensor_ge_scalar_(tensor_t *self, tensor_scalar other) 
 
 TENSOR_API tensor_status tensor_ge_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 79, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ge", "other");
   LT_OUTPUT(frame.out[0], out, "ge", "out");
@@ -2564,7 +2577,7 @@ TENSOR_API tensor_status tensor_ge_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_ge_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 79, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_SCALAR(other, LT_MUST, "ge", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2576,7 +2589,7 @@ TENSOR_API tensor_status tensor_ge_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_greater_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater_equal", "other");
   tensor_status status = lt_invoke(&frame, "greater_equal");
@@ -2589,7 +2602,7 @@ TENSOR_API tensor_status tensor_greater_equal(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_greater_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "greater_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_SCALAR(other, LT_MUST, "greater_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2602,7 +2615,7 @@ TENSOR_API tensor_status tensor_greater_equal_scalar(const tensor_t *self, tenso
 
 TENSOR_API tensor_status tensor_greater_equal_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 80, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater_equal", "other");
   tensor_status status = lt_invoke(&frame, "greater_equal");
@@ -2611,7 +2624,7 @@ TENSOR_API tensor_status tensor_greater_equal_(tensor_t *self, const tensor_t *o
 
 TENSOR_API tensor_status tensor_greater_equal_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 80, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_SCALAR(other, LT_MUST, "greater_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2621,7 +2634,7 @@ TENSOR_API tensor_status tensor_greater_equal_scalar_(tensor_t *self, tensor_sca
 
 TENSOR_API tensor_status tensor_greater_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 80, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater_equal", "other");
   LT_OUTPUT(frame.out[0], out, "greater_equal", "out");
@@ -2631,7 +2644,7 @@ TENSOR_API tensor_status tensor_greater_equal_out(const tensor_t *self, const te
 
 TENSOR_API tensor_status tensor_greater_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 80, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_SCALAR(other, LT_MUST, "greater_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2643,7 +2656,7 @@ TENSOR_API tensor_status tensor_greater_equal_scalar_out(const tensor_t *self, t
 TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "equal", "other");
   tensor_status status = lt_invoke(&frame, "equal");
@@ -2656,7 +2669,7 @@ TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *othe
 TENSOR_API tensor_status tensor_isclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, tensor_t **out) {
   LT_RESULT(out, "isclose", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isclose", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "isclose", "other");
   a[2].f = rtol;
@@ -2672,7 +2685,7 @@ TENSOR_API tensor_status tensor_isclose(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_allclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, bool *out) {
   LT_RESULT(out, "allclose", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "allclose", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "allclose", "other");
   a[2].f = rtol;
@@ -2688,7 +2701,7 @@ TENSOR_API tensor_status tensor_allclose(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isnan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isnan", "self");
   tensor_status status = lt_invoke(&frame, "isnan");
   if (status == TENSOR_OK) {
@@ -2700,7 +2713,7 @@ TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isinf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isinf", "self");
   tensor_status status = lt_invoke(&frame, "isinf");
   if (status == TENSOR_OK) {
@@ -2712,7 +2725,7 @@ TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isfinite", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isfinite", "self");
   tensor_status status = lt_invoke(&frame, "isfinite");
   if (status == TENSOR_OK) {
@@ -2724,7 +2737,7 @@ TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isreal", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isreal", "self");
   tensor_status status = lt_invoke(&frame, "isreal");
   if (status == TENSOR_OK) {
@@ -2736,7 +2749,7 @@ TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_isposinf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isposinf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isposinf", "self");
   tensor_status status = lt_invoke(&frame, "isposinf");
   if (status == TENSOR_OK) {
@@ -2747,7 +2760,7 @@ TENSOR_API tensor_status tensor_isposinf(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_isposinf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 88, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isposinf", "self");
   LT_OUTPUT(frame.out[0], out, "isposinf", "out");
   tensor_status status = lt_invoke(&frame, "isposinf");
@@ -2757,7 +2770,7 @@ TENSOR_API tensor_status tensor_isposinf_out(const tensor_t *self, tensor_t *out
 TENSOR_API tensor_status tensor_isneginf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isneginf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isneginf", "self");
   tensor_status status = lt_invoke(&frame, "isneginf");
   if (status == TENSOR_OK) {
@@ -2768,7 +2781,7 @@ TENSOR_API tensor_status tensor_isneginf(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_isneginf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 89, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isneginf", "self");
   LT_OUTPUT(frame.out[0], out, "isneginf", "out");
   tensor_status status = lt_invoke(&frame, "isneginf");
@@ -2778,7 +2791,7 @@ TENSOR_API tensor_status tensor_isneginf_out(const tensor_t *self, tensor_t *out
 TENSOR_API tensor_status tensor_signbit(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "signbit", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "signbit", "self");
   tensor_status status = lt_invoke(&frame, "signbit");
   if (status == TENSOR_OK) {
@@ -2789,7 +2802,7 @@ TENSOR_API tensor_status tensor_signbit(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_signbit_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 90, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "signbit", "self");
   LT_OUTPUT(frame.out[0], out, "signbit", "out");
   tensor_status status = lt_invoke(&frame, "signbit");
@@ -2799,7 +2812,7 @@ TENSOR_API tensor_status tensor_signbit_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_complex_parts(const tensor_t *real, const tensor_t *imag, tensor_t **out) {
   LT_RESULT(out, "complex.parts", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], real, LT_TENSOR, "complex.parts", "real");
   LT_REQUIRED(a[1], imag, LT_TENSOR, "complex.parts", "imag");
   tensor_status status = lt_invoke(&frame, "complex.parts");
@@ -2811,7 +2824,7 @@ TENSOR_API tensor_status tensor_complex_parts(const tensor_t *real, const tensor
 
 TENSOR_API tensor_status tensor_complex_parts_out(const tensor_t *real, const tensor_t *imag, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 91, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], real, LT_TENSOR, "complex.parts", "real");
   LT_REQUIRED(a[1], imag, LT_TENSOR, "complex.parts", "imag");
   LT_OUTPUT(frame.out[0], out, "complex.parts", "out");
@@ -2822,7 +2835,7 @@ TENSOR_API tensor_status tensor_complex_parts_out(const tensor_t *real, const te
 TENSOR_API tensor_status tensor_polar(const tensor_t *abs, const tensor_t *angle, tensor_t **out) {
   LT_RESULT(out, "polar", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], abs, LT_TENSOR, "polar", "abs");
   LT_REQUIRED(a[1], angle, LT_TENSOR, "polar", "angle");
   tensor_status status = lt_invoke(&frame, "polar");
@@ -2834,7 +2847,7 @@ TENSOR_API tensor_status tensor_polar(const tensor_t *abs, const tensor_t *angle
 
 TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *angle, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 92, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 93, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], abs, LT_TENSOR, "polar", "abs");
   LT_REQUIRED(a[1], angle, LT_TENSOR, "polar", "angle");
   LT_OUTPUT(frame.out[0], out, "polar", "out");
@@ -2845,7 +2858,7 @@ TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *a
 TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "real", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "real", "self");
   tensor_status status = lt_invoke(&frame, "real");
   if (status == TENSOR_OK) {
@@ -2857,7 +2870,7 @@ TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "imag", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "imag", "self");
   tensor_status status = lt_invoke(&frame, "imag");
   if (status == TENSOR_OK) {
@@ -2869,7 +2882,7 @@ TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "view_as_real", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view_as_real", "self");
   tensor_status status = lt_invoke(&frame, "view_as_real");
   if (status == TENSOR_OK) {
@@ -2881,7 +2894,7 @@ TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **ou
 TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "view_as_complex", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view_as_complex", "self");
   tensor_status status = lt_invoke(&frame, "view_as_complex");
   if (status == TENSOR_OK) {
@@ -2893,7 +2906,7 @@ TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "conj", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj", "self");
   tensor_status status = lt_invoke(&frame, "conj");
   if (status == TENSOR_OK) {
@@ -2905,7 +2918,7 @@ TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "conj_physical", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj_physical", "self");
   tensor_status status = lt_invoke(&frame, "conj_physical");
   if (status == TENSOR_OK) {
@@ -2916,7 +2929,7 @@ TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **o
 
 TENSOR_API tensor_status tensor_conj_physical_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 98, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 99, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj_physical", "self");
   tensor_status status = lt_invoke(&frame, "conj_physical");
   return status;
@@ -2924,7 +2937,7 @@ TENSOR_API tensor_status tensor_conj_physical_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 98, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 99, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj_physical", "self");
   LT_OUTPUT(frame.out[0], out, "conj_physical", "out");
   tensor_status status = lt_invoke(&frame, "conj_physical");
@@ -2934,7 +2947,7 @@ TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t
 TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "resolve_conj", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resolve_conj", "self");
   tensor_status status = lt_invoke(&frame, "resolve_conj");
   if (status == TENSOR_OK) {
@@ -2946,7 +2959,7 @@ TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **ou
 TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "resolve_neg", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resolve_neg", "self");
   tensor_status status = lt_invoke(&frame, "resolve_neg");
   if (status == TENSOR_OK) {
@@ -2958,7 +2971,7 @@ TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out
 TENSOR_API tensor_status tensor_angle(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "angle", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "angle", "self");
   tensor_status status = lt_invoke(&frame, "angle");
   if (status == TENSOR_OK) {
@@ -2969,7 +2982,7 @@ TENSOR_API tensor_status tensor_angle(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_angle_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 101, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 102, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "angle", "self");
   LT_OUTPUT(frame.out[0], out, "angle", "out");
   tensor_status status = lt_invoke(&frame, "angle");
@@ -2979,7 +2992,7 @@ TENSOR_API tensor_status tensor_angle_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "clone", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clone", "self");
   LT_ENUM(memory_format, -1, 3, "clone", "memory_format"); a[1].i = memory_format;
   tensor_status status = lt_invoke(&frame, "clone");
@@ -2992,7 +3005,7 @@ TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format
 TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "contiguous", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "contiguous", "self");
   LT_ENUM(memory_format, -1, 3, "contiguous", "memory_format"); a[1].i = memory_format;
   tensor_status status = lt_invoke(&frame, "contiguous");
@@ -3005,7 +3018,7 @@ TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_f
 TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, bool non_blocking, bool copy, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "to.options", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to.options", "self");
   LT_DTYPE(dtype, "to.options", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "to.options", "layout"); a[2].i = layout;
@@ -3022,7 +3035,7 @@ TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dt
 
 TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool non_blocking) {
   lt_value a[3];
-  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "copy_", "self");
   LT_REQUIRED(a[1], src, LT_TENSOR, "copy_", "src");
   a[2].i = non_blocking;
@@ -3032,7 +3045,7 @@ TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool 
 
 TENSOR_API tensor_status tensor_copy__scalar(tensor_t *self, tensor_scalar src, bool non_blocking) {
   lt_value a[3];
-  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "copy_", "self");
   LT_SCALAR(src, LT_MUST, "copy_", "src"); a[1].scalar = src;
   frame.number = 2;
@@ -3044,7 +3057,7 @@ TENSOR_API tensor_status tensor_copy__scalar(tensor_t *self, tensor_scalar src, 
 TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out) {
   LT_RESULT(out, "fill", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_REQUIRED(a[1], value, LT_TENSOR, "fill", "value");
   tensor_status status = lt_invoke(&frame, "fill");
@@ -3057,7 +3070,7 @@ TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value
 TENSOR_API tensor_status tensor_fill_scalar(const tensor_t *self, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "fill", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_SCALAR(value, LT_MUST, "fill", "value"); a[1].scalar = value;
   frame.number = 2;
@@ -3070,7 +3083,7 @@ TENSOR_API tensor_status tensor_fill_scalar(const tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_fill_(tensor_t *self, const tensor_t *value) {
   lt_value a[2];
-  lt_frame frame = {.op = 106, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_REQUIRED(a[1], value, LT_TENSOR, "fill", "value");
   tensor_status status = lt_invoke(&frame, "fill");
@@ -3079,7 +3092,7 @@ TENSOR_API tensor_status tensor_fill_(tensor_t *self, const tensor_t *value) {
 
 TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value) {
   lt_value a[2];
-  lt_frame frame = {.op = 106, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_SCALAR(value, LT_MUST, "fill", "value"); a[1].scalar = value;
   frame.number = 2;
@@ -3089,7 +3102,7 @@ TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value
 
 TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "zero_", "self");
   tensor_status status = lt_invoke(&frame, "zero_");
   return status;
@@ -3098,7 +3111,7 @@ TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
 TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out) {
   LT_RESULT(out, "item", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "item", "self");
   tensor_status status = lt_invoke(&frame, "item");
   if (status == TENSOR_OK) {
@@ -3110,7 +3123,7 @@ TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out) {
 TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memory_format memory_format, bool *out) {
   LT_RESULT(out, "is_contiguous", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_contiguous", "self");
   LT_ENUM(memory_format, -1, 3, "is_contiguous", "memory_format"); a[1].i = memory_format;
   tensor_status status = lt_invoke(&frame, "is_contiguous");
@@ -3123,7 +3136,7 @@ TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memor
 TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *tensor, bool *out) {
   LT_RESULT(out, "is_set_to", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_set_to", "self");
   LT_REQUIRED(a[1], tensor, LT_TENSOR, "is_set_to", "tensor");
   tensor_status status = lt_invoke(&frame, "is_set_to");
@@ -3135,7 +3148,7 @@ TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int64_t size_len, tensor_memory_format memory_format) {
   lt_value a[3];
-  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resize_", "self");
   LT_SPAN(size, size_len, "resize_", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(memory_format, -1, 3, "resize_", "memory_format"); a[2].i = memory_format;
@@ -3146,7 +3159,7 @@ TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int
 TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow_copy", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "narrow_copy", "self");
   a[1].i = dim;
   a[2].i = start;
@@ -3160,7 +3173,7 @@ TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, i
 
 TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 112, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 113, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "narrow_copy", "self");
   a[1].i = dim;
   a[2].i = start;
@@ -3172,7 +3185,7 @@ TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t di
 
 TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_template, tensor_memory_format memory_format) {
   lt_value a[3];
-  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resize_as_", "self");
   LT_REQUIRED(a[1], the_template, LT_TENSOR, "resize_as_", "the_template");
   LT_ENUM(memory_format, -1, 3, "resize_as_", "memory_format"); a[2].i = memory_format;
@@ -3182,7 +3195,7 @@ TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_t
 
 TENSOR_API tensor_status tensor_set_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_", "self");
   tensor_status status = lt_invoke(&frame, "set_");
   return status;
@@ -3190,7 +3203,7 @@ TENSOR_API tensor_status tensor_set_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *source) {
   lt_value a[2];
-  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.tensor", "self");
   LT_REQUIRED(a[1], source, LT_TENSOR, "set_.tensor", "source");
   tensor_status status = lt_invoke(&frame, "set_.tensor");
@@ -3199,7 +3212,7 @@ TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *sour
 
 TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tensor_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
   lt_value a[5];
-  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.tensor_geometry", "self");
   LT_REQUIRED(a[1], source, LT_TENSOR, "set_.tensor_geometry", "source");
   a[2].i = storage_offset;
@@ -3211,7 +3224,7 @@ TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storage_t *source) {
   lt_value a[2];
-  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.storage", "self");
   LT_REQUIRED(a[1], source, LT_STORAGE, "set_.storage", "source");
   tensor_status status = lt_invoke(&frame, "set_.storage");
@@ -3220,23 +3233,13 @@ TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storag
 
 TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tensor_storage_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
   lt_value a[5];
-  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.storage_geometry", "self");
   LT_REQUIRED(a[1], source, LT_STORAGE, "set_.storage_geometry", "source");
   a[2].i = storage_offset;
   LT_SPAN(size, size_len, "set_.storage_geometry", "size"); a[3].list.data = size, a[3].list.length = size_len;
   LT_SPAN(stride, stride_len, "set_.storage_geometry", "stride"); a[4].list.data = stride, a[4].list.length = stride_len;
   tensor_status status = lt_invoke(&frame, "set_.storage_geometry");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fill_value, bool wrap) {
-  lt_value a[3];
-  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "fill_diagonal_", "self");
-  LT_SCALAR(fill_value, LT_MUST, "fill_diagonal_", "fill_value"); a[1].scalar = fill_value;
-  a[2].i = wrap;
-  tensor_status status = lt_invoke(&frame, "fill_diagonal_");
   return status;
 }
 

@@ -2526,6 +2526,10 @@ TENSOR_API tensor_status tensor_kron_out(const tensor_t *self, const tensor_t *o
 // differences are then formed, as for any other p.
 TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, double p, const char *compute_mode, tensor_t **out);
 
+// The `p`-norm, `p` >= 0, of the difference of every two rows of `self` (N, M): (N (N - 1) / 2,), the distances of the first row to those after it, then of the second, and so on.
+// p of 0 counts the differing elements, inf takes the largest difference.
+TENSOR_API tensor_status tensor_pdist(const tensor_t *self, double p, tensor_t **out);
+
 // Another name of `mm`.
 TENSOR_API tensor_status tensor_dsmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
 TENSOR_API tensor_status tensor_dsmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out);
@@ -2618,6 +2622,9 @@ TENSOR_API tensor_status tensor_linalg_lu_factor_ex_out(const tensor_t *A, bool 
 // As `linalg.lu_factor_ex`. A zero on the diagonal of U is an error (LinAlgError) that names its place.
 TENSOR_API tensor_status tensor_linalg_lu_factor(const tensor_t *A, bool pivot, tensor_t **LU, tensor_t **pivots);
 TENSOR_API tensor_status tensor_linalg_lu_factor_out(const tensor_t *A, bool pivot, tensor_t *LU, tensor_t *pivots);
+
+// As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
+TENSOR_API tensor_status tensor_lu(const tensor_t *self, bool pivot, tensor_t **LU, tensor_t **pivots, tensor_t **info);
 
 // Factors each matrix A = P L U in a batch (..., m, n) into a permutation (..., m, m), a lower triangle with ones on the diagonal (..., m, k), and an upper triangle (..., k, n),
 // k = min(m, n). `pivot` must be true.
@@ -3491,12 +3498,26 @@ TENSOR_API tensor_status tensor_sparse_resize_and_clear_(tensor_t *self, const i
 // The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `self` has entries.
 TENSOR_API tensor_status tensor_smm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
 
+// `beta` times `self` plus `alpha` times the product of the sparse `mat1` and the strided `mat2`, in the layout sparse_coo, with all
+// elements of the rows in which `mat1` has entries. `self` is sparse and has the sizes of the product.
+TENSOR_API tensor_status tensor_sspaddmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_sspaddmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
+
+// The product of a sparse matrix and a strided one in the layout sparse_coo, whose entries are the rows in which `mat1` has entries: it
+// has one sparse dimension and one dense one.
+TENSOR_API tensor_status tensor_hspmm(const tensor_t *mat1, const tensor_t *mat2, tensor_t **out);
+TENSOR_API tensor_status tensor_hspmm_out(const tensor_t *mat1, const tensor_t *mat2, tensor_t *out);
+
 // Adds up the elements of a sparse tensor, or those along `dim`: strided where no sparse dimension is left, else of layout sparse_coo.
 // Absent: dim NULL with dim_len 0, dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_sparse_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_dtype dtype, tensor_t **out);
 
 // The product of two matrices: strided unless both are sparse, of layout sparse_coo where both are, else sparse_csr.
 TENSOR_API tensor_status tensor_sparse_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
+
+// sparse.mm of a sparse matrix and a strided one whose elements are what `reduce` says of the products of a row's entries: their "sum",
+// "mean", "amax" or "amin"; 0 where a row has no entries.
+TENSOR_API tensor_status tensor_sparse_mm_reduce(const tensor_t *self, const tensor_t *mat2, const char *reduce, tensor_t **out);
 
 // `beta` times `self` plus `alpha` times the product of `mat1`, which is sparse, and `mat2`.
 TENSOR_API tensor_status tensor_sparse_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
@@ -3650,18 +3671,24 @@ TENSOR_API tensor_status tensor_quantized_cat(const tensor_t *const *tensors, in
 // `zero_point`. Sums are of integers in int32 where `qb` is a matrix of 8-bit integers.
 TENSOR_API tensor_status tensor_quantized_matmul(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out);
 
+// The integers of a `weight` of qint8 (out x in) in the order in which products read them: `packed` of quantized.linear, which then
+// spends no time on putting them in order. It is a tensor of bytes for the machine that made it; what is written to `weight` later does
+// not show in it.
+TENSOR_API tensor_status tensor_quantized_linear_pack(const tensor_t *weight, tensor_t **out);
+
 // The product of a tensor of quint8 or qint8 (... x in) and the transposed `weight` of qint8 (out x in), plus `bias` of float32 (out),
-// quantized with `scale` and `zero_point` in the dtype of `self`. `weight` has one scale, or one for each row. Sums are of integers, in int32.
-// Absent: bias NULL.
-TENSOR_API tensor_status tensor_quantized_linear(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, tensor_t **out);
+// quantized with `scale` and `zero_point` in the dtype of `self`. `weight` has one scale, or one for each row. Sums are of integers, in int32. `packed` is nothing, or what quantized.linear_pack made of
+// `weight`, whose integers are read there.
+// Absent: bias NULL, packed NULL.
+TENSOR_API tensor_status tensor_quantized_linear(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, const tensor_t *packed, tensor_t **out);
 
 // quantized.linear, and 0 where it is less.
-// Absent: bias NULL.
-TENSOR_API tensor_status tensor_quantized_linear_relu(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, tensor_t **out);
+// Absent: bias NULL, packed NULL.
+TENSOR_API tensor_status tensor_quantized_linear_relu(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, const tensor_t *packed, tensor_t **out);
 
 // quantized.linear of a tensor of float32, which is quantized to quint8 as quantize_per_tensor_dynamic does it; the result is of float32.
-// Absent: bias NULL.
-TENSOR_API tensor_status tensor_quantized_linear_dynamic(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, bool reduce_range, tensor_t **out);
+// Absent: bias NULL, packed NULL.
+TENSOR_API tensor_status tensor_quantized_linear_dynamic(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, bool reduce_range, const tensor_t *packed, tensor_t **out);
 
 // ----------------------------------------------------------------------------------------------------------- gradients
 
@@ -3742,6 +3769,10 @@ TENSOR_API tensor_status tensor_node_edge(tensor_node_t *self, int64_t i, tensor
 
 // The leaf to whose gradient a node AccumulateGrad adds, sharing its memory and its history; NULL for other nodes.
 TENSOR_API tensor_status tensor_node_variable(tensor_node_t *self, tensor_t **out);
+
+// What stands for result `output` of a recorded call where gradients are asked for, among the tensors or the inputs of
+// tensor_backward and tensor_autograd_grad: zeros of its sizes and dtype, with its history. Of a node AccumulateGrad it is the leaf.
+TENSOR_API tensor_status tensor_node_result(tensor_node_t *self, int64_t output, tensor_t **out);
 
 // What the recorded call saved, in the order in which it did: with the history that it had, so that what is computed of it can
 // be differentiated. An error where that has been freed, or changed in place. Free the list with tensor_list_free.

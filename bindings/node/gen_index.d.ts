@@ -1526,6 +1526,11 @@ export class Tensor extends Handle {
   cholesky(options?: { upper?: boolean; out?: Tensor | null }): Tensor;
   cholesky(upper: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
+   * As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
+   */
+  lu(options?: { pivot?: boolean }): { LU: Tensor; pivots: Tensor; info: Tensor };
+  lu(pivot: boolean): { LU: Tensor; pivots: Tensor; info: Tensor };
+  /**
    * Factors each matrix A = Q R in a batch (..., m, n) as LAPACK's geqrf stores it: `a` has R on and above the diagonal, and below it, with the scales `tau` (..., min(m, n)), the
    * reflections that Q is the product of, which `linalg.householder_product` forms and `ormqr` applies.
    */
@@ -2446,6 +2451,12 @@ export class Tensor extends Handle {
    * The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `self` has entries.
    */
   smm(mat2: Tensor): Tensor;
+  /**
+   * `beta` times `self` plus `alpha` times the product of the sparse `mat1` and the strided `mat2`, in the layout sparse_coo, with all
+   * elements of the rows in which `mat1` has entries. `self` is sparse and has the sizes of the product.
+   */
+  sspaddmm(mat1: Tensor, options: { mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+  sspaddmm(mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   /**
    * The error function of every element. Integers and bool count as the default dtype.
    */
@@ -4913,6 +4924,14 @@ export function cholesky(input: Tensor, upper: boolean, options?: { out?: Tensor
 export function choleskyAsync(input: Tensor, options?: { upper?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function choleskyAsync(input: Tensor, upper: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
+ * As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
+ */
+export function lu(input: Tensor, options?: { pivot?: boolean }): { LU: Tensor; pivots: Tensor; info: Tensor };
+export function lu(input: Tensor, pivot: boolean): { LU: Tensor; pivots: Tensor; info: Tensor };
+/** lu, off the event loop. */
+export function luAsync(input: Tensor, options?: { pivot?: boolean; signal?: Signal | null }): Promise<{ LU: Tensor; pivots: Tensor; info: Tensor }>;
+export function luAsync(input: Tensor, pivot: boolean, options?: { signal?: Signal | null }): Promise<{ LU: Tensor; pivots: Tensor; info: Tensor }>;
+/**
  * The factors P, L and U of what `linalg.lu_factor` gives. What is not asked for is empty.
  */
 export function luUnpack(LUData: Tensor, options: { LUPivots: Tensor; unpackData?: boolean; unpackPivots?: boolean; out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null }): { P: Tensor; L: Tensor; U: Tensor };
@@ -5392,6 +5411,15 @@ export function cdistAsync(x1: Tensor, options: { x2: Tensor; p?: number; comput
 export function cdistAsync(x1: Tensor, x2: Tensor, options?: { p?: number; computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist'; signal?: Signal | null }): Promise<Tensor>;
 export function cdistAsync(x1: Tensor, x2: Tensor, p: number, options?: { computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist'; signal?: Signal | null }): Promise<Tensor>;
 export function cdistAsync(x1: Tensor, x2: Tensor, p: number, computeMode: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist', options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The `p`-norm, `p` >= 0, of the difference of every two rows of `self` (N, M): (N (N - 1) / 2,), the distances of the first row to those after it, then of the second, and so on.
+ * p of 0 counts the differing elements, inf takes the largest difference.
+ */
+export function pdist(input: Tensor, options?: { p?: number }): Tensor;
+export function pdist(input: Tensor, p: number): Tensor;
+/** pdist, off the event loop. */
+export function pdistAsync(input: Tensor, options?: { p?: number; signal?: Signal | null }): Promise<Tensor>;
+export function pdistAsync(input: Tensor, p: number, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Views of tensors, whose dimensions all have names, with the dimensions of the one that has the most, as align_as gives them.
  */
@@ -6576,6 +6604,24 @@ export function smm(input: Tensor, mat2: Tensor): Tensor;
 /** smm, off the event loop. */
 export function smmAsync(input: Tensor, options: { mat2: Tensor; signal?: Signal | null }): Promise<Tensor>;
 export function smmAsync(input: Tensor, mat2: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `beta` times `self` plus `alpha` times the product of the sparse `mat1` and the strided `mat2`, in the layout sparse_coo, with all
+ * elements of the rows in which `mat1` has entries. `self` is sparse and has the sizes of the product.
+ */
+export function sspaddmm(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+export function sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+/** sspaddmm, off the event loop. */
+export function sspaddmmAsync(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function sspaddmmAsync(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The product of a sparse matrix and a strided one in the layout sparse_coo, whose entries are the rows in which `mat1` has entries: it
+ * has one sparse dimension and one dense one.
+ */
+export function hspmm(mat1: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Tensor;
+export function hspmm(mat1: Tensor, mat2: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** hspmm, off the event loop. */
+export function hspmmAsync(mat1: Tensor, options: { mat2: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function hspmmAsync(mat1: Tensor, mat2: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `mm`.
  */
@@ -8279,32 +8325,47 @@ export namespace quantized {
   export function matmulAsync(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
   export function matmulAsync(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The product of a tensor of quint8 or qint8 (... x in) and the transposed `weight` of qint8 (out x in), plus `bias` of float32 (out),
-   * quantized with `scale` and `zero_point` in the dtype of `self`. `weight` has one scale, or one for each row. Sums are of integers, in int32.
+   * The integers of a `weight` of qint8 (out x in) in the order in which products read them: `packed` of quantized.linear, which then
+   * spends no time on putting them in order. It is a tensor of bytes for the machine that made it; what is written to `weight` later does
+   * not show in it.
    */
-  export function linear(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int }): Tensor;
-  export function linear(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int): Tensor;
+  export function linearPack(weight: Tensor): Tensor;
+  /** quantized.linearPack, off the event loop. */
+  export function linearPackAsync(weight: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The product of a tensor of quint8 or qint8 (... x in) and the transposed `weight` of qint8 (out x in), plus `bias` of float32 (out),
+   * quantized with `scale` and `zero_point` in the dtype of `self`. `weight` has one scale, or one for each row. Sums are of integers, in int32. `packed` is nothing, or what quantized.linear_pack made of
+   * `weight`, whose integers are read there.
+   */
+  export function linear(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int; packed?: Tensor | null }): Tensor;
+  export function linear(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, options?: { packed?: Tensor | null }): Tensor;
+  export function linear(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, packed: Tensor | null): Tensor;
   /** quantized.linear, off the event loop. */
-  export function linearAsync(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
-  export function linearAsync(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  export function linearAsync(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int; packed?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function linearAsync(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, options?: { packed?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function linearAsync(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, packed: Tensor | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * quantized.linear, and 0 where it is less.
    */
-  export function linearRelu(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int }): Tensor;
-  export function linearRelu(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int): Tensor;
+  export function linearRelu(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int; packed?: Tensor | null }): Tensor;
+  export function linearRelu(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, options?: { packed?: Tensor | null }): Tensor;
+  export function linearRelu(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, packed: Tensor | null): Tensor;
   /** quantized.linearRelu, off the event loop. */
-  export function linearReluAsync(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
-  export function linearReluAsync(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  export function linearReluAsync(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int; packed?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function linearReluAsync(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, options?: { packed?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function linearReluAsync(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, packed: Tensor | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * quantized.linear of a tensor of float32, which is quantized to quint8 as quantize_per_tensor_dynamic does it; the result is of float32.
    */
-  export function linearDynamic(input: Tensor, options: { weight: Tensor; bias: Tensor | null; reduceRange?: boolean }): Tensor;
-  export function linearDynamic(input: Tensor, weight: Tensor, bias: Tensor | null, options?: { reduceRange?: boolean }): Tensor;
-  export function linearDynamic(input: Tensor, weight: Tensor, bias: Tensor | null, reduceRange: boolean): Tensor;
+  export function linearDynamic(input: Tensor, options: { weight: Tensor; bias: Tensor | null; reduceRange?: boolean; packed?: Tensor | null }): Tensor;
+  export function linearDynamic(input: Tensor, weight: Tensor, bias: Tensor | null, options?: { reduceRange?: boolean; packed?: Tensor | null }): Tensor;
+  export function linearDynamic(input: Tensor, weight: Tensor, bias: Tensor | null, reduceRange: boolean, options?: { packed?: Tensor | null }): Tensor;
+  export function linearDynamic(input: Tensor, weight: Tensor, bias: Tensor | null, reduceRange: boolean, packed: Tensor | null): Tensor;
   /** quantized.linearDynamic, off the event loop. */
-  export function linearDynamicAsync(input: Tensor, options: { weight: Tensor; bias: Tensor | null; reduceRange?: boolean; signal?: Signal | null }): Promise<Tensor>;
-  export function linearDynamicAsync(input: Tensor, weight: Tensor, bias: Tensor | null, options?: { reduceRange?: boolean; signal?: Signal | null }): Promise<Tensor>;
-  export function linearDynamicAsync(input: Tensor, weight: Tensor, bias: Tensor | null, reduceRange: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  export function linearDynamicAsync(input: Tensor, options: { weight: Tensor; bias: Tensor | null; reduceRange?: boolean; packed?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function linearDynamicAsync(input: Tensor, weight: Tensor, bias: Tensor | null, options?: { reduceRange?: boolean; packed?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function linearDynamicAsync(input: Tensor, weight: Tensor, bias: Tensor | null, reduceRange: boolean, options?: { packed?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function linearDynamicAsync(input: Tensor, weight: Tensor, bias: Tensor | null, reduceRange: boolean, packed: Tensor | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 }
 export namespace signal {
   export namespace windows {
@@ -8404,9 +8465,18 @@ export namespace sparse {
    */
   export function mm(input: Tensor, options: { mat2: Tensor }): Tensor;
   export function mm(input: Tensor, mat2: Tensor): Tensor;
+  /**
+   * sparse.mm of a sparse matrix and a strided one whose elements are what `reduce` says of the products of a row's entries: their "sum",
+   * "mean", "amax" or "amin"; 0 where a row has no entries.
+   */
+  export function mm(input: Tensor, options: { mat2: Tensor; reduce: string }): Tensor;
+  export function mm(input: Tensor, mat2: Tensor, reduce: string): Tensor;
   /** sparse.mm, off the event loop. */
   export function mmAsync(input: Tensor, options: { mat2: Tensor; signal?: Signal | null }): Promise<Tensor>;
   export function mmAsync(input: Tensor, mat2: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /** sparse.mm, off the event loop. */
+  export function mmAsync(input: Tensor, options: { mat2: Tensor; reduce: string; signal?: Signal | null }): Promise<Tensor>;
+  export function mmAsync(input: Tensor, mat2: Tensor, reduce: string, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * `beta` times `self` plus `alpha` times the product of `mat1`, which is sparse, and `mat2`.
    */

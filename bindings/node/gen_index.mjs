@@ -379,6 +379,8 @@ const lt_histogramdd = lt.histogramdd;
 const lt_histogramddAsync = lt.histogramddAsync;
 const lt_hsplit = lt.hsplit;
 const lt_hsplitAsync = lt.hsplitAsync;
+const lt_hspmm = lt.hspmm;
+const lt_hspmmAsync = lt.hspmmAsync;
 const lt_hstack = lt.hstack;
 const lt_hstackAsync = lt.hstackAsync;
 const lt_hypot = lt.hypot;
@@ -506,6 +508,8 @@ const lt_logsumexp = lt.logsumexp;
 const lt_logsumexpAsync = lt.logsumexpAsync;
 const lt_lt = lt.lt;
 const lt_ltAsync = lt.ltAsync;
+const lt_lu = lt.lu;
+const lt_luAsync = lt.luAsync;
 const lt_luSolve = lt.luSolve;
 const lt_luSolveAsync = lt.luSolveAsync;
 const lt_luUnpack = lt.luUnpack;
@@ -632,6 +636,8 @@ const lt_outerAsync = lt.outerAsync;
 const lt_parseDevice = lt.parseDevice;
 const lt_pcaLowrank = lt.pcaLowrank;
 const lt_pcaLowrankAsync = lt.pcaLowrankAsync;
+const lt_pdist = lt.pdist;
+const lt_pdistAsync = lt.pdistAsync;
 const lt_permute = lt.permute;
 const lt_permuteAsync = lt.permuteAsync;
 const lt_pinverse = lt.pinverse;
@@ -816,6 +822,8 @@ const lt_square = lt.square;
 const lt_squareAsync = lt.squareAsync;
 const lt_squeeze = lt.squeeze;
 const lt_squeezeAsync = lt.squeezeAsync;
+const lt_sspaddmm = lt.sspaddmm;
+const lt_sspaddmmAsync = lt.sspaddmmAsync;
 const lt_stack = lt.stack;
 const lt_stackAsync = lt.stackAsync;
 const lt_std = lt.std;
@@ -1310,6 +1318,8 @@ export {
   lt_histogramddAsync as histogramddAsync,
   lt_hsplit as hsplit,
   lt_hsplitAsync as hsplitAsync,
+  lt_hspmm as hspmm,
+  lt_hspmmAsync as hspmmAsync,
   lt_hstack as hstack,
   lt_hstackAsync as hstackAsync,
   lt_hypot as hypot,
@@ -1437,6 +1447,8 @@ export {
   lt_logsumexpAsync as logsumexpAsync,
   lt_lt as lt,
   lt_ltAsync as ltAsync,
+  lt_lu as lu,
+  lt_luAsync as luAsync,
   lt_luSolve as luSolve,
   lt_luSolveAsync as luSolveAsync,
   lt_luUnpack as luUnpack,
@@ -1563,6 +1575,8 @@ export {
   lt_parseDevice as parseDevice,
   lt_pcaLowrank as pcaLowrank,
   lt_pcaLowrankAsync as pcaLowrankAsync,
+  lt_pdist as pdist,
+  lt_pdistAsync as pdistAsync,
   lt_permute as permute,
   lt_permuteAsync as permuteAsync,
   lt_pinverse as pinverse,
@@ -1747,6 +1761,8 @@ export {
   lt_squareAsync as squareAsync,
   lt_squeeze as squeeze,
   lt_squeezeAsync as squeezeAsync,
+  lt_sspaddmm as sspaddmm,
+  lt_sspaddmmAsync as sspaddmmAsync,
   lt_stack as stack,
   lt_stackAsync as stackAsync,
   lt_std as std,

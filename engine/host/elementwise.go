@@ -167,7 +167,7 @@ func runTiny(tiny kernel.Tiny, d dtype.DType, operands []*tensor.Tensor) bool {
 	return true
 }
 
-// OperandDType reads one letter of a kernel's signature.
+// OperandDType reads one letter of a kernel's signature: those of abi.h, and f for float32, d for float64.
 func OperandDType(letter byte, compute dtype.DType) dtype.DType {
 	switch letter {
 	case 'b':
@@ -176,6 +176,10 @@ func OperandDType(letter byte, compute dtype.DType) dtype.DType {
 		return dtype.Int32
 	case 'l':
 		return dtype.Int64
+	case 'f':
+		return dtype.Float32
+	case 'd':
+		return dtype.Float64
 	case 'R':
 		return compute.ToReal()
 	case 'C':

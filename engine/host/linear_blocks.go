@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// blockWidth is the number of columns that one thread works on at a time. Results may depend on it, so that it does not depend on the
-	// number of threads.
+	// blockWidth is the least number of columns, or of a shared product's rows, that one thread works on at a time.
 	blockWidth = 64
+	// sharedWork is the number of multiplications from which threads share the rows of a product.
+	sharedWork = 1 << 19
 	// sharedRows is the number of rows from which threads share one matrix, where there are not as many matrices as threads.
 	sharedRows = 128
 )
@@ -35,18 +36,21 @@ type blocks struct {
 	d                                  dtype.DType
 	size                               int64
 	panel, triangle, exchange, product uintptr
+	threads                            int64
 	// share calls body for each of n, on several threads or on one.
 	share func(n int64, body func(i int64))
 }
 
 // blocksOf computes in dtype d, on several threads where shared is set.
 func blocksOf(d dtype.DType, shared bool) blocks {
+	threads := int64(1)
 	share := func(n int64, body func(i int64)) {
 		for i := range n {
 			body(i)
 		}
 	}
 	if shared {
+		threads = int64(parallel.Threads())
 		share = func(n int64, body func(i int64)) {
 			parallel.For(n, 1, func(begin, end int64) {
 				for i := begin; i < end; i++ {
@@ -55,7 +59,7 @@ func blocksOf(d dtype.DType, shared bool) blocks {
 			})
 		}
 	}
-	return blocks{d, d.Size(), panelKernel.Row(d), triangleKernel.Row(d), exchangeKernel.Row(d), gemmKernel.Row(d), share}
+	return blocks{d, d.Size(), panelKernel.Row(d), triangleKernel.Row(d), exchangeKernel.Row(d), gemmKernel.Row(d), threads, share}
 }
 
 // part is so many rows and columns of b from row i and column j on.
@@ -63,11 +67,39 @@ func (k *blocks) part(b block, i, j, rows, cols int64) block {
 	return block{unsafe.Add(b.at, (i*b.row+j*b.column)*k.size), rows, cols, b.row, b.column}
 }
 
+// width is how many of n columns one thread works on at a time: the more, the fewer times what they are multiplied with is packed. Kernels
+// make the same of any number, but OpenBLAS, which multiplies complex numbers, may not.
+func (k *blocks) width(n, threads int64) int64 {
+	if k.d.IsComplex() {
+		return blockWidth
+	}
+	parts := threads
+	if threads > 1 {
+		parts *= 2 // a thread that comes late leaves more to the others
+	}
+	each := (n + parts - 1) / parts
+	return (each + blockWidth - 1) / blockWidth * blockWidth
+}
+
 // byColumns shares the columns of b out.
 func (k *blocks) byColumns(b block, do func(part block)) {
-	k.share((b.cols+blockWidth-1)/blockWidth, func(i int64) {
-		first := i * blockWidth
-		do(k.part(b, 0, first, b.rows, min(blockWidth, b.cols-first)))
+	width := k.width(b.cols, k.threads)
+	k.share((b.cols+width-1)/width, func(i int64) {
+		first := i * width
+		do(k.part(b, 0, first, b.rows, min(width, b.cols-first)))
+	})
+}
+
+// subtractShared is subtract, with the rows of c shared out.
+func (k *blocks) subtractShared(c, a, b block) {
+	height := c.rows
+	if c.rows*c.cols*a.cols >= sharedWork {
+		height = blockWidth
+	}
+	k.share((c.rows+height-1)/height, func(i int64) {
+		first := i * height
+		rows := min(height, c.rows-first)
+		k.subtract(k.part(c, first, 0, rows, c.cols), k.part(a, first, 0, rows, a.cols), b)
 	})
 }
 
@@ -159,8 +191,14 @@ func (k *blocks) factor(a block, pivots []int32) int64 {
 		k.swap(part, pivots[:h])
 		above := k.part(part, 0, 0, h, part.cols)
 		k.solve(top, above, false, true)
-		if left.rows > 0 {
-			k.subtract(k.part(part, h, 0, left.rows, part.cols), left, above)
+		if left.rows == 0 {
+			return
+		}
+		below := k.part(part, h, 0, left.rows, part.cols)
+		if part.cols == a.cols-h { // the only part
+			k.subtractShared(below, left, above)
+		} else {
+			k.subtract(below, left, above)
 		}
 	})
 	if h == short {

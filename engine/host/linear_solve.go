@@ -17,12 +17,13 @@ func (w *matrixWork) solve() {
 	}
 	_, right := shape.Matrix(w.B.Sizes())
 	k := blocksOf(w.d, false)
-	parts := (right + blockWidth - 1) / blockWidth
-	w.inParts(parts, w.n*w.n*2*min(right, blockWidth), nil, func([]unsafe.Pointer) worker {
+	width := k.width(right, w.sharers())
+	parts := (right + width - 1) / width
+	w.inParts(parts, w.n*w.n*2*min(right, width), nil, func([]unsafe.Pointer) worker {
 		return func(at int64) {
-			i, first := at/parts, at%parts*blockWidth
+			i, first := at/parts, at%parts*width
 			if !w.failed(i) {
-				k.backward(w.block(w.A, i), k.part(w.block(w.B, i), 0, first, w.n, min(right-first, blockWidth)), w.rowPivots(i))
+				k.backward(w.block(w.A, i), k.part(w.block(w.B, i), 0, first, w.n, min(right-first, width)), w.rowPivots(i))
 			}
 		}
 	})
@@ -49,15 +50,16 @@ func (w *matrixWork) solveTriangular() {
 	if w.Right {
 		right = rows
 	}
-	parts := (right + blockWidth - 1) / blockWidth
-	w.inParts(parts, w.n*w.n*min(right, blockWidth), nil, func([]unsafe.Pointer) worker {
+	width := k.width(right, w.sharers())
+	parts := (right + width - 1) / width
+	w.inParts(parts, w.n*w.n*min(right, width), nil, func([]unsafe.Pointer) worker {
 		return func(at int64) {
-			i, first := at/parts, at%parts*blockWidth
+			i, first := at/parts, at%parts*width
 			a, b := w.block(w.A, i), w.block(w.B, i)
 			if w.Right {
 				a, b = a.turned(), b.turned()
 			}
-			k.solve(a, k.part(b, 0, first, w.n, min(right-first, blockWidth)), w.Upper != w.Right, w.Unit)
+			k.solve(a, k.part(b, 0, first, w.n, min(right-first, width)), w.Upper != w.Right, w.Unit)
 		}
 	})
 }

@@ -67,6 +67,11 @@ func (w *matrixWork) eachInBlocks(work int64, bytes []int64, made func(k *blocks
 	}
 }
 
+// sharers is how many threads there are for each matrix.
+func (w *matrixWork) sharers() int64 {
+	return (int64(parallel.Threads()) + w.batch - 1) / w.batch
+}
+
 // pieces is memory of so many bytes each.
 func (w *matrixWork) pieces(bytes []int64) []unsafe.Pointer {
 	memory := make([]unsafe.Pointer, len(bytes))

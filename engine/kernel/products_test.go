@@ -87,7 +87,8 @@ func checkProducts(t *testing.T, fn uintptr, name string, d dtype.DType) {
 	}
 	for _, s := range [][3]int64{{1, 1, 1}, {5, 3, 7}, {4, 301, 33}, {9, 64, 70}, {2, 0, 3}, {300, 17, 40}, {1, 200, 130}, {13, 1, 64}, {26, 129, 5}, {9, 530, 17}, {17, 257, 16}} {
 		m, k, n := s[0], s[1], s[2]
-		for layout := range 5 {
+		for _, c := range []struct{ layout, alpha, beta int64 }{{0, 1, 0}, {0, 1, 1}, {0, -1, 0}, {0, -1, 1}, {0, -1, 2}, {1, 3, 2}, {2, 1, 0}, {2, -1, 1}, {3, 3, 2}, {4, 1, 0}} {
+			layout, alpha, beta := c.layout, dtype.IntScalar(c.alpha), dtype.IntScalar(c.beta)
 			aRow, aCol, bRow, bCol, cRow, cCol := max(k, 1), int64(1), n+1, int64(1), n, int64(1)
 			if layout == 1 || dots {
 				bRow, bCol = 1, k+3
@@ -112,10 +113,6 @@ func checkProducts(t *testing.T, fn uintptr, name string, d dtype.DType) {
 			})
 			b, c := newMatrix(d, k, n, bRow, bCol, number), newMatrix(d, m, n, cRow, cCol, number)
 			before := append([]byte{}, c.bytes...)
-			alpha, beta := dtype.IntScalar(1), dtype.IntScalar(0)
-			if layout%2 == 1 {
-				alpha, beta = dtype.IntScalar(3), dtype.IntScalar(2)
-			}
 			g := Gemm{Batch: 1, M: m, N: n, K: k, ARow: a.row, ACol: a.col, BRow: b.row, BCol: b.col, CRow: c.row, CCol: c.col}
 			tensor.Put(unsafe.Pointer(&g.Alpha), d.Compute(), alpha)
 			tensor.Put(unsafe.Pointer(&g.Beta), d.Compute(), beta)
@@ -123,7 +120,7 @@ func checkProducts(t *testing.T, fn uintptr, name string, d dtype.DType) {
 			old := &matrix{d, c.row, c.col, before}
 			for i := range m {
 				for j := range n {
-					if !assert.True(t, near(d, a, b, old, c, i, j, k, alpha, beta), "element %d, %d of sizes %v, layout %d", i, j, s, layout) {
+					if !assert.True(t, near(d, a, b, old, c, i, j, k, alpha, beta), "element %d, %d of sizes %v, layout %d, %v and %v times", i, j, s, layout, alpha, beta) {
 						return
 					}
 				}
@@ -152,7 +149,17 @@ func near(d dtype.DType, a, b, old, c *matrix, i, j, k int64, alpha, beta dtype.
 		want += x * y
 		size += magnitude(x) * magnitude(y)
 	}
-	return magnitude(got.Complex()-want) <= 2*float64(k+4)*unit(d.Compute())*size+unit(d)*magnitude(want)
+	const normal = 0x1p-14 // the least normal number of float16: below it rounding errors do not get smaller
+	return magnitude(got.Complex()-want) <= 2*float64(k+4)*unit(d.Compute())*size+unit(d)*max(magnitude(want), normal)
+}
+
+// packOf is a matrix as quantized products read it.
+func packOf(fn uintptr, b *matrix, n, k int64) []byte {
+	size := GemmPacking{N: n, K: k, BRow: 1, BCol: b.col}
+	Call(fn, unsafe.Pointer(&size))
+	packed := make([]byte, size.Bytes)
+	call(fn, size, [][]byte{b.bytes, packed}, func(w *GemmPacking, at []uintptr) { w.B, w.Packed = at[0], at[1] })
+	return packed
 }
 
 // Kernels of quantized products in every tier sum integers of the full range without saturating, and requantize them alike.
@@ -186,9 +193,22 @@ func TestQuantizedProductsOfEveryTier(t *testing.T) {
 					bias, scales := columns(dtype.Float32, small), columns(dtype.Float32, factor)
 					q := QuantizedGemm{Gemm: Gemm{Batch: 1, M: m, N: n, K: k, ARow: a.row, ACol: 1, BRow: 1, BCol: b.col, CRow: c.row, CCol: 1},
 						AZero: 131, Zero: 5, Low: -100, High: 122, DType: int32(to)}
-					call(fn, q, [][]byte{a.bytes, b.bytes, c.bytes, offsets.bytes, zeros.bytes, sums.bytes, bias.bytes, scales.bytes}, func(q *QuantizedGemm, at []uintptr) {
+					operands := [][]byte{a.bytes, b.bytes, c.bytes, offsets.bytes, zeros.bytes, sums.bytes, bias.bytes, scales.bytes}
+					place := func(q *QuantizedGemm, at []uintptr) {
 						q.A, q.B, q.C, q.Offsets, q.Zeros, q.RowSums, q.Bias, q.Scales = at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7]
+					}
+					call(fn, q, operands, place)
+					plain := bytes.Clone(c.bytes)
+					clear(c.bytes)
+					packed := packOf(table.kernels[name+"_pack"].Row(0), b, n, k)
+					call(fn, q, append(operands, packed), func(q *QuantizedGemm, at []uintptr) {
+						place(q, at)
+						q.B, q.Packed = 0, at[8]
 					})
+					for i := range int64(m) {
+						from, to := i*c.row*c.d.Size(), (i*c.row+n)*c.d.Size()
+						assert.Equal(t, plain[from:to], c.bytes[from:to], "%s %s: packed, row %d of %d", table.tier, name, i, k)
+					}
 					integer := func(x *matrix, i, j int64) int32 { return int32(tensor.Get(x.at(i, j), x.d).Int()) }
 					for i := range int64(m) {
 						for j := range int64(n) {

@@ -343,10 +343,7 @@ func assignIndex(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) e
 	s := within("index_put_")
 	defer s.Close()
 	// As in PyTorch, leading dimensions of size 1 of the value do not count.
-	lead := 0
-	for lead < value.Dim() && value.Sizes()[lead] == 1 {
-		lead++
-	}
+	lead := shape.LeadingOnes(value.Sizes())
 	stripped := s.Keep(view.Squeeze(s.Op, nil, value, func(d int) bool { return d < lead }))
 	if s.Err != nil {
 		return s.Err

@@ -42,6 +42,7 @@ func init() {
 		QuantizedRelu6:                           QuantizedRelu6,
 		QuantizedCat:                             QuantizedCat,
 		QuantizedMatmul:                          QuantizedMatmul,
+		QuantizedLinearPack:                      QuantizedLinearPack,
 		QuantizedLinear:                          QuantizedLinear,
 		QuantizedLinearRelu:                      QuantizedLinearRelu,
 		QuantizedLinearDynamic:                   QuantizedLinearDynamic,

@@ -21,6 +21,11 @@ SHAPES = [
     (16, 300),
     (1, 40),
     (40, 1),
+    (40, 3),
+    (50, 6),
+    (60, 13),
+    (3, 40),
+    (14, 30),
 ]
 SIZES = [17, 31, 33, 64, 65, 129, 200]
 
@@ -127,7 +132,7 @@ def test_diagonals_of_any_size_divide(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n", [130, 200])
+@pytest.mark.parametrize("n", [130, 200, 260])
 def test_any_number_of_threads_gives_the_same_bits(n, dtype):
     a, b = normal(n, n, dtype=dtype), normal(n, 150, dtype=dtype)
     several = normal(3, n, n, dtype=dtype)
@@ -164,3 +169,14 @@ def test_the_first_zero_pivot_is_named(n, dtype):
         assert info.item() == k + 1
         with pytest.raises(T.linalg.LinAlgError, match=f"diagonal element {k + 1} is zero"):
             T.linalg.inv(a)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_column_of_zeros_takes_nothing_from_the_others(dtype):
+    for j in (3, 5, 12):  # eliminated beside the column, and after it
+        a = T.eye(20, dtype=getattr(T, dtype))
+        a[2, 2], a[2, j] = 0, float("inf")
+        lu, pivots, info = T.linalg.lu_factor_ex(a)
+        assert T.equal(lu, a)
+        assert pivots.tolist() == list(range(1, 21))
+        assert info.item() == 3

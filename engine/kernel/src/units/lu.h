@@ -94,63 +94,138 @@ struct Divisor {
   }
 };
 
+// The sizes of the numbers in all lanes.
+template <class T>
+LT_INLINE Vec<T> sizes_of(const Vec<T> &a) {
+  return abs(a);
+}
+template <class T>
+LT_INLINE Vec<T> sizes_of(const Pair<T> &a) {
+  return abs(a.re) + abs(a.im);
+}
+
 // The first row with the largest size; the first one that is not zero where that is NaN.
 template <class T>
 int64_t find_pivot(const T *column, int64_t m) {
-  using R = typename LanesOf<T>::Real;
-  constexpr int kAtOnce = 64;
+  using L = LanesOf<T>;
+  using R = typename L::Real;
+  constexpr int N = L::N;
   int64_t at = 0;
   while (at < m && column[at] == T(0)) at++;
   if (at == m) return 0;
-  R best = size_of(column[at]);
-  for (int64_t i = at + 1; i < m && best == best; i += kAtOnce) {
-    const int64_t n = m - i < kAtOnce ? m - i : kAtOnce;
-    R sizes[kAtOnce], most = 0;
-    for (int64_t k = 0; k < n; k++) sizes[k] = size_of(column[i + k]);
-    for (int64_t k = 0; k < n; k++) most = sizes[k] > most ? sizes[k] : most;
-    if (!(most > best)) continue;
-    best = most;
-    for (at = i; sizes[at - i] != most;) at++;
-  }
-  return at;
+  if (size_of(column[at]) != size_of(column[at])) return at;
+  const int64_t whole = m - m % N;
+  Vec<R> sizes = R(0);
+  for (int64_t i = 0; i < whole; i += N) sizes = max(sizes_of(L::load(column + i)), sizes);
+  R most = 0;
+  for (int lane = 0; lane < N; lane++) most = sizes[lane] > most ? sizes[lane] : most;
+  for (int64_t i = whole; i < m; i++) most = size_of(column[i]) > most ? size_of(column[i]) : most;
+  int64_t i = 0;
+  while (i < whole && !any(sizes_of(L::load(column + i)) == Vec<R>(most))) i += N;
+  while (size_of(column[i]) != most) i++;
+  return i;
 }
 
+// f(i, load, store) for the rows from i to m, as many at once as there are lanes.
+template <class T, class F>
+LT_INLINE void for_rows(int64_t i, int64_t m, F f) {
+  using L = LanesOf<T>;
+  for (; i + L::N <= m; i += L::N) f(i, L::load, L::store);
+  const int left = int(m - i);
+  if (left > 0)
+    f(
+        i, [=](const T *from) __attribute__((always_inline)) { return L::load_some(from, left); },
+        [=](T *to, const typename L::type &v)
+            __attribute__((always_inline)) { L::store_some(to, v, left); });
+}
+
+// Columns are factored a few at a time: what the columns before them take from these is in
+// registers, so that a number is read and written once for all of them. Numbers of a row are read
+// before one is written, since columns are often a power of two apart, where a processor takes
+// reads for such of what was just written.
 struct LUPanel {
+  static constexpr int kGroup = 4;
+
+  // Takes what the first `done` columns make of C columns from them.
+  template <int C, class T>
+  static void catch_up(T *a, int64_t lda, int64_t m, int64_t done, T *columns) {
+    using L = LanesOf<T>;
+    typename L::type by[LT_LU][C];
+    for (int64_t k = 0; k < done; k++)
+      for (int j = 0; j < C; j++) {
+        T *column = columns + j * lda;
+        const T u = a[k + k * lda] == T(0) ? T(0) : column[k];
+        by[k][j] = L::all(u);
+        for (int64_t i = k + 1; i < done; i++) column[i] = column[i] - a[i + k * lda] * u;
+      }
+    for_rows<T>(done, m, [&](int64_t i, auto load, auto store) __attribute__((always_inline)) {
+      typename L::type x[C];
+      for (int j = 0; j < C; j++) x[j] = load(columns + i + j * lda);
+      for (int64_t k = 0; k < done; k++) {
+        const typename L::type l = load(a + i + k * lda);
+        for (int j = 0; j < C; j++) x[j] = L::minus_product(x[j], l, by[k][j]);
+      }
+      for (int j = 0; j < C; j++) store(columns + i + j * lda, x[j]);
+    });
+  }
+
+  // Divides a column by its pivot, in row k, and takes what it makes of C columns behind it.
+  template <int C, class T>
+  static void eliminate(T *column, int64_t lda, int64_t m, int64_t k) {
+    using L = LanesOf<T>;
+    const Divisor<T> divided(column[k]);
+    typename L::type by[C + 1];
+    for (int j = 1; j <= C; j++) by[j] = L::all(column[k + j * lda]);
+    for_rows<T>(k + 1, m, [&](int64_t i, auto load, auto store) __attribute__((always_inline)) {
+      typename L::type x[C + 1];
+      for (int j = 0; j <= C; j++) x[j] = load(column + i + j * lda);
+      x[0] = divided(x[0]);
+      for (int j = 1; j <= C; j++) x[j] = L::minus_product(x[j], x[0], by[j]);
+      for (int j = 0; j <= C; j++) store(column + i + j * lda, x[j]);
+    });
+  }
+
   template <class T>
   static void row(lt_lu *p) {
-    using L = LanesOf<T>;
     const int64_t m = p->m, n = p->n, lda = p->a_col, most = m < n ? m : n;
     T *a = (T *)p->a;
     p->info = 0;
-    for (int64_t k = 0; k < most; k++) {
-      T *column = a + k * lda;
-      const int64_t row = k + find_pivot(column + k, m - k);
-      ((int32_t *)p->pivots)[k] = int32_t(row + 1);
-      if (row != k)
-        for (int64_t j = 0; j < n; j++) std::swap(a[k + j * lda], a[row + j * lda]);
-      const T pivot = column[k];
-      if (pivot == T(0)) {
-        if (p->info == 0) p->info = k + 1;
-        continue;
-      }
-      const Divisor<T> divided(pivot);
-      typename L::type by[LT_LU];
-      for (int64_t j = k + 1; j < n; j++) by[j] = L::all(a[k + j * lda]);
-      const auto eliminate = [&](int64_t i, auto load, auto store) __attribute__((always_inline)) {
-        const auto l = divided(load(column + i));
-        store(column + i, l);
-        for (int64_t j = k + 1; j < n; j++) {
-          T *at = a + i + j * lda;
-          store(at, L::minus_product(load(at), l, by[j]));
+    for (int64_t first = 0; first < n; first += kGroup) {
+      const int count = n - first < kGroup ? int(n - first) : kGroup;
+      const int64_t done = first < most ? first : most;
+      with_count(count,
+                 [&](auto c) { catch_up<decltype(c)::value>(a, lda, m, done, a + first * lda); });
+      for (int64_t k = first; k < first + count && k < most; k++) {
+        T *column = a + k * lda;
+        const int64_t row = k + find_pivot(column + k, m - k);
+        ((int32_t *)p->pivots)[k] = int32_t(row + 1);
+        if (row != k)
+          for (int64_t j = 0; j < n; j++) std::swap(a[k + j * lda], a[row + j * lda]);
+        if (column[k] == T(0)) {
+          if (p->info == 0) p->info = k + 1;
+          continue;
         }
-      };
-      int64_t i = k + 1;
-      for (; i + L::N <= m; i += L::N) eliminate(i, L::load, L::store);
-      const int left = int(m - i);
-      if (left > 0)
-        eliminate(
-            i, [=](const T *from) { return L::load_some(from, left); },
-            [=](T *to, const typename L::type &v) { L::store_some(to, v, left); });
+        with_count(int(first + count - k - 1),
+                   [&](auto c) { eliminate<decltype(c)::value>(column, lda, m, k); });
+      }
+    }
+  }
+
+ private:
+  // f of a number up to kGroup, as a constant.
+  template <class F>
+  static LT_INLINE void with_count(int n, F f) {
+    switch (n) {
+      case 0:
+        return f(std::integral_constant<int, 0>());
+      case 1:
+        return f(std::integral_constant<int, 1>());
+      case 2:
+        return f(std::integral_constant<int, 2>());
+      case 3:
+        return f(std::integral_constant<int, 3>());
+      default:
+        return f(std::integral_constant<int, kGroup>());
     }
   }
 };
