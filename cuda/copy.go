@@ -112,7 +112,7 @@ func (m *machine) copy(op string, w launch.Copying) error {
 	}
 	var l loop
 	l.memory[0], l.memory[1] = w.To.DType(), w.From.DType()
-	return m.launch(op, mover(w.To.DType(), w.From.DType()), &l, &rows)
+	return m.launch(op, mover(w.To.DType(), w.From.DType()), l.alone(), &rows)
 }
 
 // mover names the entry that writes elements of one dtype to those of another.
@@ -139,7 +139,7 @@ func fill(op string, w launch.Filling) (err error) {
 	var rows kernel.Loop
 	host.Arrange(&rows, 1, []*tensor.Tensor{w.To})
 	return on(op, w.To.Device(), func(m *machine) error {
-		return m.launch(op, fmt.Sprintf("fill_%d", w.To.DType().Size()), &l, &rows)
+		return m.launch(op, fmt.Sprintf("fill_%d", w.To.DType().Size()), l.alone(), &rows)
 	})
 }
 
