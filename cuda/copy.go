@@ -12,6 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -24,6 +25,9 @@ func isHost(t *tensor.Tensor) bool { return t.Device().Type == device.CPU }
 // copyTo writes one tensor to another, where either may be the host's or another device's. Between memories go whole contiguous tensors
 // of the source's dtype; the rest is done on either side.
 func copyTo(op string, w launch.Copying) error {
+	if !launch.Known(w.From) {
+		return status.NotImplementedf("%s: cannot copy out of meta tensor; no data!", op)
+	}
 	if w.To.Numel() == 0 {
 		return nil
 	}
