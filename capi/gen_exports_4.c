@@ -229,7 +229,7 @@ TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, 
   LT_DTYPE(dtype, "randint.high", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "randint.high", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "randint.high", "device"); a[5].device = device;
-  tensor_status status = lt_invoke(&frame, "randint.high");
+  tensor_status status = lt_invoke(&frame, "randint");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -246,7 +246,7 @@ TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *si
   LT_ENUM(layout, -1, 5, "randint.high", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "randint.high", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "randint.high", "out");
-  tensor_status status = lt_invoke(&frame, "randint.high");
+  tensor_status status = lt_invoke(&frame, "randint");
   return status;
 }
 
@@ -343,7 +343,7 @@ TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t 
   LT_ENUM(layout, -1, 5, "randint_like.high", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "randint_like.high", "device"); a[5].device = device;
   LT_ENUM(memory_format, -1, 3, "randint_like.high", "memory_format"); a[6].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "randint_like.high");
+  tensor_status status = lt_invoke(&frame, "randint_like");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -357,7 +357,7 @@ TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tenso
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
+  tensor_status status = lt_invoke(&frame, "normal");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -372,7 +372,7 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tens
   LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
   frame.number = 2;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
+  tensor_status status = lt_invoke(&frame, "normal");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -386,7 +386,7 @@ TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const t
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
   LT_OUTPUT(frame.out[0], out, "normal.tensors", "out");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
+  tensor_status status = lt_invoke(&frame, "normal");
   return status;
 }
 
@@ -398,7 +398,7 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, 
   frame.number = 2;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
   LT_OUTPUT(frame.out[0], out, "normal.tensors", "out");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
+  tensor_status status = lt_invoke(&frame, "normal");
   return status;
 }
 
@@ -413,7 +413,7 @@ TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64
   LT_DTYPE(dtype, "normal.size", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "normal.size", "device"); a[6].device = device;
-  tensor_status status = lt_invoke(&frame, "normal.size");
+  tensor_status status = lt_invoke(&frame, "normal");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -431,7 +431,7 @@ TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const i
   LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "normal.size", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "normal.size", "out");
-  tensor_status status = lt_invoke(&frame, "normal.size");
+  tensor_status status = lt_invoke(&frame, "normal");
   return status;
 }
 
@@ -465,7 +465,7 @@ TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tens
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli.p", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli.p", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli.p");
+  tensor_status status = lt_invoke(&frame, "bernoulli");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -563,7 +563,7 @@ TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_ge
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.to", "self");
   a[1].i = to;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "random_.to", "generator");
-  tensor_status status = lt_invoke(&frame, "random_.to");
+  tensor_status status = lt_invoke(&frame, "random_");
   return status;
 }
 
@@ -574,7 +574,7 @@ TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int6
   a[1].i = from_;
   a[2].i = to;
   LT_OPTIONAL(a[3], generator, LT_GENERATOR, "random_.from", "generator");
-  tensor_status status = lt_invoke(&frame, "random_.from");
+  tensor_status status = lt_invoke(&frame, "random_");
   return status;
 }
 
@@ -594,7 +594,7 @@ TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_.tensor", "self");
   LT_REQUIRED(a[1], p, LT_TENSOR, "bernoulli_.tensor", "p");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_.tensor", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli_.tensor");
+  tensor_status status = lt_invoke(&frame, "bernoulli_");
   return status;
 }
 
@@ -990,7 +990,7 @@ TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim
   LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
   a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "std.dim");
+  tensor_status status = lt_invoke(&frame, "std");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1005,7 +1005,7 @@ TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t 
   a[2].i = unbiased;
   a[3].i = keepdim;
   LT_OUTPUT(frame.out[0], out, "std.dim", "out");
-  tensor_status status = lt_invoke(&frame, "std.dim");
+  tensor_status status = lt_invoke(&frame, "std");
   return status;
 }
 
@@ -1017,7 +1017,7 @@ TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64
   LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
   a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "std.correction");
+  tensor_status status = lt_invoke(&frame, "std");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1032,7 +1032,7 @@ TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const i
   LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
   a[3].i = keepdim;
   LT_OUTPUT(frame.out[0], out, "std.correction", "out");
-  tensor_status status = lt_invoke(&frame, "std.correction");
+  tensor_status status = lt_invoke(&frame, "std");
   return status;
 }
 
@@ -1057,7 +1057,7 @@ TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim
   LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
   a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "var.dim");
+  tensor_status status = lt_invoke(&frame, "var");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1072,7 +1072,7 @@ TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t 
   a[2].i = unbiased;
   a[3].i = keepdim;
   LT_OUTPUT(frame.out[0], out, "var.dim", "out");
-  tensor_status status = lt_invoke(&frame, "var.dim");
+  tensor_status status = lt_invoke(&frame, "var");
   return status;
 }
 
@@ -1084,7 +1084,7 @@ TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64
   LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
   a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "var.correction");
+  tensor_status status = lt_invoke(&frame, "var");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1099,7 +1099,7 @@ TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const i
   LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
   a[3].i = keepdim;
   LT_OUTPUT(frame.out[0], out, "var.correction", "out");
-  tensor_status status = lt_invoke(&frame, "var.correction");
+  tensor_status status = lt_invoke(&frame, "var");
   return status;
 }
 
@@ -1127,7 +1127,7 @@ TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t
   LT_SPAN(dim, dim_len, "std_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
   a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "std_mean.dim");
+  tensor_status status = lt_invoke(&frame, "std_mean");
   if (status == TENSOR_OK) {
     *std = (tensor_t *)frame.results[0].pointer;
     *mean = (tensor_t *)frame.results[1].pointer;
@@ -1144,7 +1144,7 @@ TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const 
   LT_SPAN(dim, dim_len, "std_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std_mean.correction", "correction"); a[2].scalar = correction;
   a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "std_mean.correction");
+  tensor_status status = lt_invoke(&frame, "std_mean");
   if (status == TENSOR_OK) {
     *std = (tensor_t *)frame.results[0].pointer;
     *mean = (tensor_t *)frame.results[1].pointer;
@@ -1176,7 +1176,7 @@ TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t
   LT_SPAN(dim, dim_len, "var_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
   a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "var_mean.dim");
+  tensor_status status = lt_invoke(&frame, "var_mean");
   if (status == TENSOR_OK) {
     *var = (tensor_t *)frame.results[0].pointer;
     *mean = (tensor_t *)frame.results[1].pointer;
@@ -1193,7 +1193,7 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
   LT_SPAN(dim, dim_len, "var_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var_mean.correction", "correction"); a[2].scalar = correction;
   a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "var_mean.correction");
+  tensor_status status = lt_invoke(&frame, "var_mean");
   if (status == TENSOR_OK) {
     *var = (tensor_t *)frame.results[0].pointer;
     *mean = (tensor_t *)frame.results[1].pointer;
@@ -1239,7 +1239,7 @@ TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, c
   LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = keepdim;
   LT_DTYPE(dtype, "norm.name", "dtype"); a[4].i = dtype;
-  tensor_status status = lt_invoke(&frame, "norm.name");
+  tensor_status status = lt_invoke(&frame, "norm");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1255,7 +1255,7 @@ TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *
   a[3].i = keepdim;
   LT_DTYPE(dtype, "norm.name", "dtype"); a[4].i = dtype;
   LT_OUTPUT(frame.out[0], out, "norm.name", "out");
-  tensor_status status = lt_invoke(&frame, "norm.name");
+  tensor_status status = lt_invoke(&frame, "norm");
   return status;
 }
 
@@ -1338,7 +1338,7 @@ TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool 
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "max.dim");
+  tensor_status status = lt_invoke(&frame, "max");
   if (status == TENSOR_OK) {
     *values = (tensor_t *)frame.results[0].pointer;
     *indices = (tensor_t *)frame.results[1].pointer;
@@ -1354,7 +1354,7 @@ TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, b
   a[2].i = keepdim;
   LT_OUTPUT(frame.out[0], values, "max.dim", "values");
   LT_OUTPUT(frame.out[1], indices, "max.dim", "indices");
-  tensor_status status = lt_invoke(&frame, "max.dim");
+  tensor_status status = lt_invoke(&frame, "max");
   return status;
 }
 
@@ -1387,7 +1387,7 @@ TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool 
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "min.dim");
+  tensor_status status = lt_invoke(&frame, "min");
   if (status == TENSOR_OK) {
     *values = (tensor_t *)frame.results[0].pointer;
     *indices = (tensor_t *)frame.results[1].pointer;
@@ -1403,7 +1403,7 @@ TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, b
   a[2].i = keepdim;
   LT_OUTPUT(frame.out[0], values, "min.dim", "values");
   LT_OUTPUT(frame.out[1], indices, "min.dim", "indices");
-  tensor_status status = lt_invoke(&frame, "min.dim");
+  tensor_status status = lt_invoke(&frame, "min");
   return status;
 }
 
@@ -1413,7 +1413,7 @@ TENSOR_API tensor_status tensor_max_other(const tensor_t *self, const tensor_t *
   lt_frame frame = {.op = 558, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "max.other", "other");
-  tensor_status status = lt_invoke(&frame, "max.other");
+  tensor_status status = lt_invoke(&frame, "max");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1426,7 +1426,7 @@ TENSOR_API tensor_status tensor_max_other_out(const tensor_t *self, const tensor
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "max.other", "other");
   LT_OUTPUT(frame.out[0], out, "max.other", "out");
-  tensor_status status = lt_invoke(&frame, "max.other");
+  tensor_status status = lt_invoke(&frame, "max");
   return status;
 }
 
@@ -1436,7 +1436,7 @@ TENSOR_API tensor_status tensor_min_other(const tensor_t *self, const tensor_t *
   lt_frame frame = {.op = 559, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "min.other", "other");
-  tensor_status status = lt_invoke(&frame, "min.other");
+  tensor_status status = lt_invoke(&frame, "min");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1449,7 +1449,7 @@ TENSOR_API tensor_status tensor_min_other_out(const tensor_t *self, const tensor
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "min.other", "other");
   LT_OUTPUT(frame.out[0], out, "min.other", "out");
-  tensor_status status = lt_invoke(&frame, "min.other");
+  tensor_status status = lt_invoke(&frame, "min");
   return status;
 }
 
@@ -1547,7 +1547,7 @@ TENSOR_API tensor_status tensor_floor_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 563, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor", "self");
-  tensor_status status = lt_invoke(&frame, "floor");
+  tensor_status status = lt_invoke(&frame, "floor_");
   return status;
 }
 
@@ -1576,7 +1576,7 @@ TENSOR_API tensor_status tensor_ceil_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 564, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ceil", "self");
-  tensor_status status = lt_invoke(&frame, "ceil");
+  tensor_status status = lt_invoke(&frame, "ceil_");
   return status;
 }
 
@@ -1605,7 +1605,7 @@ TENSOR_API tensor_status tensor_trunc_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 565, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trunc", "self");
-  tensor_status status = lt_invoke(&frame, "trunc");
+  tensor_status status = lt_invoke(&frame, "trunc_");
   return status;
 }
 
@@ -1634,7 +1634,7 @@ TENSOR_API tensor_status tensor_fix_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 566, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fix", "self");
-  tensor_status status = lt_invoke(&frame, "fix");
+  tensor_status status = lt_invoke(&frame, "fix_");
   return status;
 }
 
@@ -1665,7 +1665,7 @@ TENSOR_API tensor_status tensor_round_(tensor_t *self, int64_t decimals) {
   lt_frame frame = {.op = 567, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "round", "self");
   a[1].i = decimals;
-  tensor_status status = lt_invoke(&frame, "round");
+  tensor_status status = lt_invoke(&frame, "round_");
   return status;
 }
 
@@ -1695,7 +1695,7 @@ TENSOR_API tensor_status tensor_frac_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 568, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frac", "self");
-  tensor_status status = lt_invoke(&frame, "frac");
+  tensor_status status = lt_invoke(&frame, "frac_");
   return status;
 }
 
@@ -1715,7 +1715,7 @@ TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
-  tensor_status status = lt_invoke(&frame, "clamp.tensor");
+  tensor_status status = lt_invoke(&frame, "clamp");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1728,7 +1728,7 @@ TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *mi
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
-  tensor_status status = lt_invoke(&frame, "clamp.tensor");
+  tensor_status status = lt_invoke(&frame, "clamp_");
   return status;
 }
 
@@ -1739,7 +1739,7 @@ TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const ten
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
   LT_OUTPUT(frame.out[0], out, "clamp.tensor", "out");
-  tensor_status status = lt_invoke(&frame, "clamp.tensor");
+  tensor_status status = lt_invoke(&frame, "clamp");
   return status;
 }
 
@@ -1763,7 +1763,7 @@ TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
   LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
-  tensor_status status = lt_invoke(&frame, "clamp");
+  tensor_status status = lt_invoke(&frame, "clamp_");
   return status;
 }
 
@@ -1785,7 +1785,7 @@ TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
-  tensor_status status = lt_invoke(&frame, "clip.tensor");
+  tensor_status status = lt_invoke(&frame, "clip");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1798,7 +1798,7 @@ TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
-  tensor_status status = lt_invoke(&frame, "clip.tensor");
+  tensor_status status = lt_invoke(&frame, "clip_");
   return status;
 }
 
@@ -1809,7 +1809,7 @@ TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tens
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
   LT_OUTPUT(frame.out[0], out, "clip.tensor", "out");
-  tensor_status status = lt_invoke(&frame, "clip.tensor");
+  tensor_status status = lt_invoke(&frame, "clip");
   return status;
 }
 
@@ -1833,7 +1833,7 @@ TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
   LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
-  tensor_status status = lt_invoke(&frame, "clip");
+  tensor_status status = lt_invoke(&frame, "clip_");
   return status;
 }
 
@@ -1880,7 +1880,7 @@ TENSOR_API tensor_status tensor_clamp_min_(tensor_t *self, const tensor_t *min) 
   lt_frame frame = {.op = 573, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_REQUIRED(a[1], min, LT_TENSOR, "clamp_min", "min");
-  tensor_status status = lt_invoke(&frame, "clamp_min");
+  tensor_status status = lt_invoke(&frame, "clamp_min_");
   return status;
 }
 
@@ -1890,7 +1890,7 @@ TENSOR_API tensor_status tensor_clamp_min_scalar_(tensor_t *self, tensor_scalar 
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_SCALAR(min, LT_MUST, "clamp_min", "min"); a[1].scalar = min;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "clamp_min");
+  tensor_status status = lt_invoke(&frame, "clamp_min_");
   return status;
 }
 
@@ -1947,7 +1947,7 @@ TENSOR_API tensor_status tensor_clamp_max_(tensor_t *self, const tensor_t *max) 
   lt_frame frame = {.op = 574, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_REQUIRED(a[1], max, LT_TENSOR, "clamp_max", "max");
-  tensor_status status = lt_invoke(&frame, "clamp_max");
+  tensor_status status = lt_invoke(&frame, "clamp_max_");
   return status;
 }
 
@@ -1957,7 +1957,7 @@ TENSOR_API tensor_status tensor_clamp_max_scalar_(tensor_t *self, tensor_scalar 
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_SCALAR(max, LT_MUST, "clamp_max", "max"); a[1].scalar = max;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "clamp_max");
+  tensor_status status = lt_invoke(&frame, "clamp_max_");
   return status;
 }
 
@@ -2090,7 +2090,7 @@ TENSOR_API tensor_status tensor_relu_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 579, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "relu", "self");
-  tensor_status status = lt_invoke(&frame, "relu");
+  tensor_status status = lt_invoke(&frame, "relu_");
   return status;
 }
 
@@ -2166,7 +2166,7 @@ TENSOR_API tensor_status tensor_cumsum_(tensor_t *self, int64_t dim, tensor_dtyp
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "cumsum", "dtype"); a[2].i = dtype;
-  tensor_status status = lt_invoke(&frame, "cumsum");
+  tensor_status status = lt_invoke(&frame, "cumsum_");
   return status;
 }
 
@@ -2201,7 +2201,7 @@ TENSOR_API tensor_status tensor_cumprod_(tensor_t *self, int64_t dim, tensor_dty
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "cumprod", "dtype"); a[2].i = dtype;
-  tensor_status status = lt_invoke(&frame, "cumprod");
+  tensor_status status = lt_invoke(&frame, "cumprod_");
   return status;
 }
 

@@ -38,7 +38,7 @@ TENSOR_API tensor_status tensor_sort_stable(const tensor_t *self, int32_t stable
   a[1].i = stable;
   a[2].i = dim;
   a[3].i = descending;
-  tensor_status status = lt_invoke(&frame, "sort.stable");
+  tensor_status status = lt_invoke(&frame, "sort");
   if (status == TENSOR_OK) {
     *values = (tensor_t *)frame.results[0].pointer;
     *indices = (tensor_t *)frame.results[1].pointer;
@@ -55,7 +55,7 @@ TENSOR_API tensor_status tensor_sort_stable_out(const tensor_t *self, int32_t st
   a[3].i = descending;
   LT_OUTPUT(frame.out[0], values, "sort.stable", "values");
   LT_OUTPUT(frame.out[1], indices, "sort.stable", "indices");
-  tensor_status status = lt_invoke(&frame, "sort.stable");
+  tensor_status status = lt_invoke(&frame, "sort");
   return status;
 }
 
@@ -81,7 +81,7 @@ TENSOR_API tensor_status tensor_argsort_stable(const tensor_t *self, bool stable
   a[1].i = stable;
   a[2].i = dim;
   a[3].i = descending;
-  tensor_status status = lt_invoke(&frame, "argsort.stable");
+  tensor_status status = lt_invoke(&frame, "argsort");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -161,7 +161,7 @@ TENSOR_API tensor_status tensor_median_dim(const tensor_t *self, int64_t dim, bo
   LT_REQUIRED(a[0], self, LT_TENSOR, "median.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "median.dim");
+  tensor_status status = lt_invoke(&frame, "median");
   if (status == TENSOR_OK) {
     *values = (tensor_t *)frame.results[0].pointer;
     *indices = (tensor_t *)frame.results[1].pointer;
@@ -177,7 +177,7 @@ TENSOR_API tensor_status tensor_median_dim_out(const tensor_t *self, int64_t dim
   a[2].i = keepdim;
   LT_OUTPUT(frame.out[0], values, "median.dim", "values");
   LT_OUTPUT(frame.out[1], indices, "median.dim", "indices");
-  tensor_status status = lt_invoke(&frame, "median.dim");
+  tensor_status status = lt_invoke(&frame, "median");
   return status;
 }
 
@@ -201,7 +201,7 @@ TENSOR_API tensor_status tensor_nanmedian_dim(const tensor_t *self, int64_t dim,
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmedian.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "nanmedian.dim");
+  tensor_status status = lt_invoke(&frame, "nanmedian");
   if (status == TENSOR_OK) {
     *values = (tensor_t *)frame.results[0].pointer;
     *indices = (tensor_t *)frame.results[1].pointer;
@@ -217,7 +217,7 @@ TENSOR_API tensor_status tensor_nanmedian_dim_out(const tensor_t *self, int64_t 
   a[2].i = keepdim;
   LT_OUTPUT(frame.out[0], values, "nanmedian.dim", "values");
   LT_OUTPUT(frame.out[1], indices, "nanmedian.dim", "indices");
-  tensor_status status = lt_invoke(&frame, "nanmedian.dim");
+  tensor_status status = lt_invoke(&frame, "nanmedian");
   return status;
 }
 
@@ -564,7 +564,7 @@ TENSOR_API tensor_status tensor_to_sparse_sparse_dim(const tensor_t *self, int64
   lt_frame frame = {.op = 621, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to_sparse.sparse_dim", "self");
   a[1].i = sparse_dim;
-  tensor_status status = lt_invoke(&frame, "to_sparse.sparse_dim");
+  tensor_status status = lt_invoke(&frame, "to_sparse");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -951,7 +951,7 @@ TENSOR_API tensor_status tensor_sparse_mm_reduce(const tensor_t *self, const ten
   LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.mm.reduce", "self");
   LT_REQUIRED(a[1], mat2, LT_TENSOR, "sparse.mm.reduce", "mat2");
   LT_TEXT(reduce, "sparse.mm.reduce", "reduce"); a[2].text = reduce;
-  tensor_status status = lt_invoke(&frame, "sparse.mm.reduce");
+  tensor_status status = lt_invoke(&frame, "sparse.mm");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1112,7 +1112,7 @@ TENSOR_API tensor_status tensor_erf_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 658, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
-  tensor_status status = lt_invoke(&frame, "erf");
+  tensor_status status = lt_invoke(&frame, "erf_");
   return status;
 }
 
@@ -1141,7 +1141,7 @@ TENSOR_API tensor_status tensor_erfc_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 659, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
-  tensor_status status = lt_invoke(&frame, "erfc");
+  tensor_status status = lt_invoke(&frame, "erfc_");
   return status;
 }
 
@@ -1170,7 +1170,7 @@ TENSOR_API tensor_status tensor_erfinv_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 660, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
-  tensor_status status = lt_invoke(&frame, "erfinv");
+  tensor_status status = lt_invoke(&frame, "erfinv_");
   return status;
 }
 
@@ -1199,7 +1199,7 @@ TENSOR_API tensor_status tensor_lgamma_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 661, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
-  tensor_status status = lt_invoke(&frame, "lgamma");
+  tensor_status status = lt_invoke(&frame, "lgamma_");
   return status;
 }
 
@@ -1228,7 +1228,7 @@ TENSOR_API tensor_status tensor_digamma_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 662, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
-  tensor_status status = lt_invoke(&frame, "digamma");
+  tensor_status status = lt_invoke(&frame, "digamma_");
   return status;
 }
 
@@ -1257,7 +1257,7 @@ TENSOR_API tensor_status tensor_i0_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 663, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
-  tensor_status status = lt_invoke(&frame, "i0");
+  tensor_status status = lt_invoke(&frame, "i0_");
   return status;
 }
 
@@ -1286,7 +1286,7 @@ TENSOR_API tensor_status tensor_sinc_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 664, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
-  tensor_status status = lt_invoke(&frame, "sinc");
+  tensor_status status = lt_invoke(&frame, "sinc_");
   return status;
 }
 
@@ -1317,7 +1317,7 @@ TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps) {
   lt_frame frame = {.op = 665, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
   a[1].pointer = (void *)eps;
-  tensor_status status = lt_invoke(&frame, "logit");
+  tensor_status status = lt_invoke(&frame, "logit_");
   return status;
 }
 
@@ -1372,7 +1372,7 @@ TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p) {
   lt_frame frame = {.op = 667, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
   a[1].i = p;
-  tensor_status status = lt_invoke(&frame, "mvlgamma");
+  tensor_status status = lt_invoke(&frame, "mvlgamma_");
   return status;
 }
 
@@ -1404,7 +1404,7 @@ TENSOR_API tensor_status tensor_igamma_(tensor_t *self, const tensor_t *other) {
   lt_frame frame = {.op = 668, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
-  tensor_status status = lt_invoke(&frame, "igamma");
+  tensor_status status = lt_invoke(&frame, "igamma_");
   return status;
 }
 
@@ -1436,7 +1436,7 @@ TENSOR_API tensor_status tensor_igammac_(tensor_t *self, const tensor_t *other) 
   lt_frame frame = {.op = 669, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
-  tensor_status status = lt_invoke(&frame, "igammac");
+  tensor_status status = lt_invoke(&frame, "igammac_");
   return status;
 }
 
@@ -1528,7 +1528,7 @@ TENSOR_API tensor_status tensor_xlogy_(tensor_t *self, const tensor_t *other) {
   lt_frame frame = {.op = 672, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
-  tensor_status status = lt_invoke(&frame, "xlogy");
+  tensor_status status = lt_invoke(&frame, "xlogy_");
   return status;
 }
 
@@ -1538,7 +1538,7 @@ TENSOR_API tensor_status tensor_xlogy_scalar_(tensor_t *self, tensor_scalar othe
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "xlogy");
+  tensor_status status = lt_invoke(&frame, "xlogy_");
   return status;
 }
 
@@ -1581,7 +1581,7 @@ TENSOR_API tensor_status tensor_gcd_(tensor_t *self, const tensor_t *other) {
   lt_frame frame = {.op = 673, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
-  tensor_status status = lt_invoke(&frame, "gcd");
+  tensor_status status = lt_invoke(&frame, "gcd_");
   return status;
 }
 
@@ -1613,7 +1613,7 @@ TENSOR_API tensor_status tensor_lcm_(tensor_t *self, const tensor_t *other) {
   lt_frame frame = {.op = 674, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
-  tensor_status status = lt_invoke(&frame, "lcm");
+  tensor_status status = lt_invoke(&frame, "lcm_");
   return status;
 }
 
@@ -1645,7 +1645,7 @@ TENSOR_API tensor_status tensor_nextafter_(tensor_t *self, const tensor_t *other
   lt_frame frame = {.op = 675, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
-  tensor_status status = lt_invoke(&frame, "nextafter");
+  tensor_status status = lt_invoke(&frame, "nextafter_");
   return status;
 }
 
@@ -1677,7 +1677,7 @@ TENSOR_API tensor_status tensor_heaviside_(tensor_t *self, const tensor_t *value
   lt_frame frame = {.op = 676, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
   LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
-  tensor_status status = lt_invoke(&frame, "heaviside");
+  tensor_status status = lt_invoke(&frame, "heaviside_");
   return status;
 }
 
@@ -1709,7 +1709,7 @@ TENSOR_API tensor_status tensor_ldexp_(tensor_t *self, const tensor_t *other) {
   lt_frame frame = {.op = 677, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
-  tensor_status status = lt_invoke(&frame, "ldexp");
+  tensor_status status = lt_invoke(&frame, "ldexp_");
   return status;
 }
 
@@ -1769,7 +1769,7 @@ TENSOR_API tensor_status tensor_nan_to_num_(tensor_t *self, const double *nan, c
   a[1].pointer = (void *)nan;
   a[2].pointer = (void *)posinf;
   a[3].pointer = (void *)neginf;
-  tensor_status status = lt_invoke(&frame, "nan_to_num");
+  tensor_status status = lt_invoke(&frame, "nan_to_num_");
   return status;
 }
 
@@ -1801,7 +1801,7 @@ TENSOR_API tensor_status tensor_deg2rad_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 680, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
-  tensor_status status = lt_invoke(&frame, "deg2rad");
+  tensor_status status = lt_invoke(&frame, "deg2rad_");
   return status;
 }
 
@@ -1830,7 +1830,7 @@ TENSOR_API tensor_status tensor_rad2deg_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 681, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
-  tensor_status status = lt_invoke(&frame, "rad2deg");
+  tensor_status status = lt_invoke(&frame, "rad2deg_");
   return status;
 }
 

@@ -753,7 +753,7 @@ TENSOR_API tensor_status tensor_trapezoid_x(const tensor_t *y, const tensor_t *x
   LT_REQUIRED(a[0], y, LT_TENSOR, "trapezoid.x", "y");
   LT_REQUIRED(a[1], x, LT_TENSOR, "trapezoid.x", "x");
   a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "trapezoid.x");
+  tensor_status status = lt_invoke(&frame, "trapezoid");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -781,7 +781,7 @@ TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, in
   LT_REQUIRED(a[0], y, LT_TENSOR, "trapz.x", "y");
   LT_REQUIRED(a[1], x, LT_TENSOR, "trapz.x", "x");
   a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "trapz.x");
+  tensor_status status = lt_invoke(&frame, "trapz");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -809,7 +809,7 @@ TENSOR_API tensor_status tensor_cumulative_trapezoid_x(const tensor_t *y, const 
   LT_REQUIRED(a[0], y, LT_TENSOR, "cumulative_trapezoid.x", "y");
   LT_REQUIRED(a[1], x, LT_TENSOR, "cumulative_trapezoid.x", "x");
   a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "cumulative_trapezoid.x");
+  tensor_status status = lt_invoke(&frame, "cumulative_trapezoid");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -976,7 +976,7 @@ TENSOR_API tensor_status tensor_histogram_edges(const tensor_t *self, const tens
   LT_REQUIRED(a[1], bins, LT_TENSOR, "histogram.edges", "bins");
   LT_OPTIONAL(a[2], weight, LT_TENSOR, "histogram.edges", "weight");
   a[3].i = density;
-  tensor_status status = lt_invoke(&frame, "histogram.edges");
+  tensor_status status = lt_invoke(&frame, "histogram");
   if (status == TENSOR_OK) {
     *hist = (tensor_t *)frame.results[0].pointer;
     *bin_edges = (tensor_t *)frame.results[1].pointer;
@@ -993,7 +993,7 @@ TENSOR_API tensor_status tensor_histogram_edges_out(const tensor_t *self, const 
   a[3].i = density;
   LT_OUTPUT(frame.out[0], hist, "histogram.edges", "hist");
   LT_OUTPUT(frame.out[1], bin_edges, "histogram.edges", "bin_edges");
-  tensor_status status = lt_invoke(&frame, "histogram.edges");
+  tensor_status status = lt_invoke(&frame, "histogram");
   return status;
 }
 
@@ -1022,7 +1022,7 @@ TENSOR_API tensor_status tensor_histogramdd_edges(const tensor_t *self, const te
   LT_SPAN(range, range_len, "histogramdd.edges", "range"); a[2].list.data = range, a[2].list.length = range_len;
   LT_OPTIONAL(a[3], weight, LT_TENSOR, "histogramdd.edges", "weight");
   a[4].i = density;
-  tensor_status status = lt_invoke(&frame, "histogramdd.edges");
+  tensor_status status = lt_invoke(&frame, "histogramdd");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
@@ -1172,7 +1172,7 @@ TENSOR_API tensor_status tensor_gradient_scalars(const tensor_t *self, const ten
   LT_SPAN(spacing, spacing_len, "gradient.scalars", "spacing"); a[1].list.data = spacing, a[1].list.length = spacing_len;
   LT_SPAN(dim, dim_len, "gradient.scalars", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = edge_order;
-  tensor_status status = lt_invoke(&frame, "gradient.scalars");
+  tensor_status status = lt_invoke(&frame, "gradient");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
@@ -1187,7 +1187,7 @@ TENSOR_API tensor_status tensor_gradient_tensors(const tensor_t *self, const ten
   LT_LIST(spacing, spacing_len, false, "gradient.tensors", "spacing"); a[1].list.data = spacing, a[1].list.length = spacing_len;
   LT_SPAN(dim, dim_len, "gradient.tensors", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = edge_order;
-  tensor_status status = lt_invoke(&frame, "gradient.tensors");
+  tensor_status status = lt_invoke(&frame, "gradient");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
@@ -1216,7 +1216,7 @@ TENSOR_API tensor_status tensor_renorm_(tensor_t *self, tensor_scalar p, int64_t
   LT_SCALAR(p, LT_MUST, "renorm", "p"); a[1].scalar = p;
   a[2].i = dim;
   LT_SCALAR(maxnorm, LT_MUST, "renorm", "maxnorm"); a[3].scalar = maxnorm;
-  tensor_status status = lt_invoke(&frame, "renorm");
+  tensor_status status = lt_invoke(&frame, "renorm_");
   return status;
 }
 
@@ -1743,7 +1743,7 @@ TENSOR_API tensor_status tensor_view_dtype(const tensor_t *self, tensor_dtype dt
   lt_frame frame = {.op = 804, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view.dtype", "self");
   LT_DTYPE(dtype, "view.dtype", "dtype"); a[1].i = dtype;
-  tensor_status status = lt_invoke(&frame, "view.dtype");
+  tensor_status status = lt_invoke(&frame, "view");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1811,7 +1811,7 @@ TENSOR_API tensor_status tensor_flatten_out_dim(const tensor_t *self, int64_t st
   a[1].i = start_dim;
   a[2].i = end_dim;
   LT_TEXT(out_dim, "flatten.out_dim", "out_dim"); a[3].text = out_dim;
-  tensor_status status = lt_invoke(&frame, "flatten.out_dim");
+  tensor_status status = lt_invoke(&frame, "flatten");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1825,7 +1825,7 @@ TENSOR_API tensor_status tensor_flatten_dims(const tensor_t *self, const int64_t
   LT_REQUIRED(a[0], self, LT_TENSOR, "flatten.dims", "self");
   LT_SPAN(dims, dims_len, "flatten.dims", "dims"); a[1].list.data = dims, a[1].list.length = dims_len;
   LT_TEXT(out_dim, "flatten.dims", "out_dim"); a[2].text = out_dim;
-  tensor_status status = lt_invoke(&frame, "flatten.dims");
+  tensor_status status = lt_invoke(&frame, "flatten");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1878,7 +1878,7 @@ TENSOR_API tensor_status tensor_t_matrix(const tensor_t *self, tensor_t **out) {
   lt_value a[1];
   lt_frame frame = {.op = 814, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
-  tensor_status status = lt_invoke(&frame, "t.matrix");
+  tensor_status status = lt_invoke(&frame, "t");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1889,7 +1889,7 @@ TENSOR_API tensor_status tensor_t_matrix_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 814, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "t.matrix", "self");
-  tensor_status status = lt_invoke(&frame, "t.matrix");
+  tensor_status status = lt_invoke(&frame, "t_");
   return status;
 }
 
@@ -1913,7 +1913,7 @@ TENSOR_API tensor_status tensor_transpose_(tensor_t *self, int64_t dim0, int64_t
   LT_REQUIRED(a[0], self, LT_TENSOR, "transpose", "self");
   a[1].i = dim0;
   a[2].i = dim1;
-  tensor_status status = lt_invoke(&frame, "transpose");
+  tensor_status status = lt_invoke(&frame, "transpose_");
   return status;
 }
 
@@ -1937,7 +1937,7 @@ TENSOR_API tensor_status tensor_swapaxes_(tensor_t *self, int64_t axis0, int64_t
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapaxes", "self");
   a[1].i = axis0;
   a[2].i = axis1;
-  tensor_status status = lt_invoke(&frame, "swapaxes");
+  tensor_status status = lt_invoke(&frame, "swapaxes_");
   return status;
 }
 
@@ -1961,7 +1961,7 @@ TENSOR_API tensor_status tensor_swapdims_(tensor_t *self, int64_t dim0, int64_t 
   LT_REQUIRED(a[0], self, LT_TENSOR, "swapdims", "self");
   a[1].i = dim0;
   a[2].i = dim1;
-  tensor_status status = lt_invoke(&frame, "swapdims");
+  tensor_status status = lt_invoke(&frame, "swapdims_");
   return status;
 }
 
@@ -1999,7 +1999,7 @@ TENSOR_API tensor_status tensor_movedim_list(const tensor_t *self, const int64_t
   LT_REQUIRED(a[0], self, LT_TENSOR, "movedim.list", "self");
   LT_SPAN(source, source_len, "movedim.list", "source"); a[1].list.data = source, a[1].list.length = source_len;
   LT_SPAN(destination, destination_len, "movedim.list", "destination"); a[2].list.data = destination, a[2].list.length = destination_len;
-  tensor_status status = lt_invoke(&frame, "movedim.list");
+  tensor_status status = lt_invoke(&frame, "movedim");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2027,7 +2027,7 @@ TENSOR_API tensor_status tensor_moveaxis_list(const tensor_t *self, const int64_
   LT_REQUIRED(a[0], self, LT_TENSOR, "moveaxis.list", "self");
   LT_SPAN(source, source_len, "moveaxis.list", "source"); a[1].list.data = source, a[1].list.length = source_len;
   LT_SPAN(destination, destination_len, "moveaxis.list", "destination"); a[2].list.data = destination, a[2].list.length = destination_len;
-  tensor_status status = lt_invoke(&frame, "moveaxis.list");
+  tensor_status status = lt_invoke(&frame, "moveaxis");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2150,7 +2150,7 @@ TENSOR_API tensor_status tensor_squeeze_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 831, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze", "self");
-  tensor_status status = lt_invoke(&frame, "squeeze");
+  tensor_status status = lt_invoke(&frame, "squeeze_");
   return status;
 }
 
@@ -2160,7 +2160,7 @@ TENSOR_API tensor_status tensor_squeeze_dim(const tensor_t *self, int64_t dim, t
   lt_frame frame = {.op = 832, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dim", "self");
   a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "squeeze.dim");
+  tensor_status status = lt_invoke(&frame, "squeeze");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2172,7 +2172,7 @@ TENSOR_API tensor_status tensor_squeeze_dim_(tensor_t *self, int64_t dim) {
   lt_frame frame = {.op = 832, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dim", "self");
   a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "squeeze.dim");
+  tensor_status status = lt_invoke(&frame, "squeeze_");
   return status;
 }
 
@@ -2182,7 +2182,7 @@ TENSOR_API tensor_status tensor_squeeze_dims(const tensor_t *self, const int64_t
   lt_frame frame = {.op = 833, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dims", "self");
   LT_SPAN(dim, dim_len, "squeeze.dims", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  tensor_status status = lt_invoke(&frame, "squeeze.dims");
+  tensor_status status = lt_invoke(&frame, "squeeze");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2194,7 +2194,7 @@ TENSOR_API tensor_status tensor_squeeze_dims_(tensor_t *self, const int64_t *dim
   lt_frame frame = {.op = 833, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "squeeze.dims", "self");
   LT_SPAN(dim, dim_len, "squeeze.dims", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
-  tensor_status status = lt_invoke(&frame, "squeeze.dims");
+  tensor_status status = lt_invoke(&frame, "squeeze_");
   return status;
 }
 
@@ -2216,7 +2216,7 @@ TENSOR_API tensor_status tensor_unsqueeze_(tensor_t *self, int64_t dim) {
   lt_frame frame = {.op = 834, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "unsqueeze", "self");
   a[1].i = dim;
-  tensor_status status = lt_invoke(&frame, "unsqueeze");
+  tensor_status status = lt_invoke(&frame, "unsqueeze_");
   return status;
 }
 
@@ -2243,7 +2243,7 @@ TENSOR_API tensor_status tensor_narrow_tensor(const tensor_t *self, int64_t dim,
   a[1].i = dim;
   LT_REQUIRED(a[2], start, LT_TENSOR, "narrow.tensor", "start");
   a[3].i = length;
-  tensor_status status = lt_invoke(&frame, "narrow.tensor");
+  tensor_status status = lt_invoke(&frame, "narrow");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2302,7 +2302,7 @@ TENSOR_API tensor_status tensor_as_strided_(tensor_t *self, const int64_t *size,
   LT_SPAN(size, size_len, "as_strided", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_SPAN(stride, stride_len, "as_strided", "stride"); a[2].list.data = stride, a[2].list.length = stride_len;
   a[3].i = storage_offset;
-  tensor_status status = lt_invoke(&frame, "as_strided");
+  tensor_status status = lt_invoke(&frame, "as_strided_");
   return status;
 }
 

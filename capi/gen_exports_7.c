@@ -40,7 +40,7 @@ TENSOR_API tensor_status tensor_diagonal_outdim(const tensor_t *self, const char
   a[2].i = dim1;
   a[3].i = dim2;
   a[4].i = offset;
-  tensor_status status = lt_invoke(&frame, "diagonal.outdim");
+  tensor_status status = lt_invoke(&frame, "diagonal");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -93,7 +93,7 @@ TENSOR_API tensor_status tensor_split_sizes(const tensor_t *self, const int64_t 
   LT_REQUIRED(a[0], self, LT_TENSOR, "split.sizes", "self");
   LT_SPAN(split_size, split_size_len, "split.sizes", "split_size"); a[1].list.data = split_size, a[1].list.length = split_size_len;
   a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "split.sizes");
+  tensor_status status = lt_invoke(&frame, "split");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
@@ -191,7 +191,7 @@ TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split.indices", "self");
   LT_SPAN(indices, indices_len, "tensor_split.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
   a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "tensor_split.indices");
+  tensor_status status = lt_invoke(&frame, "tensor_split");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
@@ -205,7 +205,7 @@ TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const 
   LT_REQUIRED(a[0], self, LT_TENSOR, "tensor_split.tensor", "self");
   LT_REQUIRED(a[1], tensor_indices_or_sections, LT_TENSOR, "tensor_split.tensor", "tensor_indices_or_sections");
   a[2].i = dim;
-  tensor_status status = lt_invoke(&frame, "tensor_split.tensor");
+  tensor_status status = lt_invoke(&frame, "tensor_split");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
@@ -231,7 +231,7 @@ TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64
   lt_frame frame = {.op = 856, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hsplit.indices", "self");
   LT_SPAN(indices, indices_len, "hsplit.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
-  tensor_status status = lt_invoke(&frame, "hsplit.indices");
+  tensor_status status = lt_invoke(&frame, "hsplit");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
@@ -257,7 +257,7 @@ TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64
   lt_frame frame = {.op = 858, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "vsplit.indices", "self");
   LT_SPAN(indices, indices_len, "vsplit.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
-  tensor_status status = lt_invoke(&frame, "vsplit.indices");
+  tensor_status status = lt_invoke(&frame, "vsplit");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
@@ -283,7 +283,7 @@ TENSOR_API tensor_status tensor_dsplit_indices(const tensor_t *self, const int64
   lt_frame frame = {.op = 860, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "dsplit.indices", "self");
   LT_SPAN(indices, indices_len, "dsplit.indices", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
-  tensor_status status = lt_invoke(&frame, "dsplit.indices");
+  tensor_status status = lt_invoke(&frame, "dsplit");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
