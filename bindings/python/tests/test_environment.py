@@ -143,6 +143,6 @@ def test_types_of_numbers(tmp_path):
 
 def test_every_file_of_the_package_is_installed():
     def files(folder):
-        return {str(path.relative_to(folder)) for path in folder.rglob("*.py*") if path.suffix in (".py", ".pyi") and "lib" not in path.parts}
+        return {str(path.relative_to(folder)) for suffix in ("py", "pyi") for path in folder.rglob(f"*.{suffix}")}
 
     assert files(Path(torch.__file__).parent) == files(Path(__file__).parent.parent / "libtensor")
