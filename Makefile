@@ -10,13 +10,17 @@ VENV := build/venv
 PYTHON := $(VENV)/bin/python
 OPENBLAS := build/openblas/libscipy_openblas64_.so
 ADDON := bindings/node/build/libtensor.node
+CUDA := build/cuda
 
 export LIBTENSOR_OPENBLAS ?= $(CURDIR)/$(OPENBLAS)
 # Tests, vet and the library are compiled alike, so that go's cache serves each what another has compiled. The library comes
 # first: go keeps the headers of the exports, without which it compiles a package anew, only when it builds a shared library.
 export GOFLAGS ?= -trimpath -buildmode=pie
+# Where gorgonia.org/cu finds cuda.h, and -lcuda, which stands for a driver that is opened when it is called (cuda/driver).
+export CPATH := $(CURDIR)/$(CUDA)/include$(if $(CPATH),:$(CPATH))
+export LIBRARY_PATH := $(CURDIR)/$(CUDA)/lib$(if $(LIBRARY_PATH),:$(LIBRARY_PATH))
 
-.PHONY: help demo digits fits test test-go test-c test-python test-node test-docs test-digits test-install laws soak sanitize bench lint generate install clean tools setup lib
+.PHONY: help demo digits fits test test-go test-c test-python test-node test-cuda test-docs test-digits test-install laws soak sanitize bench lint generate cuda-kernels install clean tools setup lib
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -28,7 +32,7 @@ demo: setup $(ADDON) ## Do all set-up and run one real job from Python, C and No
 digits: setup $(ADDON) ## Teach a small network to read digits, from Python, C and Node (needs scikit-learn, which it installs)
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run
 
-test: tools test-go test-c test-install test-python test-node test-docs test-digits laws ## Do all set-up and run every suite
+test: tools test-go test-c test-install test-python test-node test-cuda test-docs test-digits laws ## Do all set-up and run every suite
 
 setup: tools $(LIB) $(VENV)/installed ## Build the library and a virtual environment with the package
 
@@ -40,7 +44,7 @@ tools:
 lib: $(LIB) $(DIRECT) ## Build the shared libraries
 
 # go decides what is out of date, so that the rule always runs.
-$(LIB): FORCE $(OPENBLAS)
+$(LIB): FORCE $(OPENBLAS) $(CUDA)/lib/libcuda.a
 	@echo "building $@"
 	@go build -buildmode=c-shared -o $@ \
 	  -ldflags '-s -w -extldflags "-Wl,-soname,$(SONAME) -Wl,--version-script=$(CURDIR)/capi/tensor.map"' ./capi
@@ -66,6 +70,22 @@ $(OPENBLAS): $(VENV)/ready
 	@cp $(VENV)/lib/python3*/site-packages/scipy_openblas64-*.dist-info/licenses/LICENSE.txt $(@D)/LICENSE.txt
 	@touch $@
 
+# The driver's header comes as a wheel too.
+$(CUDA)/include/cuda.h: $(VENV)/ready
+	@mkdir -p $(@D)
+	@cp $(VENV)/lib/python3*/site-packages/nvidia/cuda_runtime/include/cuda.h $@
+	@touch $@
+
+$(CUDA)/lib/libcuda.a: cuda/driver/trampolines.c cuda/driver/driver.h cuda/driver/functions.h $(CUDA)/include/cuda.h
+	@mkdir -p $(@D)
+	@$(CC) -std=gnu11 -O2 -fPIC -Wall -Wextra -Werror -c -o $(@D)/trampolines.o $<
+	@rm -f $@ && ar rcs $@ $(@D)/trampolines.o
+
+# A driver for tests, whose device is simulated (docs/cuda.md).
+$(CUDA)/sim/libcuda.so.1: FORCE $(VENV)/ready $(CUDA)/include/cuda.h
+	@$(PYTHON) cuda/kernels/generate.py simulator $(@D)
+	@$(MAKE) --no-print-directory -f cuda/sim/Makefile OUT=$(@D)
+
 PYTHON_SOURCES := $(shell find bindings/python -name '*.py' -not -path '*/tests/*' -o -name '*.pyi' -o -name pyproject.toml)
 $(VENV)/installed: $(VENV)/ready $(LIB) $(DIRECT) $(PYTHON_SOURCES)
 	@echo "installing the Python package"
@@ -87,6 +107,10 @@ generate: ## Write all generated files from the operator entries and the kernel 
 fits: $(VENV)/ready ## Write the tables of special functions anew, engine/kernel/src/gen_fits.h (needs mpmath, which it installs; minutes)
 	@$(PYTHON) -m pip install -q mpmath
 	@$(PYTHON) engine/kernel/accuracy/fits.py
+
+cuda-kernels: $(VENV)/ready ## Compile the kernels of the CUDA backend anew (needs NVRTC, which it installs; minutes)
+	@$(PYTHON) -m pip install -q --disable-pip-version-check nvidia-cuda-nvrtc-cu12==12.4.127
+	@$(PYTHON) cuda/kernels/generate.py ptx
 
 install: $(LIB) ## Install header, library, CMake package and pkg-config file below PREFIX
 	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/lib/cmake/tensor
@@ -122,6 +146,9 @@ test-node: setup $(ADDON) ## The Node addon's suite, with every operator beside 
 	$(PYTHON) capi/test/operators.py build/operators
 	cd bindings/node && npm test --silent
 
+test-cuda: setup $(CUDA)/sim/libcuda.so.1 ## The CUDA backend, on a simulated device
+	LD_LIBRARY_PATH=$(CURDIR)/$(CUDA)/sim $(PYTHON) -m pytest -q cuda/tests
+
 test-digits: setup $(ADDON) ## A small network learns digits from Python, C and Node, the same to the last bit
 	PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run short
 
@@ -141,7 +168,6 @@ bench: setup ## Timings beside NumPy, and PyTorch where it is installed (never p
 	$(PYTHON) examples/bench/run.py
 	$(PYTHON) examples/bench/files.py
 	$(PYTHON) examples/bench/small.py
-	$(PYTHON) examples/bench/sparse.py
 	$(PYTHON) examples/bench/sparse.py
 
 lint: tools $(LIB) $(VENV)/ready bindings/node/node_modules/.package-lock.json ## Formatters and linters of every language

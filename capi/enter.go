@@ -27,7 +27,7 @@ func main() {}
 func lt_enter(c *C.lt_frame) (code C.int32_t) {
 	defer func() {
 		if v := recover(); v != nil {
-			code = fail(panicked(v))
+			code = fail(c, panicked(v))
 		}
 	}()
 	empty(c.thread, c.freed)
@@ -35,7 +35,7 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 	if c.number != 0 {
 		t, err := tensor.WrappedNumber(f.scalar(int(c.number) - 1))
 		if err != nil {
-			return fail(err)
+			return fail(c, err)
 		}
 		defer t.Recycle()
 		f.number = t
@@ -47,7 +47,7 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 		err = calls[c.op](f.context(), f)
 	}
 	if err != nil {
-		return fail(err)
+		return fail(c, err)
 	}
 	return C.TENSOR_OK
 }
@@ -124,7 +124,11 @@ func trace(stack []uintptr) string {
 	return strings.Join(names, " < ")
 }
 
-func fail(err error) C.int32_t {
+// fail reports the error of a call, in the name of the operator that was called: what it runs has other names.
+func fail(c *C.lt_frame, err error) C.int32_t {
+	if !c.runs {
+		err = status.In(C.GoString(c.name), err)
+	}
 	e := &status.Error{Code: status.Internal}
 	errors.As(err, &e)
 	message := append([]byte(err.Error()), 0)

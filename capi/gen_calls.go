@@ -3,6 +3,7 @@
 package main
 
 import (
+	_ "github.com/libtensor/libtensor/cuda" // CUDA devices
 	"github.com/libtensor/libtensor/engine/aten"
 	_ "github.com/libtensor/libtensor/engine/autograd"  // the layer of gradients
 	_ "github.com/libtensor/libtensor/engine/composite" // registers the composed operators
@@ -134,9 +135,13 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setMixed(err, r0, r1)
 	}, // node_edge
 	func(c aten.Ctx, f frame) error { r0, err := c.NodeVariable(f.node(0)); return f.setTensors(err, r0) }, // node_variable
-	func(c aten.Ctx, f frame) error { r, err := c.NodeSaved(f.node(0)); return f.setList(err, r) },         // node_saved
-	func(c aten.Ctx, f frame) error { return c.NodeSetContext(f.node(0), f.pointer(1), f.pointer(2)) },     // node_set_context
-	func(c aten.Ctx, f frame) error { r0, err := c.NodeContext(f.node(0)); return f.setPointer(err, r0) },  // node_context
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.NodeResult(f.node(0), f.int(1))
+		return f.setTensors(err, r0)
+	}, // node_result
+	func(c aten.Ctx, f frame) error { r, err := c.NodeSaved(f.node(0)); return f.setList(err, r) },        // node_saved
+	func(c aten.Ctx, f frame) error { return c.NodeSetContext(f.node(0), f.pointer(1), f.pointer(2)) },    // node_set_context
+	func(c aten.Ctx, f frame) error { r0, err := c.NodeContext(f.node(0)); return f.setPointer(err, r0) }, // node_context
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.RegisterHook(f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3))
 		return f.setInt(err, r0)
@@ -1083,6 +1088,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0, r1)
 	}, // linalg.lu_factor
 	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.Lu(f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0, r1, r2)
+	}, // lu
+	func(c aten.Ctx, f frame) error {
 		r0, r1, r2, err := c.LinalgLu(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1, r2)
 	}, // linalg.lu
@@ -1439,6 +1448,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Cdist(f.tensor(0), f.tensor(1), f.float(2), f.str(3))
 		return f.setTensors(err, r0)
 	}, // cdist
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Pdist(f.tensor(0), f.float(1))
+		return f.setTensors(err, r0)
+	}, // pdist
 	func(c aten.Ctx, f frame) error { r0, err := c.Names(f.tensor(0)); return f.setMixed(err, r0) }, // names
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.DimByName(f.tensor(0), f.str(1))
@@ -1543,6 +1556,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0, r1)
 	}, // fake_quantize_per_channel_affine_cachemask
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.FakeQuantizeLearnablePerTensorAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.float(5))
+		return f.setTensors(err, r0)
+	}, // fake_quantize_learnable_per_tensor_affine
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FakeQuantizeLearnablePerChannelAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.int(5), f.float(6))
+		return f.setTensors(err, r0)
+	}, // fake_quantize_learnable_per_channel_affine
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.QuantizedAdd(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
 		return f.setTensors(err, r0)
 	}, // quantized.add
@@ -1587,15 +1608,19 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // quantized.matmul
 	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedLinear(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4))
+		r0, err := c.QuantizedLinearPack(f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // quantized.linear_pack
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.QuantizedLinear(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)
 	}, // quantized.linear
 	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedLinearRelu(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4))
+		r0, err := c.QuantizedLinearRelu(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)
 	}, // quantized.linear_relu
 	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedLinearDynamic(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.bool(3))
+		r0, err := c.QuantizedLinearDynamic(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.bool(3), f.tensorOptional(4))
 		return f.setTensors(err, r0)
 	}, // quantized.linear_dynamic
 	func(c aten.Ctx, f frame) error {
@@ -1624,6 +1649,8 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { return c.SetInferenceMode(f.bool(0)) },                             // set_inference_mode
 	func(c aten.Ctx, f frame) error { r0, err := c.IsInferenceModeEnabled(); return f.setBool(err, r0) }, // is_inference_mode_enabled
 	func(c aten.Ctx, f frame) error { r0, err := c.ParseDevice(f.str(0)); return f.setDevice(err, r0) },  // parse_device
+	func(c aten.Ctx, f frame) error { r0, err := c.DeviceCount(f.str(0)); return f.setInt(err, r0) },     // device_count
+	func(c aten.Ctx, f frame) error { r0, err := c.DeviceAbsence(f.str(0)); return f.setStr(err, r0) },   // device_absence
 	func(c aten.Ctx, f frame) error { return c.SetNumThreads(f.int(0)) },                                 // set_num_threads
 	func(c aten.Ctx, f frame) error { r0, err := c.GetNumThreads(); return f.setInt(err, r0) },           // get_num_threads
 	func(c aten.Ctx, f frame) error { r0, err := c.CpuTier(); return f.setStr(err, r0) },                 // cpu_tier
@@ -2192,6 +2219,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // smm
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.Sspaddmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	}, // sspaddmm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Hspmm(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // hspmm
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // dsmm
@@ -2203,6 +2238,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.SparseMm(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // sparse.mm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SparseMmReduce(f.tensor(0), f.tensor(1), f.str(2))
+		return f.setTensors(err, r0)
+	}, // sparse.mm.reduce
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.SparseAddmm(f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)

@@ -36,7 +36,7 @@ TENSOR_API tensor_status tensor_add_(tensor_t *self, const tensor_t *other, tens
   LT_REQUIRED(a[0], self, LT_TENSOR, "add", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "add", "other");
   LT_SCALAR(alpha, LT_MUST, "add", "alpha"); a[2].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "add");
+  tensor_status status = lt_invoke(&frame, "add_");
   return status;
 }
 
@@ -47,7 +47,7 @@ TENSOR_API tensor_status tensor_add_scalar_(tensor_t *self, tensor_scalar other,
   LT_SCALAR(other, LT_MUST, "add", "other"); a[1].scalar = other;
   frame.number = 2;
   LT_SCALAR(alpha, LT_MUST, "add", "alpha"); a[2].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "add");
+  tensor_status status = lt_invoke(&frame, "add_");
   return status;
 }
 
@@ -109,7 +109,7 @@ TENSOR_API tensor_status tensor_sub_(tensor_t *self, const tensor_t *other, tens
   LT_REQUIRED(a[0], self, LT_TENSOR, "sub", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "sub", "other");
   LT_SCALAR(alpha, LT_MUST, "sub", "alpha"); a[2].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "sub");
+  tensor_status status = lt_invoke(&frame, "sub_");
   return status;
 }
 
@@ -120,7 +120,7 @@ TENSOR_API tensor_status tensor_sub_scalar_(tensor_t *self, tensor_scalar other,
   LT_SCALAR(other, LT_MUST, "sub", "other"); a[1].scalar = other;
   frame.number = 2;
   LT_SCALAR(alpha, LT_MUST, "sub", "alpha"); a[2].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "sub");
+  tensor_status status = lt_invoke(&frame, "sub_");
   return status;
 }
 
@@ -182,7 +182,7 @@ TENSOR_API tensor_status tensor_subtract_(tensor_t *self, const tensor_t *other,
   LT_REQUIRED(a[0], self, LT_TENSOR, "subtract", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "subtract", "other");
   LT_SCALAR(alpha, LT_MUST, "subtract", "alpha"); a[2].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "subtract");
+  tensor_status status = lt_invoke(&frame, "subtract_");
   return status;
 }
 
@@ -193,7 +193,7 @@ TENSOR_API tensor_status tensor_subtract_scalar_(tensor_t *self, tensor_scalar o
   LT_SCALAR(other, LT_MUST, "subtract", "other"); a[1].scalar = other;
   frame.number = 2;
   LT_SCALAR(alpha, LT_MUST, "subtract", "alpha"); a[2].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "subtract");
+  tensor_status status = lt_invoke(&frame, "subtract_");
   return status;
 }
 
@@ -281,7 +281,7 @@ TENSOR_API tensor_status tensor_mul_(tensor_t *self, const tensor_t *other) {
   lt_frame frame = {.op = 4, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mul", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "mul", "other");
-  tensor_status status = lt_invoke(&frame, "mul");
+  tensor_status status = lt_invoke(&frame, "mul_");
   return status;
 }
 
@@ -291,7 +291,7 @@ TENSOR_API tensor_status tensor_mul_scalar_(tensor_t *self, tensor_scalar other)
   LT_REQUIRED(a[0], self, LT_TENSOR, "mul", "self");
   LT_SCALAR(other, LT_MUST, "mul", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "mul");
+  tensor_status status = lt_invoke(&frame, "mul_");
   return status;
 }
 
@@ -348,7 +348,7 @@ TENSOR_API tensor_status tensor_multiply_(tensor_t *self, const tensor_t *other)
   lt_frame frame = {.op = 5, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multiply", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "multiply", "other");
-  tensor_status status = lt_invoke(&frame, "multiply");
+  tensor_status status = lt_invoke(&frame, "multiply_");
   return status;
 }
 
@@ -358,7 +358,7 @@ TENSOR_API tensor_status tensor_multiply_scalar_(tensor_t *self, tensor_scalar o
   LT_REQUIRED(a[0], self, LT_TENSOR, "multiply", "self");
   LT_SCALAR(other, LT_MUST, "multiply", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "multiply");
+  tensor_status status = lt_invoke(&frame, "multiply_");
   return status;
 }
 
@@ -418,7 +418,7 @@ TENSOR_API tensor_status tensor_div_(tensor_t *self, const tensor_t *other, cons
   LT_REQUIRED(a[0], self, LT_TENSOR, "div", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "div", "other");
   a[2].text = rounding_mode;
-  tensor_status status = lt_invoke(&frame, "div");
+  tensor_status status = lt_invoke(&frame, "div_");
   return status;
 }
 
@@ -429,7 +429,7 @@ TENSOR_API tensor_status tensor_div_scalar_(tensor_t *self, tensor_scalar other,
   LT_SCALAR(other, LT_MUST, "div", "other"); a[1].scalar = other;
   frame.number = 2;
   a[2].text = rounding_mode;
-  tensor_status status = lt_invoke(&frame, "div");
+  tensor_status status = lt_invoke(&frame, "div_");
   return status;
 }
 
@@ -491,7 +491,7 @@ TENSOR_API tensor_status tensor_divide_(tensor_t *self, const tensor_t *other, c
   LT_REQUIRED(a[0], self, LT_TENSOR, "divide", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "divide", "other");
   a[2].text = rounding_mode;
-  tensor_status status = lt_invoke(&frame, "divide");
+  tensor_status status = lt_invoke(&frame, "divide_");
   return status;
 }
 
@@ -502,7 +502,7 @@ TENSOR_API tensor_status tensor_divide_scalar_(tensor_t *self, tensor_scalar oth
   LT_SCALAR(other, LT_MUST, "divide", "other"); a[1].scalar = other;
   frame.number = 2;
   a[2].text = rounding_mode;
-  tensor_status status = lt_invoke(&frame, "divide");
+  tensor_status status = lt_invoke(&frame, "divide_");
   return status;
 }
 
@@ -561,7 +561,7 @@ TENSOR_API tensor_status tensor_true_divide_(tensor_t *self, const tensor_t *oth
   lt_frame frame = {.op = 8, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "true_divide", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "true_divide", "other");
-  tensor_status status = lt_invoke(&frame, "true_divide");
+  tensor_status status = lt_invoke(&frame, "true_divide_");
   return status;
 }
 
@@ -571,7 +571,7 @@ TENSOR_API tensor_status tensor_true_divide_scalar_(tensor_t *self, tensor_scala
   LT_REQUIRED(a[0], self, LT_TENSOR, "true_divide", "self");
   LT_SCALAR(other, LT_MUST, "true_divide", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "true_divide");
+  tensor_status status = lt_invoke(&frame, "true_divide_");
   return status;
 }
 
@@ -628,7 +628,7 @@ TENSOR_API tensor_status tensor_floor_divide_(tensor_t *self, const tensor_t *ot
   lt_frame frame = {.op = 9, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor_divide", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "floor_divide", "other");
-  tensor_status status = lt_invoke(&frame, "floor_divide");
+  tensor_status status = lt_invoke(&frame, "floor_divide_");
   return status;
 }
 
@@ -638,7 +638,7 @@ TENSOR_API tensor_status tensor_floor_divide_scalar_(tensor_t *self, tensor_scal
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor_divide", "self");
   LT_SCALAR(other, LT_MUST, "floor_divide", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "floor_divide");
+  tensor_status status = lt_invoke(&frame, "floor_divide_");
   return status;
 }
 
@@ -695,7 +695,7 @@ TENSOR_API tensor_status tensor_remainder_(tensor_t *self, const tensor_t *other
   lt_frame frame = {.op = 10, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "remainder", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "remainder", "other");
-  tensor_status status = lt_invoke(&frame, "remainder");
+  tensor_status status = lt_invoke(&frame, "remainder_");
   return status;
 }
 
@@ -705,7 +705,7 @@ TENSOR_API tensor_status tensor_remainder_scalar_(tensor_t *self, tensor_scalar 
   LT_REQUIRED(a[0], self, LT_TENSOR, "remainder", "self");
   LT_SCALAR(other, LT_MUST, "remainder", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "remainder");
+  tensor_status status = lt_invoke(&frame, "remainder_");
   return status;
 }
 
@@ -762,7 +762,7 @@ TENSOR_API tensor_status tensor_fmod_(tensor_t *self, const tensor_t *other) {
   lt_frame frame = {.op = 11, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmod", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmod", "other");
-  tensor_status status = lt_invoke(&frame, "fmod");
+  tensor_status status = lt_invoke(&frame, "fmod_");
   return status;
 }
 
@@ -772,7 +772,7 @@ TENSOR_API tensor_status tensor_fmod_scalar_(tensor_t *self, tensor_scalar other
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmod", "self");
   LT_SCALAR(other, LT_MUST, "fmod", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "fmod");
+  tensor_status status = lt_invoke(&frame, "fmod_");
   return status;
 }
 
@@ -829,7 +829,7 @@ TENSOR_API tensor_status tensor_pow_(tensor_t *self, const tensor_t *exponent) {
   lt_frame frame = {.op = 12, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "pow", "self");
   LT_REQUIRED(a[1], exponent, LT_TENSOR, "pow", "exponent");
-  tensor_status status = lt_invoke(&frame, "pow");
+  tensor_status status = lt_invoke(&frame, "pow_");
   return status;
 }
 
@@ -839,7 +839,7 @@ TENSOR_API tensor_status tensor_pow_scalar_(tensor_t *self, tensor_scalar expone
   LT_REQUIRED(a[0], self, LT_TENSOR, "pow", "self");
   LT_SCALAR(exponent, LT_MUST, "pow", "exponent"); a[1].scalar = exponent;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "pow");
+  tensor_status status = lt_invoke(&frame, "pow_");
   return status;
 }
 
@@ -896,7 +896,7 @@ TENSOR_API tensor_status tensor_float_power_(tensor_t *self, const tensor_t *exp
   lt_frame frame = {.op = 13, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "float_power", "self");
   LT_REQUIRED(a[1], exponent, LT_TENSOR, "float_power", "exponent");
-  tensor_status status = lt_invoke(&frame, "float_power");
+  tensor_status status = lt_invoke(&frame, "float_power_");
   return status;
 }
 
@@ -906,7 +906,7 @@ TENSOR_API tensor_status tensor_float_power_scalar_(tensor_t *self, tensor_scala
   LT_REQUIRED(a[0], self, LT_TENSOR, "float_power", "self");
   LT_SCALAR(exponent, LT_MUST, "float_power", "exponent"); a[1].scalar = exponent;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "float_power");
+  tensor_status status = lt_invoke(&frame, "float_power_");
   return status;
 }
 
@@ -947,7 +947,7 @@ TENSOR_API tensor_status tensor_neg_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 14, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "neg", "self");
-  tensor_status status = lt_invoke(&frame, "neg");
+  tensor_status status = lt_invoke(&frame, "neg_");
   return status;
 }
 
@@ -976,7 +976,7 @@ TENSOR_API tensor_status tensor_negative_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 15, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "negative", "self");
-  tensor_status status = lt_invoke(&frame, "negative");
+  tensor_status status = lt_invoke(&frame, "negative_");
   return status;
 }
 
@@ -1017,7 +1017,7 @@ TENSOR_API tensor_status tensor_square_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 17, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "square", "self");
-  tensor_status status = lt_invoke(&frame, "square");
+  tensor_status status = lt_invoke(&frame, "square_");
   return status;
 }
 
@@ -1046,7 +1046,7 @@ TENSOR_API tensor_status tensor_reciprocal_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 18, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "reciprocal", "self");
-  tensor_status status = lt_invoke(&frame, "reciprocal");
+  tensor_status status = lt_invoke(&frame, "reciprocal_");
   return status;
 }
 
@@ -1075,7 +1075,7 @@ TENSOR_API tensor_status tensor_abs_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 19, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "abs", "self");
-  tensor_status status = lt_invoke(&frame, "abs");
+  tensor_status status = lt_invoke(&frame, "abs_");
   return status;
 }
 
@@ -1104,7 +1104,7 @@ TENSOR_API tensor_status tensor_absolute_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 20, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "absolute", "self");
-  tensor_status status = lt_invoke(&frame, "absolute");
+  tensor_status status = lt_invoke(&frame, "absolute_");
   return status;
 }
 
@@ -1133,7 +1133,7 @@ TENSOR_API tensor_status tensor_sign_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 21, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sign", "self");
-  tensor_status status = lt_invoke(&frame, "sign");
+  tensor_status status = lt_invoke(&frame, "sign_");
   return status;
 }
 
@@ -1162,7 +1162,7 @@ TENSOR_API tensor_status tensor_sgn_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 22, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sgn", "self");
-  tensor_status status = lt_invoke(&frame, "sgn");
+  tensor_status status = lt_invoke(&frame, "sgn_");
   return status;
 }
 
@@ -1207,7 +1207,7 @@ TENSOR_API tensor_status tensor_copysign_(tensor_t *self, const tensor_t *other)
   lt_frame frame = {.op = 23, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "copysign", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "copysign", "other");
-  tensor_status status = lt_invoke(&frame, "copysign");
+  tensor_status status = lt_invoke(&frame, "copysign_");
   return status;
 }
 
@@ -1217,7 +1217,7 @@ TENSOR_API tensor_status tensor_copysign_scalar_(tensor_t *self, tensor_scalar o
   LT_REQUIRED(a[0], self, LT_TENSOR, "copysign", "self");
   LT_SCALAR(other, LT_MUST, "copysign", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "copysign");
+  tensor_status status = lt_invoke(&frame, "copysign_");
   return status;
 }
 
@@ -1264,7 +1264,7 @@ TENSOR_API tensor_status tensor_addcmul_(tensor_t *self, const tensor_t *tensor1
   LT_REQUIRED(a[1], tensor1, LT_TENSOR, "addcmul", "tensor1");
   LT_REQUIRED(a[2], tensor2, LT_TENSOR, "addcmul", "tensor2");
   LT_SCALAR(value, LT_MUST, "addcmul", "value"); a[3].scalar = value;
-  tensor_status status = lt_invoke(&frame, "addcmul");
+  tensor_status status = lt_invoke(&frame, "addcmul_");
   return status;
 }
 
@@ -1302,7 +1302,7 @@ TENSOR_API tensor_status tensor_addcdiv_(tensor_t *self, const tensor_t *tensor1
   LT_REQUIRED(a[1], tensor1, LT_TENSOR, "addcdiv", "tensor1");
   LT_REQUIRED(a[2], tensor2, LT_TENSOR, "addcdiv", "tensor2");
   LT_SCALAR(value, LT_MUST, "addcdiv", "value"); a[3].scalar = value;
-  tensor_status status = lt_invoke(&frame, "addcdiv");
+  tensor_status status = lt_invoke(&frame, "addcdiv_");
   return status;
 }
 
@@ -1353,7 +1353,7 @@ TENSOR_API tensor_status tensor_lerp_(tensor_t *self, const tensor_t *end, const
   LT_REQUIRED(a[0], self, LT_TENSOR, "lerp", "self");
   LT_REQUIRED(a[1], end, LT_TENSOR, "lerp", "end");
   LT_REQUIRED(a[2], weight, LT_TENSOR, "lerp", "weight");
-  tensor_status status = lt_invoke(&frame, "lerp");
+  tensor_status status = lt_invoke(&frame, "lerp_");
   return status;
 }
 
@@ -1364,7 +1364,7 @@ TENSOR_API tensor_status tensor_lerp_scalar_(tensor_t *self, const tensor_t *end
   LT_REQUIRED(a[1], end, LT_TENSOR, "lerp", "end");
   LT_SCALAR(weight, LT_MUST, "lerp", "weight"); a[2].scalar = weight;
   frame.number = 3;
-  tensor_status status = lt_invoke(&frame, "lerp");
+  tensor_status status = lt_invoke(&frame, "lerp_");
   return status;
 }
 
@@ -1396,6 +1396,7 @@ TENSOR_API tensor_status tensor_set_requires_grad(const tensor_t *self, bool req
   lt_frame frame = {.op = 27, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_requires_grad", "self");
   a[1].i = requires_grad;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "set_requires_grad");
   return status;
 }
@@ -1405,6 +1406,7 @@ TENSOR_API tensor_status tensor_requires_grad(const tensor_t *self, bool *out) {
   lt_value a[1];
   lt_frame frame = {.op = 28, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "requires_grad", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "requires_grad");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1417,6 +1419,7 @@ TENSOR_API tensor_status tensor_is_leaf(const tensor_t *self, bool *out) {
   lt_value a[1];
   lt_frame frame = {.op = 29, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_leaf", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "is_leaf");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1429,6 +1432,7 @@ TENSOR_API tensor_status tensor_output_nr(const tensor_t *self, int64_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 30, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "output_nr", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "output_nr");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1441,6 +1445,7 @@ TENSOR_API tensor_status tensor_grad_fn_name(const tensor_t *self, char **out) {
   lt_value a[1];
   lt_frame frame = {.op = 31, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "grad_fn_name", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "grad_fn_name");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -1453,6 +1458,7 @@ TENSOR_API tensor_status tensor_grad(const tensor_t *self, tensor_t **out) {
   lt_value a[1];
   lt_frame frame = {.op = 32, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "grad", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "grad");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1465,6 +1471,7 @@ TENSOR_API tensor_status tensor_set_grad(const tensor_t *self, const tensor_t *g
   lt_frame frame = {.op = 33, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_grad", "self");
   LT_OPTIONAL(a[1], grad, LT_TENSOR, "set_grad", "grad");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "set_grad");
   return status;
 }
@@ -1474,6 +1481,7 @@ TENSOR_API tensor_status tensor_set_data_(tensor_t *self, const tensor_t *data) 
   lt_frame frame = {.op = 34, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_data_", "self");
   LT_REQUIRED(a[1], data, LT_TENSOR, "set_data_", "data");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "set_data_");
   return status;
 }
@@ -1482,6 +1490,7 @@ TENSOR_API tensor_status tensor_retain_grad(const tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 35, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "retain_grad", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "retain_grad");
   return status;
 }
@@ -1491,6 +1500,7 @@ TENSOR_API tensor_status tensor_retains_grad(const tensor_t *self, bool *out) {
   lt_value a[1];
   lt_frame frame = {.op = 36, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "retains_grad", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "retains_grad");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1502,6 +1512,7 @@ TENSOR_API tensor_status tensor_detach_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 37, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "detach_", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "detach_");
   return status;
 }
@@ -1514,6 +1525,7 @@ TENSOR_API tensor_status tensor_backward(const tensor_t *const *tensors, int64_t
   a[2].i = retain_graph;
   a[3].i = create_graph;
   LT_LIST(inputs, inputs_len, false, "backward", "inputs"); a[4].list.data = inputs, a[4].list.length = inputs_len;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "backward");
   return status;
 }
@@ -1529,6 +1541,7 @@ TENSOR_API tensor_status tensor_autograd_grad(const tensor_t *const *outputs, in
   a[4].i = create_graph;
   a[5].i = allow_unused;
   a[6].i = materialize_grads;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "autograd_grad");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
@@ -1541,6 +1554,7 @@ TENSOR_API tensor_status tensor_grad_fn(const tensor_t *self, tensor_node_t **ou
   lt_value a[1];
   lt_frame frame = {.op = 40, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "grad_fn", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "grad_fn");
   if (status == TENSOR_OK) {
     *out = (tensor_node_t *)frame.results[0].pointer;
@@ -1554,6 +1568,7 @@ TENSOR_API tensor_status tensor_gradient_edge(const tensor_t *self, tensor_node_
   lt_value a[1];
   lt_frame frame = {.op = 41, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gradient_edge", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "gradient_edge");
   if (status == TENSOR_OK) {
     *node = (tensor_node_t *)frame.results[0].pointer;
@@ -1567,6 +1582,7 @@ TENSOR_API tensor_status tensor_node_name(tensor_node_t *self, char **out) {
   lt_value a[1];
   lt_frame frame = {.op = 42, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_name", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_name");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -1579,6 +1595,7 @@ TENSOR_API tensor_status tensor_node_id(tensor_node_t *self, int64_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 43, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_id", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_id");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1591,6 +1608,7 @@ TENSOR_API tensor_status tensor_node_weak(tensor_node_t *self, tensor_node_t **o
   lt_value a[1];
   lt_frame frame = {.op = 44, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_weak", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_weak");
   if (status == TENSOR_OK) {
     *out = (tensor_node_t *)frame.results[0].pointer;
@@ -1603,6 +1621,7 @@ TENSOR_API tensor_status tensor_node_edges(tensor_node_t *self, int64_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 45, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_edges", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_edges");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1617,6 +1636,7 @@ TENSOR_API tensor_status tensor_node_edge(tensor_node_t *self, int64_t i, tensor
   lt_frame frame = {.op = 46, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_edge", "self");
   a[1].i = i;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_edge");
   if (status == TENSOR_OK) {
     *node = (tensor_node_t *)frame.results[0].pointer;
@@ -1630,7 +1650,22 @@ TENSOR_API tensor_status tensor_node_variable(tensor_node_t *self, tensor_t **ou
   lt_value a[1];
   lt_frame frame = {.op = 47, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_variable", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_variable");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_node_result(tensor_node_t *self, int64_t output, tensor_t **out) {
+  LT_RESULT(out, "node_result", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_NODE, "node_result", "self");
+  a[1].i = output;
+  frame.runs = 1;
+  tensor_status status = lt_invoke(&frame, "node_result");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1640,8 +1675,9 @@ TENSOR_API tensor_status tensor_node_variable(tensor_node_t *self, tensor_t **ou
 TENSOR_API tensor_status tensor_node_saved(tensor_node_t *self, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "node_saved", "out"); LT_RESULT(out_len, "node_saved", "out_len");
   lt_value a[1];
-  lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_saved", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_saved");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
@@ -1651,10 +1687,11 @@ TENSOR_API tensor_status tensor_node_saved(tensor_node_t *self, tensor_t ***out,
 
 TENSOR_API tensor_status tensor_node_set_context(tensor_node_t *self, void *context, tensor_deleter deleter) {
   lt_value a[3];
-  lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 50, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_set_context", "self");
   a[1].pointer = (void *)context;
   a[2].pointer = (void *)deleter;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_set_context");
   return status;
 }
@@ -1662,8 +1699,9 @@ TENSOR_API tensor_status tensor_node_set_context(tensor_node_t *self, void *cont
 TENSOR_API tensor_status tensor_node_context(tensor_node_t *self, void **out) {
   LT_RESULT(out, "node_context", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 50, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 51, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_context", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_context");
   if (status == TENSOR_OK) {
     *out = (void *)frame.results[0].pointer;
@@ -1674,11 +1712,12 @@ TENSOR_API tensor_status tensor_node_context(tensor_node_t *self, void **out) {
 TENSOR_API tensor_status tensor_register_hook(const tensor_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out) {
   LT_RESULT(out, "register_hook", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 51, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "register_hook", "self");
   a[1].pointer = (void *)hook;
   a[2].pointer = (void *)context;
   a[3].pointer = (void *)deleter;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "register_hook");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1689,12 +1728,13 @@ TENSOR_API tensor_status tensor_register_hook(const tensor_t *self, tensor_callb
 TENSOR_API tensor_status tensor_register_multi_grad_hook(const tensor_t *const *tensors, int64_t tensors_len, bool first, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out) {
   LT_RESULT(out, "register_multi_grad_hook", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 52, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 53, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "register_multi_grad_hook", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = first;
   a[2].pointer = (void *)hook;
   a[3].pointer = (void *)context;
   a[4].pointer = (void *)deleter;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "register_multi_grad_hook");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1705,11 +1745,12 @@ TENSOR_API tensor_status tensor_register_multi_grad_hook(const tensor_t *const *
 TENSOR_API tensor_status tensor_register_post_accumulate_grad_hook(const tensor_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out) {
   LT_RESULT(out, "register_post_accumulate_grad_hook", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 53, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 54, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "register_post_accumulate_grad_hook", "self");
   a[1].pointer = (void *)hook;
   a[2].pointer = (void *)context;
   a[3].pointer = (void *)deleter;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "register_post_accumulate_grad_hook");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1720,11 +1761,12 @@ TENSOR_API tensor_status tensor_register_post_accumulate_grad_hook(const tensor_
 TENSOR_API tensor_status tensor_node_register_hook(tensor_node_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out) {
   LT_RESULT(out, "node_register_hook", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 54, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 55, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_register_hook", "self");
   a[1].pointer = (void *)hook;
   a[2].pointer = (void *)context;
   a[3].pointer = (void *)deleter;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_register_hook");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1735,11 +1777,12 @@ TENSOR_API tensor_status tensor_node_register_hook(tensor_node_t *self, tensor_c
 TENSOR_API tensor_status tensor_node_register_prehook(tensor_node_t *self, tensor_callback hook, void *context, tensor_deleter deleter, int64_t *out) {
   LT_RESULT(out, "node_register_prehook", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 55, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 56, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_register_prehook", "self");
   a[1].pointer = (void *)hook;
   a[2].pointer = (void *)context;
   a[3].pointer = (void *)deleter;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_register_prehook");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1749,27 +1792,30 @@ TENSOR_API tensor_status tensor_node_register_prehook(tensor_node_t *self, tenso
 
 TENSOR_API tensor_status tensor_remove_hook(int64_t hook) {
   lt_value a[1];
-  lt_frame frame = {.op = 56, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 57, .mode = LT_FUNCTION, .args = a};
   a[0].i = hook;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "remove_hook");
   return status;
 }
 
 TENSOR_API tensor_status tensor_push_saved_tensors_hooks(tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void *context, tensor_deleter deleter) {
   lt_value a[5];
-  lt_frame frame = {.op = 57, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 58, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = (void *)pack;
   a[1].pointer = (void *)unpack;
   a[2].pointer = (void *)drop;
   a[3].pointer = (void *)context;
   a[4].pointer = (void *)deleter;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "push_saved_tensors_hooks");
   return status;
 }
 
 TENSOR_API tensor_status tensor_pop_saved_tensors_hooks(void) {
   lt_value a[1];
-  lt_frame frame = {.op = 58, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "pop_saved_tensors_hooks");
   return status;
 }
@@ -1777,7 +1823,7 @@ TENSOR_API tensor_status tensor_pop_saved_tensors_hooks(void) {
 TENSOR_API tensor_status tensor_record_function(const char *name, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *outputs, int64_t outputs_len, const int64_t *constant, int64_t constant_len, const tensor_t *const *saved, int64_t saved_len, bool materialize, tensor_callback backward, void *context, tensor_deleter deleter, tensor_node_t **out) {
   LT_RESULT(out, "record_function", "out");
   lt_value a[9];
-  lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(name, "record_function", "name"); a[0].text = name;
   LT_LIST(inputs, inputs_len, false, "record_function", "inputs"); a[1].list.data = inputs, a[1].list.length = inputs_len;
   LT_LIST(outputs, outputs_len, true, "record_function", "outputs"); a[2].list.data = outputs, a[2].list.length = outputs_len;
@@ -1787,6 +1833,7 @@ TENSOR_API tensor_status tensor_record_function(const char *name, const tensor_t
   a[6].pointer = (void *)backward;
   a[7].pointer = (void *)context;
   a[8].pointer = (void *)deleter;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "record_function");
   if (status == TENSOR_OK) {
     *out = (tensor_node_t *)frame.results[0].pointer;
@@ -1797,8 +1844,9 @@ TENSOR_API tensor_status tensor_record_function(const char *name, const tensor_t
 TENSOR_API tensor_status tensor_get_version(const tensor_t *self, int64_t *out) {
   LT_RESULT(out, "get_version", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 60, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "get_version", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "get_version");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1808,17 +1856,19 @@ TENSOR_API tensor_status tensor_get_version(const tensor_t *self, int64_t *out) 
 
 TENSOR_API tensor_status tensor_increment_version(const tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "increment_version", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "increment_version");
   return status;
 }
 
 TENSOR_API tensor_status tensor_set_detect_anomaly(bool enabled, bool check_nan) {
   lt_value a[2];
-  lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
   a[0].i = enabled;
   a[1].i = check_nan;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "set_detect_anomaly");
   return status;
 }
@@ -1826,7 +1876,8 @@ TENSOR_API tensor_status tensor_set_detect_anomaly(bool enabled, bool check_nan)
 TENSOR_API tensor_status tensor_is_anomaly_enabled(bool *out) {
   LT_RESULT(out, "is_anomaly_enabled", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "is_anomaly_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1837,7 +1888,8 @@ TENSOR_API tensor_status tensor_is_anomaly_enabled(bool *out) {
 TENSOR_API tensor_status tensor_is_anomaly_check_nan_enabled(bool *out) {
   LT_RESULT(out, "is_anomaly_check_nan_enabled", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 65, .mode = LT_FUNCTION, .args = a};
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "is_anomaly_check_nan_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1847,9 +1899,10 @@ TENSOR_API tensor_status tensor_is_anomaly_check_nan_enabled(bool *out) {
 
 TENSOR_API tensor_status tensor_set_anomaly_watcher(tensor_watcher watcher, void *context) {
   lt_value a[2];
-  lt_frame frame = {.op = 65, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = (void *)watcher;
   a[1].pointer = (void *)context;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "set_anomaly_watcher");
   return status;
 }
@@ -1857,8 +1910,9 @@ TENSOR_API tensor_status tensor_set_anomaly_watcher(tensor_watcher watcher, void
 TENSOR_API tensor_status tensor_new_handle(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "new_handle", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_handle", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "new_handle");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1869,9 +1923,10 @@ TENSOR_API tensor_status tensor_new_handle(const tensor_t *self, tensor_t **out)
 TENSOR_API tensor_status tensor_is_grad(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "is_grad", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_grad", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "is_grad", "other");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "is_grad");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1882,8 +1937,9 @@ TENSOR_API tensor_status tensor_is_grad(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_untracked(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "untracked", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "untracked", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "untracked");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1894,8 +1950,9 @@ TENSOR_API tensor_status tensor_untracked(const tensor_t *self, tensor_t **out) 
 TENSOR_API tensor_status tensor_is_inference(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_inference", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_inference", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "is_inference");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1906,7 +1963,7 @@ TENSOR_API tensor_status tensor_is_inference(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_eq(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "eq", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "eq", "other");
   tensor_status status = lt_invoke(&frame, "eq");
@@ -1919,7 +1976,7 @@ TENSOR_API tensor_status tensor_eq(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_eq_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "eq", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_SCALAR(other, LT_MUST, "eq", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1932,26 +1989,26 @@ TENSOR_API tensor_status tensor_eq_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_eq_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 70, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "eq", "other");
-  tensor_status status = lt_invoke(&frame, "eq");
+  tensor_status status = lt_invoke(&frame, "eq_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_eq_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 70, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_SCALAR(other, LT_MUST, "eq", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "eq");
+  tensor_status status = lt_invoke(&frame, "eq_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_eq_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 70, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "eq", "other");
   LT_OUTPUT(frame.out[0], out, "eq", "out");
@@ -1961,7 +2018,7 @@ TENSOR_API tensor_status tensor_eq_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_eq_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 70, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 71, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_SCALAR(other, LT_MUST, "eq", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1973,7 +2030,7 @@ TENSOR_API tensor_status tensor_eq_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_ne(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ne", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ne", "other");
   tensor_status status = lt_invoke(&frame, "ne");
@@ -1986,7 +2043,7 @@ TENSOR_API tensor_status tensor_ne(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_ne_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "ne", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_SCALAR(other, LT_MUST, "ne", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -1999,26 +2056,26 @@ TENSOR_API tensor_status tensor_ne_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_ne_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ne", "other");
-  tensor_status status = lt_invoke(&frame, "ne");
+  tensor_status status = lt_invoke(&frame, "ne_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_ne_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_SCALAR(other, LT_MUST, "ne", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "ne");
+  tensor_status status = lt_invoke(&frame, "ne_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_ne_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ne", "other");
   LT_OUTPUT(frame.out[0], out, "ne", "out");
@@ -2028,7 +2085,7 @@ TENSOR_API tensor_status tensor_ne_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_ne_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 71, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 72, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_SCALAR(other, LT_MUST, "ne", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2040,7 +2097,7 @@ TENSOR_API tensor_status tensor_ne_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_not_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "not_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "not_equal", "other");
   tensor_status status = lt_invoke(&frame, "not_equal");
@@ -2053,7 +2110,7 @@ TENSOR_API tensor_status tensor_not_equal(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_not_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "not_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_SCALAR(other, LT_MUST, "not_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2066,26 +2123,26 @@ TENSOR_API tensor_status tensor_not_equal_scalar(const tensor_t *self, tensor_sc
 
 TENSOR_API tensor_status tensor_not_equal_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "not_equal", "other");
-  tensor_status status = lt_invoke(&frame, "not_equal");
+  tensor_status status = lt_invoke(&frame, "not_equal_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_not_equal_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_SCALAR(other, LT_MUST, "not_equal", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "not_equal");
+  tensor_status status = lt_invoke(&frame, "not_equal_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_not_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "not_equal", "other");
   LT_OUTPUT(frame.out[0], out, "not_equal", "out");
@@ -2095,7 +2152,7 @@ TENSOR_API tensor_status tensor_not_equal_out(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_not_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 72, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 73, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_SCALAR(other, LT_MUST, "not_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2107,7 +2164,7 @@ TENSOR_API tensor_status tensor_not_equal_scalar_out(const tensor_t *self, tenso
 TENSOR_API tensor_status tensor_lt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "lt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lt", "other");
   tensor_status status = lt_invoke(&frame, "lt");
@@ -2120,7 +2177,7 @@ TENSOR_API tensor_status tensor_lt(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_lt_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "lt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 73, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_SCALAR(other, LT_MUST, "lt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2133,26 +2190,26 @@ TENSOR_API tensor_status tensor_lt_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_lt_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 73, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lt", "other");
-  tensor_status status = lt_invoke(&frame, "lt");
+  tensor_status status = lt_invoke(&frame, "lt_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_lt_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 73, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_SCALAR(other, LT_MUST, "lt", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "lt");
+  tensor_status status = lt_invoke(&frame, "lt_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_lt_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 73, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lt", "other");
   LT_OUTPUT(frame.out[0], out, "lt", "out");
@@ -2162,7 +2219,7 @@ TENSOR_API tensor_status tensor_lt_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_lt_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 73, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 74, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_SCALAR(other, LT_MUST, "lt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2174,7 +2231,7 @@ TENSOR_API tensor_status tensor_lt_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_less(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less", "other");
   tensor_status status = lt_invoke(&frame, "less");
@@ -2187,7 +2244,7 @@ TENSOR_API tensor_status tensor_less(const tensor_t *self, const tensor_t *other
 TENSOR_API tensor_status tensor_less_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "less", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 74, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_SCALAR(other, LT_MUST, "less", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2200,26 +2257,26 @@ TENSOR_API tensor_status tensor_less_scalar(const tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_less_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 74, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less", "other");
-  tensor_status status = lt_invoke(&frame, "less");
+  tensor_status status = lt_invoke(&frame, "less_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_less_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 74, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_SCALAR(other, LT_MUST, "less", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "less");
+  tensor_status status = lt_invoke(&frame, "less_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_less_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 74, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less", "other");
   LT_OUTPUT(frame.out[0], out, "less", "out");
@@ -2229,7 +2286,7 @@ TENSOR_API tensor_status tensor_less_out(const tensor_t *self, const tensor_t *o
 
 TENSOR_API tensor_status tensor_less_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 74, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_SCALAR(other, LT_MUST, "less", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2241,7 +2298,7 @@ TENSOR_API tensor_status tensor_less_scalar_out(const tensor_t *self, tensor_sca
 TENSOR_API tensor_status tensor_le(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "le", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "le", "other");
   tensor_status status = lt_invoke(&frame, "le");
@@ -2254,7 +2311,7 @@ TENSOR_API tensor_status tensor_le(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_le_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "le", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_SCALAR(other, LT_MUST, "le", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2267,26 +2324,26 @@ TENSOR_API tensor_status tensor_le_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_le_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "le", "other");
-  tensor_status status = lt_invoke(&frame, "le");
+  tensor_status status = lt_invoke(&frame, "le_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_le_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_SCALAR(other, LT_MUST, "le", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "le");
+  tensor_status status = lt_invoke(&frame, "le_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_le_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "le", "other");
   LT_OUTPUT(frame.out[0], out, "le", "out");
@@ -2296,7 +2353,7 @@ TENSOR_API tensor_status tensor_le_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_le_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 75, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_SCALAR(other, LT_MUST, "le", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2308,7 +2365,7 @@ TENSOR_API tensor_status tensor_le_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_less_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "less_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less_equal", "other");
   tensor_status status = lt_invoke(&frame, "less_equal");
@@ -2321,7 +2378,7 @@ TENSOR_API tensor_status tensor_less_equal(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_less_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "less_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 76, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_SCALAR(other, LT_MUST, "less_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2334,26 +2391,26 @@ TENSOR_API tensor_status tensor_less_equal_scalar(const tensor_t *self, tensor_s
 
 TENSOR_API tensor_status tensor_less_equal_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 76, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less_equal", "other");
-  tensor_status status = lt_invoke(&frame, "less_equal");
+  tensor_status status = lt_invoke(&frame, "less_equal_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_less_equal_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 76, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_SCALAR(other, LT_MUST, "less_equal", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "less_equal");
+  tensor_status status = lt_invoke(&frame, "less_equal_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_less_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less_equal", "other");
   LT_OUTPUT(frame.out[0], out, "less_equal", "out");
@@ -2363,7 +2420,7 @@ TENSOR_API tensor_status tensor_less_equal_out(const tensor_t *self, const tenso
 
 TENSOR_API tensor_status tensor_less_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 76, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_SCALAR(other, LT_MUST, "less_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2375,7 +2432,7 @@ TENSOR_API tensor_status tensor_less_equal_scalar_out(const tensor_t *self, tens
 TENSOR_API tensor_status tensor_gt(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "gt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gt", "other");
   tensor_status status = lt_invoke(&frame, "gt");
@@ -2388,7 +2445,7 @@ TENSOR_API tensor_status tensor_gt(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_gt_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "gt", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 77, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_SCALAR(other, LT_MUST, "gt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2401,26 +2458,26 @@ TENSOR_API tensor_status tensor_gt_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_gt_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 77, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gt", "other");
-  tensor_status status = lt_invoke(&frame, "gt");
+  tensor_status status = lt_invoke(&frame, "gt_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_gt_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 77, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_SCALAR(other, LT_MUST, "gt", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "gt");
+  tensor_status status = lt_invoke(&frame, "gt_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_gt_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gt", "other");
   LT_OUTPUT(frame.out[0], out, "gt", "out");
@@ -2430,7 +2487,7 @@ TENSOR_API tensor_status tensor_gt_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_gt_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 77, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_SCALAR(other, LT_MUST, "gt", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2442,7 +2499,7 @@ TENSOR_API tensor_status tensor_gt_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_greater(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater", "other");
   tensor_status status = lt_invoke(&frame, "greater");
@@ -2455,7 +2512,7 @@ TENSOR_API tensor_status tensor_greater(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_greater_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "greater", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 78, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_SCALAR(other, LT_MUST, "greater", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2468,26 +2525,26 @@ TENSOR_API tensor_status tensor_greater_scalar(const tensor_t *self, tensor_scal
 
 TENSOR_API tensor_status tensor_greater_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 78, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater", "other");
-  tensor_status status = lt_invoke(&frame, "greater");
+  tensor_status status = lt_invoke(&frame, "greater_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_greater_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 78, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_SCALAR(other, LT_MUST, "greater", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "greater");
+  tensor_status status = lt_invoke(&frame, "greater_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_greater_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater", "other");
   LT_OUTPUT(frame.out[0], out, "greater", "out");
@@ -2497,7 +2554,7 @@ TENSOR_API tensor_status tensor_greater_out(const tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_greater_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 78, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 79, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_SCALAR(other, LT_MUST, "greater", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2509,7 +2566,7 @@ TENSOR_API tensor_status tensor_greater_scalar_out(const tensor_t *self, tensor_
 TENSOR_API tensor_status tensor_ge(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ge", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ge", "other");
   tensor_status status = lt_invoke(&frame, "ge");
@@ -2522,7 +2579,7 @@ TENSOR_API tensor_status tensor_ge(const tensor_t *self, const tensor_t *other, 
 TENSOR_API tensor_status tensor_ge_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "ge", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 79, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_SCALAR(other, LT_MUST, "ge", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2535,26 +2592,26 @@ TENSOR_API tensor_status tensor_ge_scalar(const tensor_t *self, tensor_scalar ot
 
 TENSOR_API tensor_status tensor_ge_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 79, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ge", "other");
-  tensor_status status = lt_invoke(&frame, "ge");
+  tensor_status status = lt_invoke(&frame, "ge_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_ge_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 79, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_SCALAR(other, LT_MUST, "ge", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "ge");
+  tensor_status status = lt_invoke(&frame, "ge_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_ge_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 79, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ge", "other");
   LT_OUTPUT(frame.out[0], out, "ge", "out");
@@ -2564,7 +2621,7 @@ TENSOR_API tensor_status tensor_ge_out(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_ge_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 79, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 80, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_SCALAR(other, LT_MUST, "ge", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2576,7 +2633,7 @@ TENSOR_API tensor_status tensor_ge_scalar_out(const tensor_t *self, tensor_scala
 TENSOR_API tensor_status tensor_greater_equal(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "greater_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater_equal", "other");
   tensor_status status = lt_invoke(&frame, "greater_equal");
@@ -2589,7 +2646,7 @@ TENSOR_API tensor_status tensor_greater_equal(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_greater_equal_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "greater_equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 80, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_SCALAR(other, LT_MUST, "greater_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2602,26 +2659,26 @@ TENSOR_API tensor_status tensor_greater_equal_scalar(const tensor_t *self, tenso
 
 TENSOR_API tensor_status tensor_greater_equal_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 80, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater_equal", "other");
-  tensor_status status = lt_invoke(&frame, "greater_equal");
+  tensor_status status = lt_invoke(&frame, "greater_equal_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_greater_equal_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 80, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_SCALAR(other, LT_MUST, "greater_equal", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "greater_equal");
+  tensor_status status = lt_invoke(&frame, "greater_equal_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_greater_equal_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 80, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater_equal", "other");
   LT_OUTPUT(frame.out[0], out, "greater_equal", "out");
@@ -2631,7 +2688,7 @@ TENSOR_API tensor_status tensor_greater_equal_out(const tensor_t *self, const te
 
 TENSOR_API tensor_status tensor_greater_equal_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 80, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 81, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_SCALAR(other, LT_MUST, "greater_equal", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2643,7 +2700,7 @@ TENSOR_API tensor_status tensor_greater_equal_scalar_out(const tensor_t *self, t
 TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "equal", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 81, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "equal", "other");
   tensor_status status = lt_invoke(&frame, "equal");
@@ -2656,7 +2713,7 @@ TENSOR_API tensor_status tensor_equal(const tensor_t *self, const tensor_t *othe
 TENSOR_API tensor_status tensor_isclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, tensor_t **out) {
   LT_RESULT(out, "isclose", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 82, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isclose", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "isclose", "other");
   a[2].f = rtol;
@@ -2672,7 +2729,7 @@ TENSOR_API tensor_status tensor_isclose(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_allclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, bool *out) {
   LT_RESULT(out, "allclose", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 83, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "allclose", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "allclose", "other");
   a[2].f = rtol;
@@ -2688,7 +2745,7 @@ TENSOR_API tensor_status tensor_allclose(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isnan", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 84, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isnan", "self");
   tensor_status status = lt_invoke(&frame, "isnan");
   if (status == TENSOR_OK) {
@@ -2700,7 +2757,7 @@ TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isinf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 85, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isinf", "self");
   tensor_status status = lt_invoke(&frame, "isinf");
   if (status == TENSOR_OK) {
@@ -2712,7 +2769,7 @@ TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isfinite", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 86, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isfinite", "self");
   tensor_status status = lt_invoke(&frame, "isfinite");
   if (status == TENSOR_OK) {
@@ -2724,7 +2781,7 @@ TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isreal", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 87, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isreal", "self");
   tensor_status status = lt_invoke(&frame, "isreal");
   if (status == TENSOR_OK) {
@@ -2736,7 +2793,7 @@ TENSOR_API tensor_status tensor_isreal(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_isposinf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isposinf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 88, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isposinf", "self");
   tensor_status status = lt_invoke(&frame, "isposinf");
   if (status == TENSOR_OK) {
@@ -2747,7 +2804,7 @@ TENSOR_API tensor_status tensor_isposinf(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_isposinf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 88, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 89, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isposinf", "self");
   LT_OUTPUT(frame.out[0], out, "isposinf", "out");
   tensor_status status = lt_invoke(&frame, "isposinf");
@@ -2757,7 +2814,7 @@ TENSOR_API tensor_status tensor_isposinf_out(const tensor_t *self, tensor_t *out
 TENSOR_API tensor_status tensor_isneginf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "isneginf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 89, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isneginf", "self");
   tensor_status status = lt_invoke(&frame, "isneginf");
   if (status == TENSOR_OK) {
@@ -2768,7 +2825,7 @@ TENSOR_API tensor_status tensor_isneginf(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_isneginf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 89, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 90, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "isneginf", "self");
   LT_OUTPUT(frame.out[0], out, "isneginf", "out");
   tensor_status status = lt_invoke(&frame, "isneginf");
@@ -2778,7 +2835,7 @@ TENSOR_API tensor_status tensor_isneginf_out(const tensor_t *self, tensor_t *out
 TENSOR_API tensor_status tensor_signbit(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "signbit", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 90, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "signbit", "self");
   tensor_status status = lt_invoke(&frame, "signbit");
   if (status == TENSOR_OK) {
@@ -2789,7 +2846,7 @@ TENSOR_API tensor_status tensor_signbit(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_signbit_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 90, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 91, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "signbit", "self");
   LT_OUTPUT(frame.out[0], out, "signbit", "out");
   tensor_status status = lt_invoke(&frame, "signbit");
@@ -2799,10 +2856,10 @@ TENSOR_API tensor_status tensor_signbit_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_complex_parts(const tensor_t *real, const tensor_t *imag, tensor_t **out) {
   LT_RESULT(out, "complex.parts", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 91, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], real, LT_TENSOR, "complex.parts", "real");
   LT_REQUIRED(a[1], imag, LT_TENSOR, "complex.parts", "imag");
-  tensor_status status = lt_invoke(&frame, "complex.parts");
+  tensor_status status = lt_invoke(&frame, "complex");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2811,18 +2868,18 @@ TENSOR_API tensor_status tensor_complex_parts(const tensor_t *real, const tensor
 
 TENSOR_API tensor_status tensor_complex_parts_out(const tensor_t *real, const tensor_t *imag, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 91, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 92, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], real, LT_TENSOR, "complex.parts", "real");
   LT_REQUIRED(a[1], imag, LT_TENSOR, "complex.parts", "imag");
   LT_OUTPUT(frame.out[0], out, "complex.parts", "out");
-  tensor_status status = lt_invoke(&frame, "complex.parts");
+  tensor_status status = lt_invoke(&frame, "complex");
   return status;
 }
 
 TENSOR_API tensor_status tensor_polar(const tensor_t *abs, const tensor_t *angle, tensor_t **out) {
   LT_RESULT(out, "polar", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], abs, LT_TENSOR, "polar", "abs");
   LT_REQUIRED(a[1], angle, LT_TENSOR, "polar", "angle");
   tensor_status status = lt_invoke(&frame, "polar");
@@ -2834,7 +2891,7 @@ TENSOR_API tensor_status tensor_polar(const tensor_t *abs, const tensor_t *angle
 
 TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *angle, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 92, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 93, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], abs, LT_TENSOR, "polar", "abs");
   LT_REQUIRED(a[1], angle, LT_TENSOR, "polar", "angle");
   LT_OUTPUT(frame.out[0], out, "polar", "out");
@@ -2845,7 +2902,7 @@ TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *a
 TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "real", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 93, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "real", "self");
   tensor_status status = lt_invoke(&frame, "real");
   if (status == TENSOR_OK) {
@@ -2857,7 +2914,7 @@ TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "imag", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 94, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "imag", "self");
   tensor_status status = lt_invoke(&frame, "imag");
   if (status == TENSOR_OK) {
@@ -2869,7 +2926,7 @@ TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "view_as_real", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 95, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view_as_real", "self");
   tensor_status status = lt_invoke(&frame, "view_as_real");
   if (status == TENSOR_OK) {
@@ -2881,7 +2938,7 @@ TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **ou
 TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "view_as_complex", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 96, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "view_as_complex", "self");
   tensor_status status = lt_invoke(&frame, "view_as_complex");
   if (status == TENSOR_OK) {
@@ -2893,7 +2950,7 @@ TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "conj", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 97, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj", "self");
   tensor_status status = lt_invoke(&frame, "conj");
   if (status == TENSOR_OK) {
@@ -2905,7 +2962,7 @@ TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "conj_physical", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 98, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj_physical", "self");
   tensor_status status = lt_invoke(&frame, "conj_physical");
   if (status == TENSOR_OK) {
@@ -2916,15 +2973,15 @@ TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **o
 
 TENSOR_API tensor_status tensor_conj_physical_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 98, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 99, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj_physical", "self");
-  tensor_status status = lt_invoke(&frame, "conj_physical");
+  tensor_status status = lt_invoke(&frame, "conj_physical_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 98, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 99, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj_physical", "self");
   LT_OUTPUT(frame.out[0], out, "conj_physical", "out");
   tensor_status status = lt_invoke(&frame, "conj_physical");
@@ -2934,7 +2991,7 @@ TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t
 TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "resolve_conj", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 99, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resolve_conj", "self");
   tensor_status status = lt_invoke(&frame, "resolve_conj");
   if (status == TENSOR_OK) {
@@ -2946,7 +3003,7 @@ TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **ou
 TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "resolve_neg", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 100, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resolve_neg", "self");
   tensor_status status = lt_invoke(&frame, "resolve_neg");
   if (status == TENSOR_OK) {
@@ -2958,7 +3015,7 @@ TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out
 TENSOR_API tensor_status tensor_angle(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "angle", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 101, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "angle", "self");
   tensor_status status = lt_invoke(&frame, "angle");
   if (status == TENSOR_OK) {
@@ -2969,7 +3026,7 @@ TENSOR_API tensor_status tensor_angle(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_angle_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 101, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 102, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "angle", "self");
   LT_OUTPUT(frame.out[0], out, "angle", "out");
   tensor_status status = lt_invoke(&frame, "angle");
@@ -2979,7 +3036,7 @@ TENSOR_API tensor_status tensor_angle_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "clone", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 102, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clone", "self");
   LT_ENUM(memory_format, -1, 3, "clone", "memory_format"); a[1].i = memory_format;
   tensor_status status = lt_invoke(&frame, "clone");
@@ -2992,7 +3049,7 @@ TENSOR_API tensor_status tensor_clone(const tensor_t *self, tensor_memory_format
 TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "contiguous", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 103, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "contiguous", "self");
   LT_ENUM(memory_format, -1, 3, "contiguous", "memory_format"); a[1].i = memory_format;
   tensor_status status = lt_invoke(&frame, "contiguous");
@@ -3005,7 +3062,7 @@ TENSOR_API tensor_status tensor_contiguous(const tensor_t *self, tensor_memory_f
 TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, bool non_blocking, bool copy, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "to.options", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 104, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to.options", "self");
   LT_DTYPE(dtype, "to.options", "dtype"); a[1].i = dtype;
   LT_ENUM(layout, -1, 5, "to.options", "layout"); a[2].i = layout;
@@ -3013,7 +3070,7 @@ TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dt
   a[4].i = non_blocking;
   a[5].i = copy;
   LT_ENUM(memory_format, -1, 3, "to.options", "memory_format"); a[6].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "to.options");
+  tensor_status status = lt_invoke(&frame, "to");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -3022,7 +3079,7 @@ TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dt
 
 TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool non_blocking) {
   lt_value a[3];
-  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "copy_", "self");
   LT_REQUIRED(a[1], src, LT_TENSOR, "copy_", "src");
   a[2].i = non_blocking;
@@ -3032,7 +3089,7 @@ TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool 
 
 TENSOR_API tensor_status tensor_copy__scalar(tensor_t *self, tensor_scalar src, bool non_blocking) {
   lt_value a[3];
-  lt_frame frame = {.op = 105, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "copy_", "self");
   LT_SCALAR(src, LT_MUST, "copy_", "src"); a[1].scalar = src;
   frame.number = 2;
@@ -3044,7 +3101,7 @@ TENSOR_API tensor_status tensor_copy__scalar(tensor_t *self, tensor_scalar src, 
 TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out) {
   LT_RESULT(out, "fill", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_REQUIRED(a[1], value, LT_TENSOR, "fill", "value");
   tensor_status status = lt_invoke(&frame, "fill");
@@ -3057,7 +3114,7 @@ TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value
 TENSOR_API tensor_status tensor_fill_scalar(const tensor_t *self, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "fill", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 106, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_SCALAR(value, LT_MUST, "fill", "value"); a[1].scalar = value;
   frame.number = 2;
@@ -3070,26 +3127,26 @@ TENSOR_API tensor_status tensor_fill_scalar(const tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_fill_(tensor_t *self, const tensor_t *value) {
   lt_value a[2];
-  lt_frame frame = {.op = 106, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_REQUIRED(a[1], value, LT_TENSOR, "fill", "value");
-  tensor_status status = lt_invoke(&frame, "fill");
+  tensor_status status = lt_invoke(&frame, "fill_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value) {
   lt_value a[2];
-  lt_frame frame = {.op = 106, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 107, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_SCALAR(value, LT_MUST, "fill", "value"); a[1].scalar = value;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "fill");
+  tensor_status status = lt_invoke(&frame, "fill_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 107, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "zero_", "self");
   tensor_status status = lt_invoke(&frame, "zero_");
   return status;
@@ -3098,7 +3155,7 @@ TENSOR_API tensor_status tensor_zero_(tensor_t *self) {
 TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out) {
   LT_RESULT(out, "item", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 108, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "item", "self");
   tensor_status status = lt_invoke(&frame, "item");
   if (status == TENSOR_OK) {
@@ -3110,7 +3167,7 @@ TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out) {
 TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memory_format memory_format, bool *out) {
   LT_RESULT(out, "is_contiguous", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 109, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_contiguous", "self");
   LT_ENUM(memory_format, -1, 3, "is_contiguous", "memory_format"); a[1].i = memory_format;
   tensor_status status = lt_invoke(&frame, "is_contiguous");
@@ -3123,7 +3180,7 @@ TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memor
 TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *tensor, bool *out) {
   LT_RESULT(out, "is_set_to", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 110, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_set_to", "self");
   LT_REQUIRED(a[1], tensor, LT_TENSOR, "is_set_to", "tensor");
   tensor_status status = lt_invoke(&frame, "is_set_to");
@@ -3135,7 +3192,7 @@ TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int64_t size_len, tensor_memory_format memory_format) {
   lt_value a[3];
-  lt_frame frame = {.op = 111, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resize_", "self");
   LT_SPAN(size, size_len, "resize_", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_ENUM(memory_format, -1, 3, "resize_", "memory_format"); a[2].i = memory_format;
@@ -3146,7 +3203,7 @@ TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int
 TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out) {
   LT_RESULT(out, "narrow_copy", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 112, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "narrow_copy", "self");
   a[1].i = dim;
   a[2].i = start;
@@ -3160,7 +3217,7 @@ TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, i
 
 TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 112, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 113, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "narrow_copy", "self");
   a[1].i = dim;
   a[2].i = start;
@@ -3172,7 +3229,7 @@ TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t di
 
 TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_template, tensor_memory_format memory_format) {
   lt_value a[3];
-  lt_frame frame = {.op = 113, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "resize_as_", "self");
   LT_REQUIRED(a[1], the_template, LT_TENSOR, "resize_as_", "the_template");
   LT_ENUM(memory_format, -1, 3, "resize_as_", "memory_format"); a[2].i = memory_format;
@@ -3182,7 +3239,7 @@ TENSOR_API tensor_status tensor_resize_as_(tensor_t *self, const tensor_t *the_t
 
 TENSOR_API tensor_status tensor_set_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 114, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_", "self");
   tensor_status status = lt_invoke(&frame, "set_");
   return status;
@@ -3190,53 +3247,43 @@ TENSOR_API tensor_status tensor_set_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *source) {
   lt_value a[2];
-  lt_frame frame = {.op = 115, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.tensor", "self");
   LT_REQUIRED(a[1], source, LT_TENSOR, "set_.tensor", "source");
-  tensor_status status = lt_invoke(&frame, "set_.tensor");
+  tensor_status status = lt_invoke(&frame, "set_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tensor_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
   lt_value a[5];
-  lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.tensor_geometry", "self");
   LT_REQUIRED(a[1], source, LT_TENSOR, "set_.tensor_geometry", "source");
   a[2].i = storage_offset;
   LT_SPAN(size, size_len, "set_.tensor_geometry", "size"); a[3].list.data = size, a[3].list.length = size_len;
   LT_SPAN(stride, stride_len, "set_.tensor_geometry", "stride"); a[4].list.data = stride, a[4].list.length = stride_len;
-  tensor_status status = lt_invoke(&frame, "set_.tensor_geometry");
+  tensor_status status = lt_invoke(&frame, "set_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storage_t *source) {
   lt_value a[2];
-  lt_frame frame = {.op = 117, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.storage", "self");
   LT_REQUIRED(a[1], source, LT_STORAGE, "set_.storage", "source");
-  tensor_status status = lt_invoke(&frame, "set_.storage");
+  tensor_status status = lt_invoke(&frame, "set_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tensor_storage_t *source, int64_t storage_offset, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len) {
   lt_value a[5];
-  lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.storage_geometry", "self");
   LT_REQUIRED(a[1], source, LT_STORAGE, "set_.storage_geometry", "source");
   a[2].i = storage_offset;
   LT_SPAN(size, size_len, "set_.storage_geometry", "size"); a[3].list.data = size, a[3].list.length = size_len;
   LT_SPAN(stride, stride_len, "set_.storage_geometry", "stride"); a[4].list.data = stride, a[4].list.length = stride_len;
-  tensor_status status = lt_invoke(&frame, "set_.storage_geometry");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fill_value, bool wrap) {
-  lt_value a[3];
-  lt_frame frame = {.op = 119, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "fill_diagonal_", "self");
-  LT_SCALAR(fill_value, LT_MUST, "fill_diagonal_", "fill_value"); a[1].scalar = fill_value;
-  a[2].i = wrap;
-  tensor_status status = lt_invoke(&frame, "fill_diagonal_");
+  tensor_status status = lt_invoke(&frame, "set_");
   return status;
 }
 

@@ -1047,6 +1047,10 @@ static intptr_t packed_detach(lt_value *a) {
 
 static intptr_t packed_detach_(lt_value *a) { return tensor_detach_(a[0].pointer); }
 
+static intptr_t packed_device_absence(lt_value *a) { return tensor_device_absence(a[0].text, (char **)&a[0].text); }
+
+static intptr_t packed_device_count(lt_value *a) { return tensor_device_count(a[0].text, (int64_t *)&a[0].i); }
+
 static intptr_t packed_diag(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_diag(a[0].pointer, a[1].i, &made);
@@ -1347,6 +1351,18 @@ static intptr_t packed_eye_m(lt_value *a) {
 static intptr_t packed_eye_m_out(lt_value *a) { return tensor_eye_m_out(a[0].i, a[1].i, a[2].i, a[3].i, a[4].device, a[5].pointer); }
 
 static intptr_t packed_fail_allocation(lt_value *a) { return tensor_fail_allocation(a[0].i); }
+
+static intptr_t packed_fake_quantize_learnable_per_channel_affine(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fake_quantize_learnable_per_channel_affine(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, a[4].i, a[5].i, a[6].f, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fake_quantize_learnable_per_tensor_affine(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fake_quantize_learnable_per_tensor_affine(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, a[4].i, a[5].f, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
 
 static intptr_t packed_fake_quantize_per_channel_affine(lt_value *a) {
   tensor_t *made;
@@ -1978,6 +1994,14 @@ static intptr_t packed_histogramdd_edges(lt_value *a) { return tensor_histogramd
 static intptr_t packed_hsplit(lt_value *a) { return tensor_hsplit(a[0].pointer, a[1].i, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
 
 static intptr_t packed_hsplit_indices(lt_value *a) { return tensor_hsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
+
+static intptr_t packed_hspmm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_hspmm(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_hspmm_out(lt_value *a) { return tensor_hspmm_out(a[0].pointer, a[1].pointer, a[2].pointer); }
 
 static intptr_t packed_hstack(lt_value *a) {
   tensor_t *made;
@@ -3046,6 +3070,8 @@ static intptr_t packed_lt_out(lt_value *a) { return tensor_lt_out(a[0].pointer, 
 
 static intptr_t packed_lt_scalar_out(lt_value *a) { return tensor_lt_scalar_out(a[0].pointer, a[1].scalar, a[2].pointer); }
 
+static intptr_t packed_lu(lt_value *a) { return tensor_lu(a[0].pointer, a[1].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+
 static intptr_t packed_lu_solve(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_lu_solve(a[0].pointer, a[1].pointer, a[2].pointer, &made);
@@ -3512,6 +3538,12 @@ static intptr_t packed_node_register_hook(lt_value *a) { return tensor_node_regi
 
 static intptr_t packed_node_register_prehook(lt_value *a) { return tensor_node_register_prehook(a[0].pointer, (tensor_callback)(intptr_t)a[1].pointer, a[2].pointer, (tensor_deleter)(intptr_t)a[3].pointer, (int64_t *)&a[0].i); }
 
+static intptr_t packed_node_result(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_node_result(a[0].pointer, a[1].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_node_saved(lt_value *a) { return tensor_node_saved(a[0].pointer, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
 
 static intptr_t packed_node_set_context(lt_value *a) { return tensor_node_set_context(a[0].pointer, a[1].pointer, (tensor_deleter)(intptr_t)a[2].pointer); }
@@ -3681,6 +3713,12 @@ static intptr_t packed_output_nr(lt_value *a) { return tensor_output_nr(a[0].poi
 static intptr_t packed_parse_device(lt_value *a) { return tensor_parse_device(a[0].text, (tensor_device *)&a[0].device); }
 
 static intptr_t packed_pca_lowrank(lt_value *a) { return tensor_pca_lowrank(a[0].pointer, a[1].i, a[2].i, a[3].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+
+static intptr_t packed_pdist(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_pdist(a[0].pointer, a[1].f, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
 
 static intptr_t packed_permute(lt_value *a) {
   tensor_t *made;
@@ -3881,19 +3919,25 @@ static intptr_t packed_quantized_cat(lt_value *a) {
 
 static intptr_t packed_quantized_linear(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_quantized_linear(a[0].pointer, a[1].pointer, a[2].pointer, a[3].f, a[4].i, &made);
+  tensor_status status = tensor_quantized_linear(a[0].pointer, a[1].pointer, a[2].pointer, a[3].f, a[4].i, a[5].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
 static intptr_t packed_quantized_linear_dynamic(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_quantized_linear_dynamic(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, &made);
+  tensor_status status = tensor_quantized_linear_dynamic(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, a[4].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_quantized_linear_pack(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_quantized_linear_pack(a[0].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
 static intptr_t packed_quantized_linear_relu(lt_value *a) {
   tensor_t *made;
-  tensor_status status = tensor_quantized_linear_relu(a[0].pointer, a[1].pointer, a[2].pointer, a[3].f, a[4].i, &made);
+  tensor_status status = tensor_quantized_linear_relu(a[0].pointer, a[1].pointer, a[2].pointer, a[3].f, a[4].i, a[5].pointer, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
@@ -4603,6 +4647,12 @@ static intptr_t packed_sparse_mm(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_sparse_mm_reduce(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sparse_mm_reduce(a[0].pointer, a[1].pointer, a[2].text, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_sparse_sampled_addmm(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_sparse_sampled_addmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
@@ -5284,6 +5334,14 @@ static intptr_t packed_squeeze_dims(lt_value *a) {
 }
 
 static intptr_t packed_squeeze_dims_(lt_value *a) { return tensor_squeeze_dims_(a[0].pointer, a[1].list.data, a[1].list.length); }
+
+static intptr_t packed_sspaddmm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_sspaddmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_sspaddmm_out(lt_value *a) { return tensor_sspaddmm_out(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, a[5].pointer); }
 
 static intptr_t packed_stack(lt_value *a) {
   tensor_t *made;
@@ -6601,6 +6659,14 @@ static const lt_parameter of_detach_[] = {
     {"input", 'T', 0, -1, {0}},
 };
 
+static const lt_parameter of_device_absence[] = {
+    {"type", 'U', 0, -1, {0}},
+};
+
+static const lt_parameter of_device_count[] = {
+    {"type", 'U', 0, -1, {0}},
+};
+
 static const lt_parameter of_diag[] = {
     {"input", 'T', 0, -1, {0}},
     {"diagonal", 'I', LT_DEFAULT, -1, {.i = 0}},
@@ -6828,6 +6894,25 @@ static const lt_parameter of_eye_m[] = {
 
 static const lt_parameter of_fail_allocation[] = {
     {"countdown", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_fake_quantize_learnable_per_channel_affine[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"scale", 'T', 0, -1, {0}},
+    {"zero_point", 'T', 0, -1, {0}},
+    {"axis", 'I', 0, -1, {0}},
+    {"quant_min", 'I', 0, -1, {0}},
+    {"quant_max", 'I', 0, -1, {0}},
+    {"grad_factor", 'F', LT_DEFAULT, -1, {.f = 1.0}},
+};
+
+static const lt_parameter of_fake_quantize_learnable_per_tensor_affine[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"scale", 'T', 0, -1, {0}},
+    {"zero_point", 'T', 0, -1, {0}},
+    {"quant_min", 'I', 0, -1, {0}},
+    {"quant_max", 'I', 0, -1, {0}},
+    {"grad_factor", 'F', LT_DEFAULT, -1, {.f = 1.0}},
 };
 
 static const lt_parameter of_fake_quantize_per_channel_affine[] = {
@@ -7384,6 +7469,11 @@ static const lt_parameter of_hsplit[] = {
 static const lt_parameter of_hsplit_indices[] = {
     {"input", 'T', 0, -1, {0}},
     {"indices", 'V', 0, -1, {0}},
+};
+
+static const lt_parameter of_hspmm[] = {
+    {"mat1", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_hstack[] = {
@@ -8160,6 +8250,11 @@ static const lt_parameter of_lt[] = {
     {"other", 'O', 0, -1, {0}},
 };
 
+static const lt_parameter of_lu[] = {
+    {"A", 'T', 0, -1, {0}},
+    {"pivot", 'B', LT_DEFAULT, -1, {.i = true}},
+};
+
 static const lt_parameter of_lu_solve[] = {
     {"input", 'T', 0, -1, {0}},
     {"LU_data", 'T', 0, -1, {0}},
@@ -8533,6 +8628,11 @@ static const lt_parameter of_node_register_prehook[] = {
     {"deleter", 'Q', 0, -1, {0}},
 };
 
+static const lt_parameter of_node_result[] = {
+    {"input", 'Q', 0, -1, {0}},
+    {"output", 'I', 0, -1, {0}},
+};
+
 static const lt_parameter of_node_saved[] = {
     {"input", 'Q', 0, -1, {0}},
 };
@@ -8696,6 +8796,11 @@ static const lt_parameter of_pca_lowrank[] = {
     {"q", 'i', LT_DEFAULT, -1, {.i = TENSOR_NONE}},
     {"center", 'B', LT_DEFAULT, -1, {.i = true}},
     {"niter", 'I', LT_DEFAULT, -1, {.i = 2}},
+};
+
+static const lt_parameter of_pdist[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"p", 'F', LT_DEFAULT, -1, {.f = 2}},
 };
 
 static const lt_parameter of_permute[] = {
@@ -8877,6 +8982,7 @@ static const lt_parameter of_quantized_linear[] = {
     {"bias", 't', 0, -1, {0}},
     {"scale", 'F', 0, -1, {0}},
     {"zero_point", 'I', 0, -1, {0}},
+    {"packed", 't', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_quantized_linear_dynamic[] = {
@@ -8884,6 +8990,11 @@ static const lt_parameter of_quantized_linear_dynamic[] = {
     {"weight", 'T', 0, -1, {0}},
     {"bias", 't', 0, -1, {0}},
     {"reduce_range", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"packed", 't', LT_DEFAULT, -1, {0}},
+};
+
+static const lt_parameter of_quantized_linear_pack[] = {
+    {"weight", 'T', 0, -1, {0}},
 };
 
 static const lt_parameter of_quantized_linear_relu[] = {
@@ -8892,6 +9003,7 @@ static const lt_parameter of_quantized_linear_relu[] = {
     {"bias", 't', 0, -1, {0}},
     {"scale", 'F', 0, -1, {0}},
     {"zero_point", 'I', 0, -1, {0}},
+    {"packed", 't', LT_DEFAULT, -1, {0}},
 };
 
 static const lt_parameter of_quantized_matmul[] = {
@@ -9631,6 +9743,12 @@ static const lt_parameter of_sparse_mm[] = {
     {"mat2", 'T', 0, -1, {0}},
 };
 
+static const lt_parameter of_sparse_mm_reduce[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
+    {"reduce", 'U', 0, -1, {0}},
+};
+
 static const lt_parameter of_sparse_sampled_addmm[] = {
     {"input", 'T', 0, -1, {0}},
     {"mat1", 'T', 0, -1, {0}},
@@ -9999,6 +10117,14 @@ static const lt_parameter of_squeeze_dim[] = {
 static const lt_parameter of_squeeze_dims[] = {
     {"input", 'T', 0, -1, {0}},
     {"dim", 'V', 0, 0, {0}},
+};
+
+static const lt_parameter of_sspaddmm[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"mat1", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
+    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
 static const lt_parameter of_stack[] = {
@@ -10764,6 +10890,8 @@ lt_operator lt_operators[] = {
     {"det", {{packed_det, NULL}, {NULL, NULL}, {packed_det_out, NULL}}, of_det, 1, "T", "(Tensor input)", -1, 0},
     {"detach", {{packed_detach, NULL}, {NULL, NULL}, {NULL, NULL}}, of_detach, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"detach_", {{packed_detach_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_detach_, 1, "", "(Tensor input)", 0, 0},
+    {"device_absence", {{packed_device_absence, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_absence, 1, "U", "(str type)", -1, 0},
+    {"device_count", {{packed_device_count, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_count, 1, "I", "(str type)", -1, 0},
     {"diag", {{packed_diag, NULL}, {NULL, NULL}, {packed_diag_out, NULL}}, of_diag, 2, "T", "(Tensor input, int diagonal=0)", -1, 0},
     {"diag_embed", {{packed_diag_embed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diag_embed, 4, "T", "(Tensor input, int offset=0, int dim1=-2, int dim2=-1)", -1, 0},
     {"diagflat", {{packed_diagflat, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diagflat, 2, "T", "(Tensor input, int offset=0)", -1, 0},
@@ -10804,6 +10932,8 @@ lt_operator lt_operators[] = {
     {"eye", {{packed_eye, NULL}, {NULL, NULL}, {packed_eye_out, NULL}}, of_eye, 4, "T", "(int n, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"eye.m", {{packed_eye_m, NULL}, {NULL, NULL}, {packed_eye_m_out, NULL}}, of_eye_m, 5, "T", "(int n, int m, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"fail_allocation", {{packed_fail_allocation, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fail_allocation, 1, "", "(int countdown)", -1, 0},
+    {"fake_quantize_learnable_per_channel_affine", {{packed_fake_quantize_learnable_per_channel_affine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fake_quantize_learnable_per_channel_affine, 7, "T", "(Tensor input, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.0)", -1, 0},
+    {"fake_quantize_learnable_per_tensor_affine", {{packed_fake_quantize_learnable_per_tensor_affine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fake_quantize_learnable_per_tensor_affine, 6, "T", "(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.0)", -1, 0},
     {"fake_quantize_per_channel_affine", {{packed_fake_quantize_per_channel_affine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fake_quantize_per_channel_affine, 6, "T", "(Tensor input, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max)", -1, 0},
     {"fake_quantize_per_channel_affine_cachemask", {{packed_fake_quantize_per_channel_affine_cachemask, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fake_quantize_per_channel_affine_cachemask, 6, "TT", "(Tensor input, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max)", -1, 0},
     {"fake_quantize_per_tensor_affine", {{packed_fake_quantize_per_tensor_affine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fake_quantize_per_tensor_affine, 5, "T", "(Tensor input, float scale, int zero_point, int quant_min, int quant_max)", -1, 0},
@@ -10898,6 +11028,7 @@ lt_operator lt_operators[] = {
     {"histogramdd.edges", {{packed_histogramdd_edges, NULL}, {NULL, NULL}, {NULL, NULL}}, of_histogramdd_edges, 5, "A", "(Tensor input, sequence of Tensor bins, sequence of float range=None, Tensor weight=None, bool density=False)", -1, 0},
     {"hsplit", {{packed_hsplit, NULL}, {NULL, NULL}, {NULL, NULL}}, of_hsplit, 2, "A", "(Tensor input, int sections)", -1, LT_BRIEF},
     {"hsplit.indices", {{packed_hsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_hsplit_indices, 2, "A", "(Tensor input, sequence of int indices)", -1, LT_BRIEF},
+    {"hspmm", {{packed_hspmm, NULL}, {NULL, NULL}, {packed_hspmm_out, NULL}}, of_hspmm, 2, "T", "(Tensor mat1, Tensor mat2)", -1, 0},
     {"hstack", {{packed_hstack, NULL}, {NULL, NULL}, {packed_hstack_out, NULL}}, of_hstack, 1, "T", "(sequence of Tensor tensors)", -1, 0},
     {"hypot", {{packed_hypot, NULL}, {packed_hypot_, NULL}, {packed_hypot_out, NULL}}, of_hypot, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"i0", {{packed_i0, NULL}, {packed_i0_, NULL}, {packed_i0_out, NULL}}, of_i0, 1, "T", "(Tensor input)", -1, 0},
@@ -11038,6 +11169,7 @@ lt_operator lt_operators[] = {
     {"logspace.tensor_tensor", {{packed_logspace_tensor_tensor, NULL}, {NULL, NULL}, {packed_logspace_tensor_tensor_out, NULL}}, of_logspace_tensor_tensor, 7, "T", "(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"logsumexp", {{packed_logsumexp, NULL}, {NULL, NULL}, {packed_logsumexp_out, NULL}}, of_logsumexp, 3, "T", "(Tensor input, sequence of int dim, bool keepdim=False)", -1, 0},
     {"lt", {{packed_lt, packed_lt_scalar}, {packed_lt_, packed_lt_scalar_}, {packed_lt_out, packed_lt_scalar_out}}, of_lt, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
+    {"lu", {{packed_lu, NULL}, {NULL, NULL}, {NULL, NULL}}, of_lu, 2, "TTT", "(Tensor A, bool pivot=True)", -1, 0},
     {"lu_solve", {{packed_lu_solve, NULL}, {NULL, NULL}, {packed_lu_solve_out, NULL}}, of_lu_solve, 3, "T", "(Tensor input, Tensor LU_data, Tensor LU_pivots)", -1, 0},
     {"lu_unpack", {{packed_lu_unpack, NULL}, {NULL, NULL}, {packed_lu_unpack_out, NULL}}, of_lu_unpack, 4, "TTT", "(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)", -1, 0},
     {"lyapunov", {{packed_lyapunov, NULL}, {NULL, NULL}, {NULL, NULL}}, of_lyapunov, 2, "T", "(Tensor H, Tensor G)", -1, 0},
@@ -11107,6 +11239,7 @@ lt_operator lt_operators[] = {
     {"node_name", {{packed_node_name, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_name, 1, "U", "(Node input)", -1, 0},
     {"node_register_hook", {{packed_node_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_register_hook, 4, "I", "(Node input, pointer hook, pointer context, pointer deleter)", -1, 0},
     {"node_register_prehook", {{packed_node_register_prehook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_register_prehook, 4, "I", "(Node input, pointer hook, pointer context, pointer deleter)", -1, 0},
+    {"node_result", {{packed_node_result, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_result, 2, "T", "(Node input, int output)", -1, 0},
     {"node_saved", {{packed_node_saved, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_saved, 1, "A", "(Node input)", -1, 0},
     {"node_set_context", {{packed_node_set_context, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_set_context, 3, "", "(Node input, pointer context, pointer deleter)", -1, 0},
     {"node_variable", {{packed_node_variable, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_variable, 1, "T", "(Node input)", -1, 0},
@@ -11137,6 +11270,7 @@ lt_operator lt_operators[] = {
     {"output_nr", {{packed_output_nr, NULL}, {NULL, NULL}, {NULL, NULL}}, of_output_nr, 1, "I", "(Tensor input)", -1, 0},
     {"parse_device", {{packed_parse_device, NULL}, {NULL, NULL}, {NULL, NULL}}, of_parse_device, 1, "C", "(str text)", -1, 0},
     {"pca_lowrank", {{packed_pca_lowrank, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pca_lowrank, 4, "TTT", "(Tensor A, int q=None, bool center=True, int niter=2)", -1, 0},
+    {"pdist", {{packed_pdist, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pdist, 2, "T", "(Tensor input, float p=2)", -1, 0},
     {"permute", {{packed_permute, NULL}, {NULL, NULL}, {NULL, NULL}}, of_permute, 2, "T", "(Tensor input, sequence of int dims)", -1, LT_BRIEF},
     {"pin_memory", {{packed_pin_memory, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pin_memory, 1, "T", "(Tensor input)", -1, 0},
     {"pinverse", {{packed_pinverse, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pinverse, 2, "T", "(Tensor input, float rcond=1e-15)", -1, 0},
@@ -11169,9 +11303,10 @@ lt_operator lt_operators[] = {
     {"quantized.add_scalar", {{packed_quantized_add_scalar, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_add_scalar, 2, "T", "(Tensor qa, Number b)", -1, 0},
     {"quantized.add_scalar_relu", {{packed_quantized_add_scalar_relu, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_add_scalar_relu, 2, "T", "(Tensor qa, Number b)", -1, 0},
     {"quantized.cat", {{packed_quantized_cat, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_cat, 4, "T", "(sequence of Tensor tensors, int dim, float scale=None, int zero_point=None)", -1, 0},
-    {"quantized.linear", {{packed_quantized_linear, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_linear, 5, "T", "(Tensor input, Tensor weight, Tensor bias, float scale, int zero_point)", -1, 0},
-    {"quantized.linear_dynamic", {{packed_quantized_linear_dynamic, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_linear_dynamic, 4, "T", "(Tensor input, Tensor weight, Tensor bias, bool reduce_range=False)", -1, 0},
-    {"quantized.linear_relu", {{packed_quantized_linear_relu, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_linear_relu, 5, "T", "(Tensor input, Tensor weight, Tensor bias, float scale, int zero_point)", -1, 0},
+    {"quantized.linear", {{packed_quantized_linear, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_linear, 6, "T", "(Tensor input, Tensor weight, Tensor bias, float scale, int zero_point, Tensor packed=None)", -1, 0},
+    {"quantized.linear_dynamic", {{packed_quantized_linear_dynamic, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_linear_dynamic, 5, "T", "(Tensor input, Tensor weight, Tensor bias, bool reduce_range=False, Tensor packed=None)", -1, 0},
+    {"quantized.linear_pack", {{packed_quantized_linear_pack, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_linear_pack, 1, "T", "(Tensor weight)", -1, 0},
+    {"quantized.linear_relu", {{packed_quantized_linear_relu, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_linear_relu, 6, "T", "(Tensor input, Tensor weight, Tensor bias, float scale, int zero_point, Tensor packed=None)", -1, 0},
     {"quantized.matmul", {{packed_quantized_matmul, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_matmul, 4, "T", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, 0},
     {"quantized.mul", {{packed_quantized_mul, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_mul, 4, "T", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, 0},
     {"quantized.mul_relu", {{packed_quantized_mul_relu, NULL}, {NULL, NULL}, {NULL, NULL}}, of_quantized_mul_relu, 4, "T", "(Tensor qa, Tensor qb, float scale, int zero_point)", -1, 0},
@@ -11293,6 +11428,7 @@ lt_operator lt_operators[] = {
     {"sparse.addmm", {{packed_sparse_addmm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_addmm, 5, "T", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, 0},
     {"sparse.log_softmax", {{packed_sparse_log_softmax, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_log_softmax, 3, "T", "(Tensor input, int dim, *, dtype dtype=None)", -1, 0},
     {"sparse.mm", {{packed_sparse_mm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_mm, 2, "T", "(Tensor input, Tensor mat2)", -1, 0},
+    {"sparse.mm.reduce", {{packed_sparse_mm_reduce, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_mm_reduce, 3, "T", "(Tensor input, Tensor mat2, str reduce)", -1, 0},
     {"sparse.sampled_addmm", {{packed_sparse_sampled_addmm, NULL}, {NULL, NULL}, {packed_sparse_sampled_addmm_out, NULL}}, of_sparse_sampled_addmm, 5, "T", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, 0},
     {"sparse.softmax", {{packed_sparse_softmax, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_softmax, 3, "T", "(Tensor input, int dim, *, dtype dtype=None)", -1, 0},
     {"sparse.spdiags", {{packed_sparse_spdiags, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sparse_spdiags, 4, "T", "(Tensor diagonals, Tensor offsets, sequence of int shape, layout layout=None)", -1, 0},
@@ -11369,6 +11505,7 @@ lt_operator lt_operators[] = {
     {"squeeze", {{packed_squeeze, NULL}, {packed_squeeze_, NULL}, {NULL, NULL}}, of_squeeze, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"squeeze.dim", {{packed_squeeze_dim, NULL}, {packed_squeeze_dim_, NULL}, {NULL, NULL}}, of_squeeze_dim, 2, "T", "(Tensor input, int dim)", -1, LT_BRIEF},
     {"squeeze.dims", {{packed_squeeze_dims, NULL}, {packed_squeeze_dims_, NULL}, {NULL, NULL}}, of_squeeze_dims, 2, "T", "(Tensor input, sequence of int dim)", -1, LT_BRIEF},
+    {"sspaddmm", {{packed_sspaddmm, NULL}, {NULL, NULL}, {packed_sspaddmm_out, NULL}}, of_sspaddmm, 5, "T", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, 0},
     {"stack", {{packed_stack, NULL}, {NULL, NULL}, {packed_stack_out, NULL}}, of_stack, 2, "T", "(sequence of Tensor tensors, int dim=0)", -1, 0},
     {"std", {{packed_std, NULL}, {NULL, NULL}, {NULL, NULL}}, of_std, 2, "T", "(Tensor input, bool unbiased=True)", -1, 0},
     {"std.correction", {{packed_std_correction, NULL}, {NULL, NULL}, {packed_std_correction_out, NULL}}, of_std_correction, 4, "T", "(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)", -1, 0},
@@ -11481,4 +11618,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 850;
+const int lt_operator_count = 861;

@@ -2503,7 +2503,8 @@ TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *v
 
 // Sums products of the operands' elements over the subscripts that the output lacks. `equation` names a letter for every dimension of every
 // operand, such as "bij,bjk->bik"; "..." stands for dimensions that broadcast; a letter repeated in one operand takes its diagonal. Without
-// "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions.
+// "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions. The dimensions
+// of the output have the names of the operands' dimensions with their letters, which must not differ; what is summed away may have any.
 TENSOR_API tensor_status tensor_einsum(const char *equation, const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
 
 // Multiplies and sums over the last `dims` dimensions of `self` and the first `dims` of `other`.
@@ -2525,6 +2526,10 @@ TENSOR_API tensor_status tensor_kron_out(const tensor_t *self, const tensor_t *o
 // |b|^2 share: equal rows may be further apart than 0. `compute_mode` 'use_mm_for_euclid_dist' does so for any number of rows, 'donot_use_mm_for_euclid_dist' never:
 // differences are then formed, as for any other p.
 TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, double p, const char *compute_mode, tensor_t **out);
+
+// The `p`-norm, `p` >= 0, of the difference of every two rows of `self` (N, M): (N (N - 1) / 2,), the distances of the first row to those after it, then of the second, and so on.
+// p of 0 counts the differing elements, inf takes the largest difference.
+TENSOR_API tensor_status tensor_pdist(const tensor_t *self, double p, tensor_t **out);
 
 // Another name of `mm`.
 TENSOR_API tensor_status tensor_dsmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
@@ -2618,6 +2623,9 @@ TENSOR_API tensor_status tensor_linalg_lu_factor_ex_out(const tensor_t *A, bool 
 // As `linalg.lu_factor_ex`. A zero on the diagonal of U is an error (LinAlgError) that names its place.
 TENSOR_API tensor_status tensor_linalg_lu_factor(const tensor_t *A, bool pivot, tensor_t **LU, tensor_t **pivots);
 TENSOR_API tensor_status tensor_linalg_lu_factor_out(const tensor_t *A, bool pivot, tensor_t *LU, tensor_t *pivots);
+
+// As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
+TENSOR_API tensor_status tensor_lu(const tensor_t *self, bool pivot, tensor_t **LU, tensor_t **pivots, tensor_t **info);
 
 // Factors each matrix A = P L U in a batch (..., m, n) into a permutation (..., m, m), a lower triangle with ones on the diagonal (..., m, k), and an upper triangle (..., k, n),
 // k = min(m, n). `pivot` must be true.
@@ -3325,25 +3333,25 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar(const tens
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
-// The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_hermite_polynomial_h(const tensor_t *x, const tensor_t *n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_hermite_polynomial_h_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
 TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
-// The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_hermite_polynomial_he(const tensor_t *x, const tensor_t *n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_hermite_polynomial_he_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
 TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
-// The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. NaN where no digit is known, of degrees of 2^58 or more. The shapes broadcast. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_laguerre_polynomial_l(const tensor_t *x, const tensor_t *n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
 TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
-// The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 2^48 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 2^48 give NaN within (-1, 1). The shapes broadcast. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_legendre_polynomial_p(const tensor_t *x, const tensor_t *n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_legendre_polynomial_p_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_legendre_polynomial_p_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
@@ -3491,12 +3499,26 @@ TENSOR_API tensor_status tensor_sparse_resize_and_clear_(tensor_t *self, const i
 // The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `self` has entries.
 TENSOR_API tensor_status tensor_smm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
 
+// `beta` times `self` plus `alpha` times the product of the sparse `mat1` and the strided `mat2`, in the layout sparse_coo, with all
+// elements of the rows in which `mat1` has entries. `self` is sparse and has the sizes of the product.
+TENSOR_API tensor_status tensor_sspaddmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_sspaddmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
+
+// The product of a sparse matrix and a strided one in the layout sparse_coo, whose entries are the rows in which `mat1` has entries: it
+// has one sparse dimension and one dense one.
+TENSOR_API tensor_status tensor_hspmm(const tensor_t *mat1, const tensor_t *mat2, tensor_t **out);
+TENSOR_API tensor_status tensor_hspmm_out(const tensor_t *mat1, const tensor_t *mat2, tensor_t *out);
+
 // Adds up the elements of a sparse tensor, or those along `dim`: strided where no sparse dimension is left, else of layout sparse_coo.
 // Absent: dim NULL with dim_len 0, dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_sparse_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_dtype dtype, tensor_t **out);
 
 // The product of two matrices: strided unless both are sparse, of layout sparse_coo where both are, else sparse_csr.
 TENSOR_API tensor_status tensor_sparse_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
+
+// sparse.mm of a sparse matrix and a strided one whose elements are what `reduce` says of the products of a row's entries: their "sum",
+// "mean", "amax" or "amin"; 0 where a row has no entries.
+TENSOR_API tensor_status tensor_sparse_mm_reduce(const tensor_t *self, const tensor_t *mat2, const char *reduce, tensor_t **out);
 
 // `beta` times `self` plus `alpha` times the product of `mat1`, which is sparse, and `mat2`.
 TENSOR_API tensor_status tensor_sparse_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
@@ -3614,6 +3636,15 @@ TENSOR_API tensor_status tensor_fake_quantize_per_channel_affine(const tensor_t 
 // fake_quantize_per_channel_affine, and a tensor of bool that is true where a number is in the range.
 TENSOR_API tensor_status tensor_fake_quantize_per_channel_affine_cachemask(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t axis, int64_t quant_min, int64_t quant_max, tensor_t **output, tensor_t **mask);
 
+// fake_quantize_per_tensor_affine with a `scale` and a `zero_point` of one element each that learn: gradients flow to them, multiplied by
+// `grad_factor`. The zero point, of floats, is rounded and held to [`quant_min`, `quant_max`]. The gradient of the scale is the error of
+// rounding in units of the scale where a number is in the range, elsewhere the end of the range less the zero point; that of the zero
+// point is minus the scale where a number is not in the range.
+TENSOR_API tensor_status tensor_fake_quantize_learnable_per_tensor_affine(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t quant_min, int64_t quant_max, double grad_factor, tensor_t **out);
+
+// fake_quantize_learnable_per_tensor_affine with an element of `scale` and of `zero_point` for each index along the dimension `axis`.
+TENSOR_API tensor_status tensor_fake_quantize_learnable_per_channel_affine(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t axis, int64_t quant_min, int64_t quant_max, double grad_factor, tensor_t **out);
+
 // The sum of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`.
 TENSOR_API tensor_status tensor_quantized_add(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out);
 
@@ -3647,21 +3678,27 @@ TENSOR_API tensor_status tensor_quantized_relu6(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_quantized_cat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, const double *scale, int64_t zero_point, tensor_t **out);
 
 // The matrix product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and
-// `zero_point`. Sums are of integers in int32 where `qb` is a matrix of 8-bit integers.
+// `zero_point`: of vectors and of batches of matrices too, as matmul has it. Sums of 8-bit integers are of integers, in int32.
 TENSOR_API tensor_status tensor_quantized_matmul(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out);
 
+// The integers of a `weight` of qint8 (out x in) in the order in which products read them: `packed` of quantized.linear, which then
+// spends no time on putting them in order. It is a tensor of bytes for the machine that made it; what is written to `weight` later does
+// not show in it.
+TENSOR_API tensor_status tensor_quantized_linear_pack(const tensor_t *weight, tensor_t **out);
+
 // The product of a tensor of quint8 or qint8 (... x in) and the transposed `weight` of qint8 (out x in), plus `bias` of float32 (out),
-// quantized with `scale` and `zero_point` in the dtype of `self`. `weight` has one scale, or one for each row. Sums are of integers, in int32.
-// Absent: bias NULL.
-TENSOR_API tensor_status tensor_quantized_linear(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, tensor_t **out);
+// quantized with `scale` and `zero_point` in the dtype of `self`. `weight` has one scale, or one for each row. Sums are of integers, in int32. `packed` is nothing, or what quantized.linear_pack made of
+// `weight`, whose integers are read there.
+// Absent: bias NULL, packed NULL.
+TENSOR_API tensor_status tensor_quantized_linear(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, const tensor_t *packed, tensor_t **out);
 
 // quantized.linear, and 0 where it is less.
-// Absent: bias NULL.
-TENSOR_API tensor_status tensor_quantized_linear_relu(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, tensor_t **out);
+// Absent: bias NULL, packed NULL.
+TENSOR_API tensor_status tensor_quantized_linear_relu(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, const tensor_t *packed, tensor_t **out);
 
 // quantized.linear of a tensor of float32, which is quantized to quint8 as quantize_per_tensor_dynamic does it; the result is of float32.
-// Absent: bias NULL.
-TENSOR_API tensor_status tensor_quantized_linear_dynamic(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, bool reduce_range, tensor_t **out);
+// Absent: bias NULL, packed NULL.
+TENSOR_API tensor_status tensor_quantized_linear_dynamic(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, bool reduce_range, const tensor_t *packed, tensor_t **out);
 
 // ----------------------------------------------------------------------------------------------------------- gradients
 
@@ -3742,6 +3779,10 @@ TENSOR_API tensor_status tensor_node_edge(tensor_node_t *self, int64_t i, tensor
 
 // The leaf to whose gradient a node AccumulateGrad adds, sharing its memory and its history; NULL for other nodes.
 TENSOR_API tensor_status tensor_node_variable(tensor_node_t *self, tensor_t **out);
+
+// What stands for result `output` of a recorded call where gradients are asked for, among the tensors or the inputs of
+// tensor_backward and tensor_autograd_grad: zeros of its sizes and dtype, with its history. Of a node AccumulateGrad it is the leaf.
+TENSOR_API tensor_status tensor_node_result(tensor_node_t *self, int64_t output, tensor_t **out);
 
 // What the recorded call saved, in the order in which it did: with the history that it had, so that what is computed of it can
 // be differentiated. An error where that has been freed, or changed in place. Free the list with tensor_list_free.
@@ -4168,6 +4209,14 @@ TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out);
 
 // Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out);
+
+// How many devices of a type there are: 1 for "cpu" and "meta", those that the CUDA driver serves for "cuda", and 0 for types that the
+// library has no backend for. Names that are not of a type are refused.
+TENSOR_API tensor_status tensor_device_count(const char *type, int64_t *out);
+
+// Why there is no device of a type, such as "no driver: libcuda.so.1 was not found"; empty where there is one. Free the text with
+// tensor_string_free.
+TENSOR_API tensor_status tensor_device_absence(const char *type, char **out);
 
 // Sets how many threads one operator may use; at least 1. Results do not depend on it.
 TENSOR_API tensor_status tensor_set_num_threads(int64_t n);

@@ -194,6 +194,12 @@ export namespace autograd {
   /** grad, off the event loop. */
   function gradAsync(outputs: Tensors, inputs: Tensors, options?: GradOptions & { signal?: Signal | null }): Promise<(Tensor | null)[]>;
   /**
+   * Has the hook called in each run with the gradients of several tensors once the last of them that the run comes to is computed,
+   * with null for those that it does not come to; with mode 'any', with the first of them alone. What the hook gives is ignored.
+   */
+  function registerMultiGradHook(tensors: Iterable<Tensor>, hook: (grads: (Tensor | null)[]) => void, options?: { mode?: 'all' }): RemovableHandle;
+  function registerMultiGradHook(tensors: Iterable<Tensor>, hook: (grad: Tensor) => void, options: { mode: 'any' }): RemovableHandle;
+  /**
    * Calls fn, whose operations save for their gradients what pack makes of each tensor; unpack makes a tensor of the same shape and
    * dtype of it again when a gradient needs it. None of the functions may be asynchronous.
    */
@@ -1526,6 +1532,11 @@ export class Tensor extends Handle {
   cholesky(options?: { upper?: boolean; out?: Tensor | null }): Tensor;
   cholesky(upper: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
+   * As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
+   */
+  lu(options?: { pivot?: boolean }): { LU: Tensor; pivots: Tensor; info: Tensor };
+  lu(pivot: boolean): { LU: Tensor; pivots: Tensor; info: Tensor };
+  /**
    * Factors each matrix A = Q R in a batch (..., m, n) as LAPACK's geqrf stores it: `a` has R on and above the diagonal, and below it, with the scales `tau` (..., min(m, n)), the
    * reflections that Q is the product of, which `linalg.householder_product` forms and `ormqr` applies.
    */
@@ -2446,6 +2457,12 @@ export class Tensor extends Handle {
    * The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `self` has entries.
    */
   smm(mat2: Tensor): Tensor;
+  /**
+   * `beta` times `self` plus `alpha` times the product of the sparse `mat1` and the strided `mat2`, in the layout sparse_coo, with all
+   * elements of the rows in which `mat1` has entries. `self` is sparse and has the sizes of the product.
+   */
+  sspaddmm(mat1: Tensor, options: { mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+  sspaddmm(mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   /**
    * The error function of every element. Integers and bool count as the default dtype.
    */
@@ -4913,6 +4930,14 @@ export function cholesky(input: Tensor, upper: boolean, options?: { out?: Tensor
 export function choleskyAsync(input: Tensor, options?: { upper?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function choleskyAsync(input: Tensor, upper: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
+ * As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
+ */
+export function lu(input: Tensor, options?: { pivot?: boolean }): { LU: Tensor; pivots: Tensor; info: Tensor };
+export function lu(input: Tensor, pivot: boolean): { LU: Tensor; pivots: Tensor; info: Tensor };
+/** lu, off the event loop. */
+export function luAsync(input: Tensor, options?: { pivot?: boolean; signal?: Signal | null }): Promise<{ LU: Tensor; pivots: Tensor; info: Tensor }>;
+export function luAsync(input: Tensor, pivot: boolean, options?: { signal?: Signal | null }): Promise<{ LU: Tensor; pivots: Tensor; info: Tensor }>;
+/**
  * The factors P, L and U of what `linalg.lu_factor` gives. What is not asked for is empty.
  */
 export function luUnpack(LUData: Tensor, options: { LUPivots: Tensor; unpackData?: boolean; unpackPivots?: boolean; out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null }): { P: Tensor; L: Tensor; U: Tensor };
@@ -5342,7 +5367,8 @@ export function addrAsync(input: Tensor, vec1: Tensor, vec2: Tensor, options?: {
 /**
  * Sums products of the operands' elements over the subscripts that the output lacks. `equation` names a letter for every dimension of every
  * operand, such as "bij,bjk->bik"; "..." stands for dimensions that broadcast; a letter repeated in one operand takes its diagonal. Without
- * "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions.
+ * "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions. The dimensions
+ * of the output have the names of the operands' dimensions with their letters, which must not differ; what is summed away may have any.
  */
 export function einsum(equation: string, options: { tensors: readonly Tensor[] }): Tensor;
 export function einsum(equation: string, tensors: readonly Tensor[]): Tensor;
@@ -5392,6 +5418,15 @@ export function cdistAsync(x1: Tensor, options: { x2: Tensor; p?: number; comput
 export function cdistAsync(x1: Tensor, x2: Tensor, options?: { p?: number; computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist'; signal?: Signal | null }): Promise<Tensor>;
 export function cdistAsync(x1: Tensor, x2: Tensor, p: number, options?: { computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist'; signal?: Signal | null }): Promise<Tensor>;
 export function cdistAsync(x1: Tensor, x2: Tensor, p: number, computeMode: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist', options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The `p`-norm, `p` >= 0, of the difference of every two rows of `self` (N, M): (N (N - 1) / 2,), the distances of the first row to those after it, then of the second, and so on.
+ * p of 0 counts the differing elements, inf takes the largest difference.
+ */
+export function pdist(input: Tensor, options?: { p?: number }): Tensor;
+export function pdist(input: Tensor, p: number): Tensor;
+/** pdist, off the event loop. */
+export function pdistAsync(input: Tensor, options?: { p?: number; signal?: Signal | null }): Promise<Tensor>;
+export function pdistAsync(input: Tensor, p: number, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Views of tensors, whose dimensions all have names, with the dimensions of the one that has the most, as align_as gives them.
  */
@@ -5566,6 +5601,29 @@ export function fakeQuantizePerChannelAffineCachemask(input: Tensor, scale: Tens
 export function fakeQuantizePerChannelAffineCachemaskAsync(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; axis: Int; quantMin: Int; quantMax: Int; signal?: Signal | null }): Promise<{ output: Tensor; mask: Tensor }>;
 export function fakeQuantizePerChannelAffineCachemaskAsync(input: Tensor, scale: Tensor, zeroPoint: Tensor, axis: Int, quantMin: Int, quantMax: Int, options?: { signal?: Signal | null }): Promise<{ output: Tensor; mask: Tensor }>;
 /**
+ * fake_quantize_per_tensor_affine with a `scale` and a `zero_point` of one element each that learn: gradients flow to them, multiplied by
+ * `grad_factor`. The zero point, of floats, is rounded and held to [`quant_min`, `quant_max`]. The gradient of the scale is the error of
+ * rounding in units of the scale where a number is in the range, elsewhere the end of the range less the zero point; that of the zero
+ * point is minus the scale where a number is not in the range.
+ */
+export function fakeQuantizeLearnablePerTensorAffine(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; quantMin: Int; quantMax: Int; gradFactor?: number }): Tensor;
+export function fakeQuantizeLearnablePerTensorAffine(input: Tensor, scale: Tensor, zeroPoint: Tensor, quantMin: Int, quantMax: Int, options?: { gradFactor?: number }): Tensor;
+export function fakeQuantizeLearnablePerTensorAffine(input: Tensor, scale: Tensor, zeroPoint: Tensor, quantMin: Int, quantMax: Int, gradFactor: number): Tensor;
+/** fakeQuantizeLearnablePerTensorAffine, off the event loop. */
+export function fakeQuantizeLearnablePerTensorAffineAsync(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; quantMin: Int; quantMax: Int; gradFactor?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fakeQuantizeLearnablePerTensorAffineAsync(input: Tensor, scale: Tensor, zeroPoint: Tensor, quantMin: Int, quantMax: Int, options?: { gradFactor?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fakeQuantizeLearnablePerTensorAffineAsync(input: Tensor, scale: Tensor, zeroPoint: Tensor, quantMin: Int, quantMax: Int, gradFactor: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * fake_quantize_learnable_per_tensor_affine with an element of `scale` and of `zero_point` for each index along the dimension `axis`.
+ */
+export function fakeQuantizeLearnablePerChannelAffine(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; axis: Int; quantMin: Int; quantMax: Int; gradFactor?: number }): Tensor;
+export function fakeQuantizeLearnablePerChannelAffine(input: Tensor, scale: Tensor, zeroPoint: Tensor, axis: Int, quantMin: Int, quantMax: Int, options?: { gradFactor?: number }): Tensor;
+export function fakeQuantizeLearnablePerChannelAffine(input: Tensor, scale: Tensor, zeroPoint: Tensor, axis: Int, quantMin: Int, quantMax: Int, gradFactor: number): Tensor;
+/** fakeQuantizeLearnablePerChannelAffine, off the event loop. */
+export function fakeQuantizeLearnablePerChannelAffineAsync(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; axis: Int; quantMin: Int; quantMax: Int; gradFactor?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fakeQuantizeLearnablePerChannelAffineAsync(input: Tensor, scale: Tensor, zeroPoint: Tensor, axis: Int, quantMin: Int, quantMax: Int, options?: { gradFactor?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fakeQuantizeLearnablePerChannelAffineAsync(input: Tensor, scale: Tensor, zeroPoint: Tensor, axis: Int, quantMin: Int, quantMax: Int, gradFactor: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
  * Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
  * `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
  * absent, as the elements need.
@@ -5637,6 +5695,16 @@ export function isInferenceModeEnabled(): boolean;
  * Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
  */
 export function parseDevice(text: string): Device;
+/**
+ * How many devices of a type there are: 1 for "cpu" and "meta", those that the CUDA driver serves for "cuda", and 0 for types that the
+ * library has no backend for. Names that are not of a type are refused.
+ */
+export function deviceCount(type: string): Int;
+/**
+ * Why there is no device of a type, such as "no driver: libcuda.so.1 was not found"; empty where there is one. Free the text with
+ * tensor_string_free.
+ */
+export function deviceAbsence(type: string): string;
 /**
  * Sets how many threads one operator may use; at least 1. Results do not depend on it.
  */
@@ -6566,6 +6634,24 @@ export function smm(input: Tensor, mat2: Tensor): Tensor;
 /** smm, off the event loop. */
 export function smmAsync(input: Tensor, options: { mat2: Tensor; signal?: Signal | null }): Promise<Tensor>;
 export function smmAsync(input: Tensor, mat2: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `beta` times `self` plus `alpha` times the product of the sparse `mat1` and the strided `mat2`, in the layout sparse_coo, with all
+ * elements of the rows in which `mat1` has entries. `self` is sparse and has the sizes of the product.
+ */
+export function sspaddmm(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+export function sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+/** sspaddmm, off the event loop. */
+export function sspaddmmAsync(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function sspaddmmAsync(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The product of a sparse matrix and a strided one in the layout sparse_coo, whose entries are the rows in which `mat1` has entries: it
+ * has one sparse dimension and one dense one.
+ */
+export function hspmm(mat1: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Tensor;
+export function hspmm(mat1: Tensor, mat2: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** hspmm, off the event loop. */
+export function hspmmAsync(mat1: Tensor, options: { mat2: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function hspmmAsync(mat1: Tensor, mat2: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `mm`.
  */
@@ -8261,7 +8347,7 @@ export namespace quantized {
   export function catAsync(tensors: readonly Tensor[], dim: Int | string, scale: number | null, zeroPoint: Int | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * The matrix product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and
-   * `zero_point`. Sums are of integers in int32 where `qb` is a matrix of 8-bit integers.
+   * `zero_point`: of vectors and of batches of matrices too, as matmul has it. Sums of 8-bit integers are of integers, in int32.
    */
   export function matmul(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int }): Tensor;
   export function matmul(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int): Tensor;
@@ -8269,32 +8355,47 @@ export namespace quantized {
   export function matmulAsync(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
   export function matmulAsync(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The product of a tensor of quint8 or qint8 (... x in) and the transposed `weight` of qint8 (out x in), plus `bias` of float32 (out),
-   * quantized with `scale` and `zero_point` in the dtype of `self`. `weight` has one scale, or one for each row. Sums are of integers, in int32.
+   * The integers of a `weight` of qint8 (out x in) in the order in which products read them: `packed` of quantized.linear, which then
+   * spends no time on putting them in order. It is a tensor of bytes for the machine that made it; what is written to `weight` later does
+   * not show in it.
    */
-  export function linear(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int }): Tensor;
-  export function linear(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int): Tensor;
+  export function linearPack(weight: Tensor): Tensor;
+  /** quantized.linearPack, off the event loop. */
+  export function linearPackAsync(weight: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The product of a tensor of quint8 or qint8 (... x in) and the transposed `weight` of qint8 (out x in), plus `bias` of float32 (out),
+   * quantized with `scale` and `zero_point` in the dtype of `self`. `weight` has one scale, or one for each row. Sums are of integers, in int32. `packed` is nothing, or what quantized.linear_pack made of
+   * `weight`, whose integers are read there.
+   */
+  export function linear(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int; packed?: Tensor | null }): Tensor;
+  export function linear(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, options?: { packed?: Tensor | null }): Tensor;
+  export function linear(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, packed: Tensor | null): Tensor;
   /** quantized.linear, off the event loop. */
-  export function linearAsync(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
-  export function linearAsync(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  export function linearAsync(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int; packed?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function linearAsync(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, options?: { packed?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function linearAsync(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, packed: Tensor | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * quantized.linear, and 0 where it is less.
    */
-  export function linearRelu(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int }): Tensor;
-  export function linearRelu(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int): Tensor;
+  export function linearRelu(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int; packed?: Tensor | null }): Tensor;
+  export function linearRelu(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, options?: { packed?: Tensor | null }): Tensor;
+  export function linearRelu(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, packed: Tensor | null): Tensor;
   /** quantized.linearRelu, off the event loop. */
-  export function linearReluAsync(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
-  export function linearReluAsync(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  export function linearReluAsync(input: Tensor, options: { weight: Tensor; bias: Tensor | null; scale: number; zeroPoint: Int; packed?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function linearReluAsync(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, options?: { packed?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function linearReluAsync(input: Tensor, weight: Tensor, bias: Tensor | null, scale: number, zeroPoint: Int, packed: Tensor | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * quantized.linear of a tensor of float32, which is quantized to quint8 as quantize_per_tensor_dynamic does it; the result is of float32.
    */
-  export function linearDynamic(input: Tensor, options: { weight: Tensor; bias: Tensor | null; reduceRange?: boolean }): Tensor;
-  export function linearDynamic(input: Tensor, weight: Tensor, bias: Tensor | null, options?: { reduceRange?: boolean }): Tensor;
-  export function linearDynamic(input: Tensor, weight: Tensor, bias: Tensor | null, reduceRange: boolean): Tensor;
+  export function linearDynamic(input: Tensor, options: { weight: Tensor; bias: Tensor | null; reduceRange?: boolean; packed?: Tensor | null }): Tensor;
+  export function linearDynamic(input: Tensor, weight: Tensor, bias: Tensor | null, options?: { reduceRange?: boolean; packed?: Tensor | null }): Tensor;
+  export function linearDynamic(input: Tensor, weight: Tensor, bias: Tensor | null, reduceRange: boolean, options?: { packed?: Tensor | null }): Tensor;
+  export function linearDynamic(input: Tensor, weight: Tensor, bias: Tensor | null, reduceRange: boolean, packed: Tensor | null): Tensor;
   /** quantized.linearDynamic, off the event loop. */
-  export function linearDynamicAsync(input: Tensor, options: { weight: Tensor; bias: Tensor | null; reduceRange?: boolean; signal?: Signal | null }): Promise<Tensor>;
-  export function linearDynamicAsync(input: Tensor, weight: Tensor, bias: Tensor | null, options?: { reduceRange?: boolean; signal?: Signal | null }): Promise<Tensor>;
-  export function linearDynamicAsync(input: Tensor, weight: Tensor, bias: Tensor | null, reduceRange: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  export function linearDynamicAsync(input: Tensor, options: { weight: Tensor; bias: Tensor | null; reduceRange?: boolean; packed?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function linearDynamicAsync(input: Tensor, weight: Tensor, bias: Tensor | null, options?: { reduceRange?: boolean; packed?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function linearDynamicAsync(input: Tensor, weight: Tensor, bias: Tensor | null, reduceRange: boolean, options?: { packed?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function linearDynamicAsync(input: Tensor, weight: Tensor, bias: Tensor | null, reduceRange: boolean, packed: Tensor | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 }
 export namespace signal {
   export namespace windows {
@@ -8394,9 +8495,18 @@ export namespace sparse {
    */
   export function mm(input: Tensor, options: { mat2: Tensor }): Tensor;
   export function mm(input: Tensor, mat2: Tensor): Tensor;
+  /**
+   * sparse.mm of a sparse matrix and a strided one whose elements are what `reduce` says of the products of a row's entries: their "sum",
+   * "mean", "amax" or "amin"; 0 where a row has no entries.
+   */
+  export function mm(input: Tensor, options: { mat2: Tensor; reduce: string }): Tensor;
+  export function mm(input: Tensor, mat2: Tensor, reduce: string): Tensor;
   /** sparse.mm, off the event loop. */
   export function mmAsync(input: Tensor, options: { mat2: Tensor; signal?: Signal | null }): Promise<Tensor>;
   export function mmAsync(input: Tensor, mat2: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /** sparse.mm, off the event loop. */
+  export function mmAsync(input: Tensor, options: { mat2: Tensor; reduce: string; signal?: Signal | null }): Promise<Tensor>;
+  export function mmAsync(input: Tensor, mat2: Tensor, reduce: string, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * `beta` times `self` plus `alpha` times the product of `mat1`, which is sparse, and `mat2`.
    */
@@ -8802,7 +8912,7 @@ export namespace special {
   export function chebyshevPolynomialWAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function chebyshevPolynomialWAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   * The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
    */
   export function hermitePolynomialH(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function hermitePolynomialH(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -8810,7 +8920,7 @@ export namespace special {
   export function hermitePolynomialHAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hermitePolynomialHAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   * The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
    */
   export function hermitePolynomialHe(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function hermitePolynomialHe(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -8818,7 +8928,7 @@ export namespace special {
   export function hermitePolynomialHeAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hermitePolynomialHeAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   * The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. NaN where no digit is known, of degrees of 2^58 or more. The shapes broadcast. Integers and bool count as the default dtype.
    */
   export function laguerrePolynomialL(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function laguerrePolynomialL(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -8826,7 +8936,7 @@ export namespace special {
   export function laguerrePolynomialLAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function laguerrePolynomialLAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 2^48 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   * The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 2^48 give NaN within (-1, 1). The shapes broadcast. Integers and bool count as the default dtype.
    */
   export function legendrePolynomialP(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function legendrePolynomialP(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;

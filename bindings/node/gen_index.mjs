@@ -219,6 +219,8 @@ const lt_det = lt.det;
 const lt_detAsync = lt.detAsync;
 const lt_detach = lt.detach;
 const lt_detachAsync = lt.detachAsync;
+const lt_deviceAbsence = lt.deviceAbsence;
+const lt_deviceCount = lt.deviceCount;
 const lt_diag = lt.diag;
 const lt_diagAsync = lt.diagAsync;
 const lt_diagEmbed = lt.diagEmbed;
@@ -283,6 +285,10 @@ const lt_expm1Async = lt.expm1Async;
 const lt_eye = lt.eye;
 const lt_eyeAsync = lt.eyeAsync;
 const lt_failAllocation = lt.failAllocation;
+const lt_fakeQuantizeLearnablePerChannelAffine = lt.fakeQuantizeLearnablePerChannelAffine;
+const lt_fakeQuantizeLearnablePerChannelAffineAsync = lt.fakeQuantizeLearnablePerChannelAffineAsync;
+const lt_fakeQuantizeLearnablePerTensorAffine = lt.fakeQuantizeLearnablePerTensorAffine;
+const lt_fakeQuantizeLearnablePerTensorAffineAsync = lt.fakeQuantizeLearnablePerTensorAffineAsync;
 const lt_fakeQuantizePerChannelAffine = lt.fakeQuantizePerChannelAffine;
 const lt_fakeQuantizePerChannelAffineAsync = lt.fakeQuantizePerChannelAffineAsync;
 const lt_fakeQuantizePerChannelAffineCachemask = lt.fakeQuantizePerChannelAffineCachemask;
@@ -377,6 +383,8 @@ const lt_histogramdd = lt.histogramdd;
 const lt_histogramddAsync = lt.histogramddAsync;
 const lt_hsplit = lt.hsplit;
 const lt_hsplitAsync = lt.hsplitAsync;
+const lt_hspmm = lt.hspmm;
+const lt_hspmmAsync = lt.hspmmAsync;
 const lt_hstack = lt.hstack;
 const lt_hstackAsync = lt.hstackAsync;
 const lt_hypot = lt.hypot;
@@ -504,6 +512,8 @@ const lt_logsumexp = lt.logsumexp;
 const lt_logsumexpAsync = lt.logsumexpAsync;
 const lt_lt = lt.lt;
 const lt_ltAsync = lt.ltAsync;
+const lt_lu = lt.lu;
+const lt_luAsync = lt.luAsync;
 const lt_luSolve = lt.luSolve;
 const lt_luSolveAsync = lt.luSolveAsync;
 const lt_luUnpack = lt.luUnpack;
@@ -630,6 +640,8 @@ const lt_outerAsync = lt.outerAsync;
 const lt_parseDevice = lt.parseDevice;
 const lt_pcaLowrank = lt.pcaLowrank;
 const lt_pcaLowrankAsync = lt.pcaLowrankAsync;
+const lt_pdist = lt.pdist;
+const lt_pdistAsync = lt.pdistAsync;
 const lt_permute = lt.permute;
 const lt_permuteAsync = lt.permuteAsync;
 const lt_pinverse = lt.pinverse;
@@ -814,6 +826,8 @@ const lt_square = lt.square;
 const lt_squareAsync = lt.squareAsync;
 const lt_squeeze = lt.squeeze;
 const lt_squeezeAsync = lt.squeezeAsync;
+const lt_sspaddmm = lt.sspaddmm;
+const lt_sspaddmmAsync = lt.sspaddmmAsync;
 const lt_stack = lt.stack;
 const lt_stackAsync = lt.stackAsync;
 const lt_std = lt.std;
@@ -1148,6 +1162,8 @@ export {
   lt_detAsync as detAsync,
   lt_detach as detach,
   lt_detachAsync as detachAsync,
+  lt_deviceAbsence as deviceAbsence,
+  lt_deviceCount as deviceCount,
   lt_diag as diag,
   lt_diagAsync as diagAsync,
   lt_diagEmbed as diagEmbed,
@@ -1212,6 +1228,10 @@ export {
   lt_eye as eye,
   lt_eyeAsync as eyeAsync,
   lt_failAllocation as failAllocation,
+  lt_fakeQuantizeLearnablePerChannelAffine as fakeQuantizeLearnablePerChannelAffine,
+  lt_fakeQuantizeLearnablePerChannelAffineAsync as fakeQuantizeLearnablePerChannelAffineAsync,
+  lt_fakeQuantizeLearnablePerTensorAffine as fakeQuantizeLearnablePerTensorAffine,
+  lt_fakeQuantizeLearnablePerTensorAffineAsync as fakeQuantizeLearnablePerTensorAffineAsync,
   lt_fakeQuantizePerChannelAffine as fakeQuantizePerChannelAffine,
   lt_fakeQuantizePerChannelAffineAsync as fakeQuantizePerChannelAffineAsync,
   lt_fakeQuantizePerChannelAffineCachemask as fakeQuantizePerChannelAffineCachemask,
@@ -1306,6 +1326,8 @@ export {
   lt_histogramddAsync as histogramddAsync,
   lt_hsplit as hsplit,
   lt_hsplitAsync as hsplitAsync,
+  lt_hspmm as hspmm,
+  lt_hspmmAsync as hspmmAsync,
   lt_hstack as hstack,
   lt_hstackAsync as hstackAsync,
   lt_hypot as hypot,
@@ -1433,6 +1455,8 @@ export {
   lt_logsumexpAsync as logsumexpAsync,
   lt_lt as lt,
   lt_ltAsync as ltAsync,
+  lt_lu as lu,
+  lt_luAsync as luAsync,
   lt_luSolve as luSolve,
   lt_luSolveAsync as luSolveAsync,
   lt_luUnpack as luUnpack,
@@ -1559,6 +1583,8 @@ export {
   lt_parseDevice as parseDevice,
   lt_pcaLowrank as pcaLowrank,
   lt_pcaLowrankAsync as pcaLowrankAsync,
+  lt_pdist as pdist,
+  lt_pdistAsync as pdistAsync,
   lt_permute as permute,
   lt_permuteAsync as permuteAsync,
   lt_pinverse as pinverse,
@@ -1743,6 +1769,8 @@ export {
   lt_squareAsync as squareAsync,
   lt_squeeze as squeeze,
   lt_squeezeAsync as squeezeAsync,
+  lt_sspaddmm as sspaddmm,
+  lt_sspaddmmAsync as sspaddmmAsync,
   lt_stack as stack,
   lt_stackAsync as stackAsync,
   lt_std as std,

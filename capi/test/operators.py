@@ -18,7 +18,7 @@ UNCOVERED = json.loads((HERE / "operators_uncovered.json").read_text())
 # Their elements are whatever the memory held.
 UNINITIALISED = ("empty", "new_empty", "resize_")
 # Python's functions of these names give a part of the results, or give them in another arrangement.
-COMPOSED = ("unique", "unique_consecutive", "histogramdd", "tensordot", "gradient")
+COMPOSED = ("unique", "unique_consecutive", "histogramdd", "lu", "tensordot", "gradient")
 
 
 # --------------------------------------------------------------------------------------------------------------- Python

@@ -57,7 +57,7 @@ static void channels(void) {
   OK(tensor_q_per_channel_axis(q, &axis));
   CHECK(axis == 0);
   OK(tensor_quantize_per_tensor(x, 0.5, 0, TENSOR_QUINT8, &input));
-  OK(tensor_quantized_linear(input, q, NULL, 0.5, 0, &y));
+  OK(tensor_quantized_linear(input, q, NULL, 0.5, 0, NULL, &y));
   OK(tensor_dequantize(y, &numbers));
   CHECK(data_of(numbers)[0] == 5 && data_of(numbers)[1] == 11 && data_of(numbers)[3] == 25);
   FAILS(tensor_q_scale(q, &(double){0}), TENSOR_ERROR_RUNTIME, "quantized per channel");

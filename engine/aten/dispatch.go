@@ -47,7 +47,7 @@ func (e *entry) write(b *strings.Builder) {
 	}
 	for t := range device.Type(device.TypeCount) {
 		word := e.plain
-		if !launch.Registered(t) || t == device.Meta && e.syncs {
+		if !launch.Registered(t) || device.Count(t) == 0 || t == device.Meta && e.syncs {
 			word = "refused"
 		}
 		line("device", t.String(), word)

@@ -521,6 +521,11 @@ func (c Ctx) NodeVariable(self tensor.Node) (*tensor.Tensor, error) {
 	return recorded.NodeVariable(c, self)
 }
 
+// NodeResult is the operator node_result.
+func (c Ctx) NodeResult(self tensor.Node, output int64) (*tensor.Tensor, error) {
+	return recorded.NodeResult(c, self, output)
+}
+
 // NodeSaved is the operator node_saved.
 func (c Ctx) NodeSaved(self tensor.Node) ([]*tensor.Tensor, error) {
 	return recorded.NodeSaved(c, self)
@@ -4016,6 +4021,16 @@ func (c Ctx) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (*te
 	return composed.LinalgLuFactor(c, outLU, outPivots, a, pivot)
 }
 
+// Lu is the operator lu.
+func (c Ctx) Lu(a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(a)); key != 0 {
+		if does := backend(key).Lu; does != nil {
+			return does(c, a, pivot)
+		}
+	}
+	return composed.Lu(c, a, pivot)
+}
+
 // LinalgLu is the operator linalg.lu.
 func (c Ctx) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(outP) | keys(outL) | keys(outU) | keys(a)); key != 0 {
@@ -5307,6 +5322,18 @@ func (c Ctx) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (r0 *tensor.Te
 	return ops.Cdist(x1, x2, p, mode)
 }
 
+// Pdist is the operator pdist.
+func (c Ctx) Pdist(self *tensor.Tensor, p float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).Pdist; does != nil {
+			return does(c, self, p)
+		}
+		err = Refused("pdist", key)
+		return
+	}
+	return ops.Pdist(self, p)
+}
+
 // Names is the operator names.
 func (c Ctx) Names(self *tensor.Tensor) ([]string, error) {
 	return composed.Names(c, self)
@@ -5622,6 +5649,26 @@ func (c Ctx) FakeQuantizePerChannelAffineCachemask(self, scale, zero *tensor.Ten
 	return quantized.FakeQuantizePerChannelAffineCachemask(c, self, scale, zero, axis, lo, hi)
 }
 
+// FakeQuantizeLearnablePerTensorAffine is the operator fake_quantize_learnable_per_tensor_affine.
+func (c Ctx) FakeQuantizeLearnablePerTensorAffine(self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
+		if does := backend(key).FakeQuantizeLearnablePerTensorAffine; does != nil {
+			return does(c, self, scale, zero, lo, hi, factor)
+		}
+	}
+	return quantized.FakeQuantizeLearnablePerTensorAffine(c, self, scale, zero, lo, hi, factor)
+}
+
+// FakeQuantizeLearnablePerChannelAffine is the operator fake_quantize_learnable_per_channel_affine.
+func (c Ctx) FakeQuantizeLearnablePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
+		if does := backend(key).FakeQuantizeLearnablePerChannelAffine; does != nil {
+			return does(c, self, scale, zero, axis, lo, hi, factor)
+		}
+	}
+	return quantized.FakeQuantizeLearnablePerChannelAffine(c, self, scale, zero, axis, lo, hi, factor)
+}
+
 // QuantizedAdd is the operator quantized.add.
 func (c Ctx) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
@@ -5732,34 +5779,44 @@ func (c Ctx) QuantizedMatmul(qa, qb *tensor.Tensor, scale float64, zero int64) (
 	return quantized.QuantizedMatmul(c, qa, qb, scale, zero)
 }
 
-// QuantizedLinear is the operator quantized.linear.
-func (c Ctx) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(self) | keys(weight) | keys(bias)) &^ tensor.Gradient); key != 0 {
-		if does := backend(key).QuantizedLinear; does != nil {
-			return does(c, self, weight, bias, scale, zero)
+// QuantizedLinearPack is the operator quantized.linear_pack.
+func (c Ctx) QuantizedLinearPack(weight *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(weight)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedLinearPack; does != nil {
+			return does(c, weight)
 		}
 	}
-	return quantized.QuantizedLinear(c, self, weight, bias, scale, zero)
+	return quantized.QuantizedLinearPack(c, weight)
+}
+
+// QuantizedLinear is the operator quantized.linear.
+func (c Ctx) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).QuantizedLinear; does != nil {
+			return does(c, self, weight, bias, scale, zero, packed)
+		}
+	}
+	return quantized.QuantizedLinear(c, self, weight, bias, scale, zero, packed)
 }
 
 // QuantizedLinearRelu is the operator quantized.linear_relu.
-func (c Ctx) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(self) | keys(weight) | keys(bias)) &^ tensor.Gradient); key != 0 {
+func (c Ctx) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QuantizedLinearRelu; does != nil {
-			return does(c, self, weight, bias, scale, zero)
+			return does(c, self, weight, bias, scale, zero, packed)
 		}
 	}
-	return quantized.QuantizedLinearRelu(c, self, weight, bias, scale, zero)
+	return quantized.QuantizedLinearRelu(c, self, weight, bias, scale, zero, packed)
 }
 
 // QuantizedLinearDynamic is the operator quantized.linear_dynamic.
-func (c Ctx) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bool) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(self) | keys(weight) | keys(bias)) &^ tensor.Gradient); key != 0 {
+func (c Ctx) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).QuantizedLinearDynamic; does != nil {
-			return does(c, self, weight, bias, reduce)
+			return does(c, self, weight, bias, reduce, packed)
 		}
 	}
-	return quantized.QuantizedLinearDynamic(c, self, weight, bias, reduce)
+	return quantized.QuantizedLinearDynamic(c, self, weight, bias, reduce, packed)
 }
 
 // ToString is the operator to_string.
@@ -5807,6 +5864,16 @@ func (c Ctx) GetDefaultDtype() (dtype.DType, error) {
 // ParseDevice is the operator parse_device.
 func (c Ctx) ParseDevice(text string) (device.Device, error) {
 	return ops.ParseDevice(text)
+}
+
+// DeviceCount is the operator device_count.
+func (c Ctx) DeviceCount(name string) (int64, error) {
+	return ops.DeviceCount(name)
+}
+
+// DeviceAbsence is the operator device_absence.
+func (c Ctx) DeviceAbsence(name string) (string, error) {
+	return ops.DeviceAbsence(name)
 }
 
 // SetNumThreads is the operator set_num_threads.
@@ -7957,6 +8024,32 @@ func (c Ctx) Smm(self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	return parted.Smm(c, self, mat2)
 }
 
+// Sspaddmm is the operator sspaddmm.
+func (c Ctx) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self) | keys(mat1) | keys(mat2)); key != 0 {
+		if err := outOnly("sspaddmm", key, keys(self)|keys(mat1)|keys(mat2)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Sspaddmm; does != nil {
+			return does(c, out, self, mat1, mat2, beta, alpha)
+		}
+	}
+	return parted.Sspaddmm(c, out, self, mat1, mat2, beta, alpha)
+}
+
+// Hspmm is the operator hspmm.
+func (c Ctx) Hspmm(out, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(mat1) | keys(mat2)); key != 0 {
+		if err := outOnly("hspmm", key, keys(mat1)|keys(mat2)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Hspmm; does != nil {
+			return does(c, out, mat1, mat2)
+		}
+	}
+	return parted.Hspmm(c, out, mat1, mat2)
+}
+
 // SparseSum is the operator sparse.sum.
 func (c Ctx) SparseSum(self *tensor.Tensor, dim []int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self)); key != 0 {
@@ -7975,6 +8068,16 @@ func (c Ctx) SparseMm(self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 		}
 	}
 	return parted.SparseMm(c, self, mat2)
+}
+
+// SparseMmReduce is the operator sparse.mm.
+func (c Ctx) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
+		if does := backend(key).SparseMmReduce; does != nil {
+			return does(c, self, mat2, reduce)
+		}
+	}
+	return parted.SparseMmReduce(c, self, mat2, reduce)
 }
 
 // SparseAddmm is the operator sparse.addmm.

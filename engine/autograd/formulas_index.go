@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -160,9 +161,23 @@ func views(items []ops.IndexItem) bool {
 	return !slices.ContainsFunc(items, func(i ops.IndexItem) bool { return i.Kind == ops.IndexTensor || i.Kind == ops.IndexBool })
 }
 
-// recordIndexSet records self[index] = value.
+// recordIndexSet records self[index] = value, whose leading dimensions of size 1 do not count.
 func recordIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
-	r, err := begin(c, "index_set", putName(items), self, self, value)
+	if lead := shape.LeadingOnes(value.Sizes()); lead > 0 {
+		stripped, err := c.View(value, slices.Clone(value.Sizes()[lead:]))
+		if err != nil {
+			return err
+		}
+		defer stripped.Release()
+		value = stripped
+	}
+	if recording(c, self, value) {
+		set := func(t *tensor.Tensor, items []ops.IndexItem) error { return c.IndexSet(t, items, value) }
+		if done, err := setShared(c, self, items, value.Numel() == 1, set); done {
+			return err
+		}
+	}
+	r, err := begin(c, "index_put_", putName(items), self, self, value)
 	if err != nil {
 		return err
 	}
@@ -186,7 +201,13 @@ func recordIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, valu
 
 // recordIndexSetScalar records self[index] = number.
 func recordIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
-	r, err := begin(c, "index_set", putName(items), self, self)
+	if recording(c, self) {
+		set := func(t *tensor.Tensor, items []ops.IndexItem) error { return c.IndexSetScalar(t, items, value) }
+		if done, err := setShared(c, self, items, true, set); done {
+			return err
+		}
+	}
+	r, err := begin(c, "index_put_", putName(items), self, self)
 	if err != nil {
 		return err
 	}
@@ -201,6 +222,45 @@ func recordIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem
 		r.publish()
 	}
 	return err
+}
+
+// sharedPart is what an index gives of a tensor whose elements share memory, for a write that is recorded as one to all of it: what is
+// written is written to other elements too, which none but the memory itself tells. One value can be given to elements that share
+// memory; nil where values are to be written to such, which is refused.
+func (s *steps) sharedPart(self *tensor.Tensor, items []ops.IndexItem, one bool) (*tensor.Tensor, []ops.IndexItem) {
+	if views(items) {
+		if part := s.keep(s.c.IndexGet(self, items)); !iter.SelfOverlaps(part) {
+			return part, []ops.IndexItem{{Kind: ops.IndexEllipsis}}
+		}
+	}
+	if !one {
+		return nil, nil
+	}
+	length := int64(1)
+	for d, size := range self.Sizes() {
+		length += (size - 1) * self.Strides()[d]
+	}
+	places := s.keep(s.c.AsStrided(nil, s.positions(self.Device(), length), slices.Clone(self.Sizes()), slices.Clone(self.Strides()), ops.Int(0)))
+	at := ops.IndexItem{Kind: ops.IndexTensor, Tensor: s.keep(s.c.Contiguous(s.keep(s.c.IndexGet(places, items)), shape.Contiguous))}
+	return s.keep(s.c.AsStrided(nil, self, []int64{length}, []int64{1}, ops.Int(self.Offset()))), []ops.IndexItem{at}
+}
+
+// setShared writes to what an index gives, where that is to be recorded otherwise than as a write to self.
+func setShared(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, one bool, set func(t *tensor.Tensor, items []ops.IndexItem) error) (done bool, err error) {
+	if !iter.SelfOverlaps(self) {
+		return false, nil
+	}
+	s := &steps{c: c}
+	defer s.Close()
+	part, err := s.try(func() (part *tensor.Tensor) {
+		part, items = s.sharedPart(self, items, one)
+		return part
+	})
+	if part == nil || err != nil {
+		return err != nil, err
+	}
+	defer part.Release()
+	return true, set(part, items)
 }
 
 // blanked is t with zeros at an index.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -91,6 +92,25 @@ func (s *steps) cdistGradient(grad, x1, x2 *tensor.Tensor, p float64, mode strin
 	return s.distanceGradient(grad, wide(x1), wide(x2), p, result)
 }
 
+// pdistGradient is that of the distances of the rows of self to each other: of the matrix of all of them, which is symmetric.
+func (s *steps) pdistGradient(grad, self *tensor.Tensor, p float64, result *tensor.Tensor) *tensor.Tensor {
+	n := self.Sizes()[0]
+	if grad.Numel() == 0 {
+		return s.zerosLike(self)
+	}
+	row := s.keep(s.c.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, self.Device()))
+	column := s.keep(s.c.Unsqueeze(nil, row, 1))
+	first, second := s.keep(s.c.Minimum(nil, row, column)), s.keep(s.c.Maximum(nil, row, column))
+	twice := s.mul(first, s.sub(s.int(2*n-3), first)) // of the pairs before those of a row, and of what second is too large by
+	place := s.add(s.keep(s.c.FloorDivide(nil, twice, s.int(2))), s.sub(second, s.int(1)))
+	places := s.keep(s.c.Reshape(s.keep(s.c.ClampMin(nil, place, s.int(0))), []int64{-1}))
+	square := func(t *tensor.Tensor) *tensor.Tensor {
+		all := s.keep(s.c.Reshape(s.keep(s.c.IndexSelect(nil, t, 0, places)), []int64{n, n}))
+		return s.cleared(all, s.eq(row, column))
+	}
+	return s.cdistGradient(square(grad), self, self, p, "donot_use_mm_for_euclid_dist", square(result))
+}
+
 // distanceGradient is cdistGradient from differences: so many rows, or matrices of a batch, at a time that they make one slab.
 func (s *steps) distanceGradient(grad, x1, x2 *tensor.Tensor, p float64, result *tensor.Tensor) *tensor.Tensor {
 	sizes, rows := grad.Sizes(), grad.Dim()-2
@@ -117,15 +137,18 @@ func (s *steps) differencesGradient(grad, x1, x2 *tensor.Tensor, p float64, resu
 	weights := grad
 	switch {
 	case p == 1:
-		slope = s.used(slope, s.sgn(slope))
+		slope = s.where(s.keep(s.c.Isnan(slope)), slope, s.sgn(slope))
 	case p == 2:
 		weights = s.weighed(grad, result, 1)
 	case math.IsInf(p, 0):
-		largest := s.eq(s.abs(slope), s.keep(s.c.Unsqueeze(nil, result, -1)))
-		slope = s.mul(s.sgn(slope), largest)
+		distance := s.keep(s.c.Unsqueeze(nil, result, -1))
+		slope = s.mul(s.sgn(slope), s.eq(s.abs(slope), distance))
+		slope = s.where(s.keep(s.c.Isnan(distance)), distance, slope)
 	default:
 		weights = s.weighed(grad, result, p-1)
-		slope = s.cleared(s.mul(s.sgn(slope), s.pow(s.abs(slope), s.float(p-1))), s.isZero(slope))
+		// A power of zero may have no derivative, and none is wanted.
+		lengths := s.where(s.isZero(slope), s.int(1), s.abs(slope))
+		slope = s.mul(s.sgn(slope), s.pow(lengths, s.float(p-1)))
 	}
 	return s.keep(s.c.SqueezeDim(nil, s.keep(s.c.Matmul(nil, s.keep(s.c.Unsqueeze(nil, weights, -2)), slope)), -2))
 }

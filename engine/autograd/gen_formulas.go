@@ -199,6 +199,7 @@ var formulas = aten.Backend{
 	Cholesky:                              recordCholesky,
 	LinalgLuFactorEx:                      recordLinalgLuFactorEx,
 	LinalgLuFactor:                        recordLinalgLuFactor,
+	Lu:                                    recordLu,
 	LinalgLu:                              recordLinalgLu,
 	LuUnpack:                              recordLuUnpack,
 	LinalgLdlFactorEx:                     recordLinalgLdlFactorEx,
@@ -278,6 +279,7 @@ var formulas = aten.Backend{
 	TensordotDims:                         recordTensordotDims,
 	Kron:                                  recordKron,
 	Cdist:                                 recordCdist,
+	Pdist:                                 recordPdist,
 	Dequantize:                            recordDequantize,
 	FakeQuantizePerTensorAffineCachemask:  recordFakeQuantizePerTensorAffineCachemask,
 	FakeQuantizePerChannelAffineCachemask: recordFakeQuantizePerChannelAffineCachemask,
@@ -3141,6 +3143,13 @@ func recordLinalgLuFactor(c aten.Ctx, outLU, outPivots, a *tensor.Tensor, pivot 
 	return aten.Composed().LinalgLuFactor(c, outLU, outPivots, a, pivot)
 }
 
+func recordLu(c aten.Ctx, a *tensor.Tensor, pivot bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	LUResult, pivotsResult, infoResult, err = aten.Composed().Lu(c, a, pivot)
+	named(since, "LinalgLuFactorExBackward0", LUResult, pivotsResult, infoResult)
+	return
+}
+
 func recordLinalgLu(c aten.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (PResult *tensor.Tensor, LResult *tensor.Tensor, UResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.lu", []*tensor.Tensor{outP, outL, outU}, a); err != nil {
 		return
@@ -4423,6 +4432,29 @@ func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (res
 				return s.after(1, s.cdistGradient(s.hand(s.take(0)), s.saved(x1_), s.saved(x2_), p, mode, s.saved(result_)))
 			}
 			return s.after(2, s.cdistGradient(s.hand(s.after(1, s.keep(s.c.Transpose(nil, s.hand(s.take(0)), -1, -2)))), s.saved(x2_), s.saved(x1_), p, mode, s.hand(s.keep(s.c.Transpose(nil, s.saved(result_), -1, -2)))))
+		}
+	}
+	return
+}
+
+func recordPdist(c aten.Ctx, self *tensor.Tensor, p float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "pdist", "PdistBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save(self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Pdist(self, p)
+	if r.finish(err, result) {
+		result_ := r.saveResult(result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.pdistGradient(s.hand(s.take(0)), s.saved(self_), p, s.saved(result_)))
 		}
 	}
 	return
@@ -6723,7 +6755,7 @@ func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.
 	result, err = r.c.SpecialLogNdtr(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('/', s.binary('*', s.float(0.7978845608028654), s.take(0), right), s.after(1, s.keep(s.c.SpecialErfcx(nil, s.hand(s.mul(s.float(-0.7071067811865476), s.saved(self_)))))), left|right)
+			return s.after(1, s.logNormalGradient(s.hand(s.take(0)), s.saved(self_)))
 		}
 		r.node.cut = always
 		r.publish()

@@ -27,6 +27,7 @@ func init() {
 		NodeEdges:                      NodeEdges,
 		NodeEdge:                       NodeEdge,
 		NodeVariable:                   NodeVariable,
+		NodeResult:                     NodeResult,
 		NodeSaved:                      NodeSaved,
 		NodeSetContext:                 NodeSetContext,
 		NodeContext:                    NodeContext,

@@ -1,9 +1,11 @@
 package autograd
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -117,6 +119,34 @@ func NodeVariable(_ aten.Ctx, self tensor.Node) (leaf *tensor.Tensor, err error)
 		return nil
 	})
 	return leaf, err
+}
+
+// NodeResult stands for a result of a recorded call where gradients are asked for.
+func NodeResult(_ aten.Ctx, self tensor.Node, output int64) (made *tensor.Tensor, err error) {
+	const op = "node_result"
+	err = with(self, func(n *Node) error {
+		if output < 0 || output >= int64(len(n.outputs)) || n.outputs[output].dtype.Category() < dtype.Floating {
+			return status.Indexf("%s: %s has no result %d with a gradient: it has %d results", op, n.name, output, len(n.outputs))
+		}
+		if n.leaf != nil {
+			made = n.leaf.Alias()
+			return nil
+		}
+		like := &n.outputs[output]
+		zero, err := tensor.Zeros(op, nil, like.dtype, like.device)
+		if err != nil {
+			return err
+		}
+		defer zero.Release()
+		if made, err = zero.View(op, slices.Clone(like.sizes()), make([]int64, like.dims), 0); err != nil {
+			return err
+		}
+		n.retain()
+		h := track(made)
+		h.node, h.output = n, int(output)
+		return nil
+	})
+	return made, err
 }
 
 // NodeSaved is what a recorded call saved, with its history.

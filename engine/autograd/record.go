@@ -29,6 +29,9 @@ type call struct {
 // begin decides whether a call is recorded, and refuses one that cannot be. The node has an edge for each of the operands.
 func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
 	r := call{c: c.Past(tensor.Gradient), out: out}
+	if inPlace := out != nil && len(operands) > 0 && out == operands[0]; inPlace {
+		op = nameInPlace(op)
+	}
 	if err := writable(c, op, out); err != nil {
 		return r, err
 	}
@@ -45,7 +48,7 @@ func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.
 		if out != operands[0] {
 			return r, writes(op, "one of the arguments")
 		}
-		if err := checkOut(nameInPlace(op), operands[0]); err != nil {
+		if err := checkOut(op, operands[0]); err != nil {
 			return r, err
 		}
 		r.was = variableOf(out).lying(out)
@@ -279,19 +282,22 @@ func (r *call) mayView(err error, self, result *tensor.Tensor) bool {
 
 // into records a composition that writes to out: as a copy of its result. Where it writes to self, its steps have a copy of that.
 func into(c aten.Ctx, op string, out, self *tensor.Tensor, run func(out, self *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	inPlace := out != nil && out == self
+	if inPlace {
+		op = nameInPlace(op)
+	}
 	if err := writable(c, op, out); err != nil {
 		return nil, err
 	}
 	if out == nil || !c.Recording() {
 		return run(out, self)
 	}
-	inPlace := out == self
 	if !inPlace && recording(c, out) {
 		return nil, writes(op, "the tensor given as out")
 	}
 	if inPlace {
 		if recording(c, self) {
-			if err := checkOut(nameInPlace(op), self); err != nil {
+			if err := checkOut(op, self); err != nil {
 				return nil, err
 			}
 		}

@@ -79,6 +79,7 @@ func init() {
 		LinalgCholesky:                 LinalgCholesky,
 		Cholesky:                       Cholesky,
 		LinalgLuFactor:                 LinalgLuFactor,
+		Lu:                             Lu,
 		LinalgLu:                       LinalgLu,
 		LuUnpack:                       LuUnpack,
 		LinalgLdlFactor:                LinalgLdlFactor,

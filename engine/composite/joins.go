@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -210,11 +211,15 @@ func BlockDiag(c aten.Ctx, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
+	dev, err := iter.Device(op, views...)
+	if err != nil {
+		return nil, err
+	}
 	for i, t := range views {
 		r.Add(t.DType(), tensors[i].Rank())
 		rows, columns = rows+t.Sizes()[0], columns+t.Sizes()[1]
 	}
-	whole := s.Keep(c.Zeros(nil, []int64{rows, columns}, r.DType(), tensor.NoLayout, views[0].Device()))
+	whole := s.Keep(c.Zeros(nil, []int64{rows, columns}, r.DType(), tensor.NoLayout, dev))
 	row, column := int64(0), int64(0)
 	for _, t := range views {
 		s.copy(s.part(s.part(whole, 0, row, t.Sizes()[0]), 1, column, t.Sizes()[1]), t)

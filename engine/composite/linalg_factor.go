@@ -1,6 +1,7 @@
 package composite
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
@@ -42,6 +43,12 @@ func LinalgLuFactor(c aten.Ctx, outLU, outPivots, a *tensor.Tensor, pivot bool) 
 	return r[0], r[1], err
 }
 
+// Lu is LinalgLuFactorEx without errors for singular matrices.
+func Lu(c aten.Ctx, a *tensor.Tensor, pivot bool) (lu, pivots, info *tensor.Tensor, err error) {
+	lu, pivots, info, err = c.LinalgLuFactorEx(nil, nil, nil, a, pivot, false)
+	return lu, pivots, info, status.In("lu", err)
+}
+
 func (s *scope) factors(a *tensor.Tensor, pivot bool) (lu, pivots, info *tensor.Tensor) {
 	return s.three(func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 		return s.c.LinalgLuFactorEx(nil, nil, nil, a, pivot, false)
@@ -66,7 +73,7 @@ func LinalgLu(c aten.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (*tens
 // LuUnpack takes what LinalgLuFactor gives apart.
 func LuUnpack(c aten.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	const op = "lu_unpack"
-	if err := ops.CheckMatrices(op, "LU_data", lu); err != nil {
+	if err := cmp.Or(ops.CheckMatrices(op, "LU_data", lu), ops.CheckPivots(op, "LU_pivots", lu, pivots)); err != nil {
 		return nil, nil, nil, err
 	}
 	m, n := shape.Matrix(lu.Sizes())

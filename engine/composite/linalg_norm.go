@@ -143,6 +143,9 @@ func LinalgNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []in
 	const op = "linalg.norm"
 	s := within(c, op)
 	defer s.Close()
+	if dim != nil && len(dim) != 1 && len(dim) != 2 {
+		return nil, status.Runtimef("%s: dim must be one or two dimensions, got %v", op, dim)
+	}
 	if ord.IsNone() {
 		return s.result(out, s.vectorNorm(self, 2, dim, keepdim, d))
 	}
@@ -154,8 +157,8 @@ func LinalgNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []in
 		count = self.Dim()
 	}
 	switch {
-	case dim != nil && count != 1 && count != 2 || dim == nil && count > 2:
-		return nil, status.Runtimef("%s: with ord given, dim must be one or two dimensions, or the tensor have as many, got dim %v of a tensor of shape %v", op, dim, self.Sizes())
+	case count > 2:
+		return nil, status.Runtimef("%s: a tensor of shape %v needs dim, one or two dimensions, beside ord", op, self.Sizes())
 	case count == 2:
 		return s.result(out, s.matrixNorm(self, order{p: ord.Float()}, matrixDims(dim), keepdim, d))
 	}

@@ -115,7 +115,7 @@ func LuSolve(c aten.Ctx, out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, 
 }
 
 func solveFactored(c aten.Ctx, op string, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (*tensor.Tensor, error) {
-	if err := cmp.Or(ops.CheckSquare(op, "LU", lu), ops.CheckMatrices(op, "B", b)); err != nil {
+	if err := cmp.Or(ops.CheckSquare(op, "LU", lu), ops.CheckMatrices(op, "B", b), ops.CheckPivots(op, "pivots", lu, pivots)); err != nil {
 		return nil, err
 	}
 	n, _ := shape.Matrix(lu.Sizes())

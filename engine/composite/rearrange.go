@@ -1,6 +1,7 @@
 package composite
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
@@ -21,15 +22,29 @@ func Tile(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error)
 	return only("tile", repeated, err)
 }
 
-// RepeatInterleaveSelf repeats every element of a dimension, or of the flattened tensor.
+// RepeatInterleaveSelf repeats every element of a dimension, or of the flattened tensor. There an index would be as long as the result,
+// which is a copy of the tensor with one dimension more, in which it is expanded; sparse tensors have no such views.
 func RepeatInterleaveSelf(c aten.Ctx, self *tensor.Tensor, repeats int64, dim ops.Int, outputSize ops.Int) (*tensor.Tensor, error) {
-	if repeats < 0 {
-		return nil, status.Runtimef("repeat_interleave: repeats must be non-negative, got %d", repeats)
-	}
 	s := within(c, "repeat_interleave")
 	defer s.Close()
-	times := s.Keep(c.Full(nil, []int64{1}, dtype.IntScalar(repeats), dtype.Int64, tensor.NoLayout, device.Host))
-	return s.Last(func() (*tensor.Tensor, error) { return c.RepeatInterleaveTensor(self, times, dim, outputSize) })
+	if repeats < 0 {
+		return nil, status.Runtimef("%s: repeats must be non-negative, got %d", s.Op, repeats)
+	}
+	if !dim.IsNone() || self.Layout() != tensor.Strided {
+		times := s.Keep(c.Full(nil, []int64{1}, dtype.IntScalar(repeats), dtype.Int64, tensor.NoLayout, device.Host))
+		return s.Last(func() (*tensor.Tensor, error) { return c.RepeatInterleaveTensor(self, times, dim, outputSize) })
+	}
+	n := self.Numel()
+	high, total := bits.Mul64(uint64(n), uint64(repeats))
+	switch {
+	case high > 0 || int64(total) < 0:
+		return nil, status.Runtimef("%s: the repeats add up to more than a 64-bit integer counts", s.Op)
+	case !outputSize.IsNone() && int64(outputSize) != int64(total):
+		return nil, status.Runtimef("%s: allocated size %d does not match required size %d", s.Op, int64(outputSize), int64(total))
+	}
+	wide := s.expand(s.reshape(self, n, 1), n, repeats)
+	copied := s.Step(func() (*tensor.Tensor, error) { return c.Clone(wide, shape.Contiguous) })
+	return s.Last(func() (*tensor.Tensor, error) { return c.View(copied, []int64{int64(total)}) })
 }
 
 // RepeatInterleaveTensor repeats every element of a dimension as often as the vector repeats says.

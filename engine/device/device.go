@@ -78,7 +78,35 @@ func Parse(s string) (Device, error) {
 	return Device{t, int16(i)}, nil
 }
 
-// Resolve replaces None by the CPU and refuses devices that no backend of this process serves.
+// Backend serves the devices of a type.
+type Backend struct {
+	Count   func() int
+	Absence func() string // why there are none, in words
+	Current func() int    // the index that is meant where none is given
+}
+
+var one = Backend{Count: func() int { return 1 }, Absence: func() string { return "" }, Current: func() int { return -1 }}
+
+var backends = [TypeCount]Backend{CPU: one, Meta: one}
+
+func init() {
+	for t := range backends {
+		if backends[t].Count == nil {
+			Register(Type(t), Backend{Count: func() int { return 0 }, Absence: func() string { return "this library has no backend for it" }})
+		}
+	}
+}
+
+// Register makes b the backend of a type. Call it from init.
+func Register(t Type, b Backend) { backends[t] = b }
+
+// Count is the number of devices of a type.
+func Count(t Type) int { return backends[t].Count() }
+
+// Absence tells why there is no device of a type, and is empty where there is one.
+func Absence(t Type) string { return backends[t].Absence() }
+
+// Resolve replaces None by the CPU, a type alone by its current device, and refuses devices that no backend of this process serves.
 func Resolve(op string, d Device) (Device, error) {
 	switch d.Type {
 	case NoType:
@@ -91,9 +119,15 @@ func Resolve(op string, d Device) (Device, error) {
 	case Meta:
 		return Device{Meta, -1}, nil
 	}
-	why := "this library has no backend for it"
-	if d.Type == CUDA {
-		why = "no CUDA driver was found"
+	b := &backends[d.Type]
+	n := b.Count()
+	switch {
+	case n == 0:
+		return d, status.Runtimef("%s: device %v is not available: %s; use device='cpu'", op, d, b.Absence())
+	case d.Index < 0:
+		return Device{d.Type, int16(b.Current())}, nil
+	case int(d.Index) >= n:
+		return d, status.Runtimef("%s: device %v does not exist: invalid device ordinal; the last of %d is %v:%d", op, d, n, d.Type, n-1)
 	}
-	return d, status.Runtimef("%s: device %v is not available: %s; use device='cpu'", op, d, why)
+	return d, nil
 }

@@ -21,18 +21,18 @@ func copyTo(_ string, w launch.Copying) error {
 	l.Fixed = 0
 	l.Memory[0], l.Memory[1] = w.To.DType(), w.From.DType()
 	if w.Flipped != nil {
-		arrangeFlipped(l, w.To, w.From, w.Flipped)
+		ArrangeFlipped(l, w.To, w.From, w.Flipped)
 	} else {
 		pair := [2]*tensor.Tensor{w.To, w.From}
-		arrange(l, 1, pair[:])
+		Arrange(l, 1, pair[:])
 	}
 	split(l, kernel.Copy)
 	return nil
 }
 
-// arrangeFlipped is arrange for the elements of one tensor and those of another, of the same shape and dtype, in reverse order of some
+// ArrangeFlipped is Arrange for the elements of one tensor and those of another, of the same shape and dtype, in reverse order of some
 // dimensions.
-func arrangeFlipped(l *kernel.Loop, to, from *tensor.Tensor, flipped []bool) {
+func ArrangeFlipped(l *kernel.Loop, to, from *tensor.Tensor, flipped []bool) {
 	l.Operands, l.Outputs = 2, 1
 	size := to.DType().Size()
 	order := shape.Permutation(to.Sizes(), to.Strides())
@@ -84,7 +84,7 @@ func fill(op string, w launch.Filling) (err error) {
 	l.Fixed = 0
 	l.Memory[0], l.Memory[1] = d, d
 	pair := [2]*tensor.Tensor{to, to}
-	arrange(l, 1, pair[:])
+	Arrange(l, 1, pair[:])
 	value := unsafe.Pointer(&l.Params)
 	tensor.Put(value, d, w.Value)
 	l.Data[1], l.Strides[1] = uintptr(value), [64]int64{}

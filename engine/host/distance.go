@@ -22,6 +22,10 @@ func distance(op string, w launch.Distance) error {
 	if err != nil || to.Numel() == 0 {
 		return err
 	}
+	if w.B == nil {
+		pairs(fn, w)
+		return nil
+	}
 	rows, columns := to.Sizes()[to.Dim()-2], to.Sizes()[to.Dim()-1]
 	total := to.Numel() / columns
 	width := w.A.Numel() / total
@@ -35,4 +39,15 @@ func distance(op string, w launch.Distance) error {
 		}
 	})
 	return nil
+}
+
+// pairs runs a kernel over the rows of A, each to those that come after it.
+func pairs(fn uintptr, w launch.Distance) {
+	rows, width := w.A.Sizes()[0], w.A.Sizes()[1]
+	parallel.For(rows, max(Grain/max(rows*width, 1), 1), func(begin, end int64) {
+		for i := begin; i < end; i++ {
+			args := distanceArgs{rows: 1, columns: rows - 1 - i, width: width, p: w.P, a: at(w.A, i*width), b: at(w.A, (i+1)*width), out: at(w.To, i*(2*rows-1-i)/2)}
+			kernel.Call(fn, unsafe.Pointer(&args))
+		}
+	})
 }

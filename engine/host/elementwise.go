@@ -90,12 +90,12 @@ func seek[T any](l *kernel.Loop, found func(*T) bool) *T {
 func prepare(op string, l *kernel.Loop, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
 	l.Fixed = k.Fixed
 	for i, t := range operands {
-		l.Memory[i], l.Compute[i] = t.DType(), operandDType(k.Operands[i], compute)
+		l.Memory[i], l.Compute[i] = t.DType(), OperandDType(k.Operands[i], compute)
 		if l.Memory[i] != l.Compute[i] && (k.Fixed>>i&1 != 0 || i < k.Outputs && !k.Whole) {
 			return status.NotImplementedf("%s: not implemented for dtype %v where %v is computed", op, l.Memory[i], l.Compute[i])
 		}
 	}
-	arrange(l, k.Outputs, operands)
+	Arrange(l, k.Outputs, operands)
 	l.Stream = k.Whole && operands[0].Numel()*operands[0].DType().Size() >= StreamBytes && apart(l)
 	return nil
 }
@@ -167,8 +167,8 @@ func runTiny(tiny kernel.Tiny, d dtype.DType, operands []*tensor.Tensor) bool {
 	return true
 }
 
-// operandDType reads one letter of a kernel's signature.
-func operandDType(letter byte, compute dtype.DType) dtype.DType {
+// OperandDType reads one letter of a kernel's signature: those of abi.h, and f for float32, d for float64.
+func OperandDType(letter byte, compute dtype.DType) dtype.DType {
 	switch letter {
 	case 'b':
 		return dtype.Bool
@@ -176,6 +176,10 @@ func operandDType(letter byte, compute dtype.DType) dtype.DType {
 		return dtype.Int32
 	case 'l':
 		return dtype.Int64
+	case 'f':
+		return dtype.Float32
+	case 'd':
+		return dtype.Float64
 	case 'R':
 		return compute.ToReal()
 	case 'C':
@@ -184,9 +188,9 @@ func operandDType(letter byte, compute dtype.DType) dtype.DType {
 	return compute // T and X
 }
 
-// arrange fills in data, sizes and strides: dimensions from the fastest to the slowest, neighbours joined where every
+// Arrange fills in data, sizes and strides: dimensions from the fastest to the slowest, neighbours joined where every
 // operand allows it.
-func arrange(l *kernel.Loop, outputs int, operands []*tensor.Tensor) {
+func Arrange(l *kernel.Loop, outputs int, operands []*tensor.Tensor) {
 	l.Outputs, l.Operands = int32(outputs), int32(len(operands))
 	sizes := operands[0].Sizes()
 	flat := true

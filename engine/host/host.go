@@ -34,6 +34,7 @@ func init() {
 
 		Product:          product,
 		QuantizedProduct: quantizedProduct,
+		PackQuantized:    packQuantized,
 		Dot:              dot,
 		Distance:         distance,
 		Linear:           linear,

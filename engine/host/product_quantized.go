@@ -9,11 +9,46 @@ import (
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// bytesKernel, where the machine has it, multiplies bytes, and quantizedKernel, which gives the same, integers of 16 bits.
-var bytesKernel, quantizedKernel = kernel.Get("gemm_bytes"), kernel.Get("gemm_quantized")
+// bytesKernel, where the machine has it, multiplies bytes, and quantizedKernel, which gives the same, integers of 16 bits; each has
+// another one that packs the second operand.
+var (
+	bytesKernel, quantizedKernel         = kernel.Get("gemm_bytes"), kernel.Get("gemm_quantized")
+	packBytesKernel, packQuantizedKernel = kernel.Get("gemm_bytes_pack"), kernel.Get("gemm_quantized_pack")
+)
+
+// quantizedKernels are the kernels for products, and the dtype of their first operand.
+func quantizedKernels() (multiply, pack uintptr, left dtype.DType) {
+	if run := bytesKernel.Row(0); run != 0 {
+		return run, packBytesKernel.Row(0), dtype.Uint8
+	}
+	return quantizedKernel.Row(0), packQuantizedKernel.Row(0), dtype.Int16
+}
+
+// packing is a matrix that is to be packed, and how many bytes that takes.
+func packing(b *tensor.Tensor) kernel.GemmPacking {
+	m := matricesOf(b)
+	p := kernel.GemmPacking{B: m.data, N: m.cols, K: m.rows, BRow: m.row, BCol: m.column}
+	_, pack, _ := quantizedKernels()
+	kernel.Call(pack, unsafe.Pointer(&p))
+	return p
+}
+
+// packQuantized packs the second operand of products.
+func packQuantized(op string, b *tensor.Tensor) (*tensor.Tensor, error) {
+	p := packing(b)
+	packed, err := tensor.Empty(op, []int64{p.Bytes}, dtype.Uint8, device.Host)
+	if err != nil || p.Bytes == 0 {
+		return packed, err
+	}
+	p.Packed = uintptr(packed.Data())
+	_, pack, _ := quantizedKernels()
+	kernel.Call(pack, unsafe.Pointer(&p))
+	return packed, nil
+}
 
 // pastColumns is how far beyond the last column the kernels may read what there is for each.
 const pastColumns = 64
@@ -25,13 +60,16 @@ func quantizedProduct(op string, w launch.QuantizedProduct) error {
 	}
 	s := products{owner.Scope{Op: op}}
 	defer s.Close()
-	run, left := bytesKernel.Row(0), dtype.Uint8
-	if run == 0 {
-		run, left = quantizedKernel.Row(0), dtype.Int16
-	}
+	run, _, left := quantizedKernels()
 	mb, mc := matricesOf(w.B), matricesOf(w.To)
 	a, zero := s.leftOf(w.A, left, w.AZero)
 	q := kernel.QuantizedGemm{AZero: zero, Zero: w.Zero, Low: float32(w.Low - w.Zero), High: float32(w.High - w.Zero), DType: int32(w.To.DType())}
+	if w.Packed != nil {
+		if n := packing(w.B).Bytes; w.Packed.DType() != dtype.Uint8 || !w.Packed.IsContiguous() || w.Packed.Numel() != n {
+			return status.Runtimef("%s: packed must be what quantized.linear_pack gives of the weight on this machine, %d adjacent bytes, but got %v of sizes %v", op, n, w.Packed.DType(), w.Packed.Sizes())
+		}
+		q.Packed = at(w.Packed, 0)
+	}
 	offsets := eachColumn[int32](&s, mc.cols, dtype.Int32, &q.Offsets)
 	bias, scales := eachColumn[float32](&s, mc.cols, dtype.Float32, &q.Bias), eachColumn[float32](&s, mc.cols, dtype.Float32, &q.Scales)
 	if s.Err != nil {
@@ -65,7 +103,7 @@ func quantizedProduct(op string, w launch.QuantizedProduct) error {
 		ARow: ma.row, ACol: ma.column, BRow: mb.row, BCol: mb.column, CRow: mc.row, CCol: mc.column}
 	shareBlocks(q.Gemm, left, dtype.Int8, w.To.DType(), func(p kernel.Gemm, i, j int64) {
 		q := q
-		q.Gemm = p
+		q.Gemm, q.Column = p, j
 		for _, column := range []*uintptr{&q.Offsets, &q.Zeros, &q.Bias, &q.Scales} {
 			*column += uintptr(4 * j)
 		}

@@ -139,7 +139,7 @@ func expected(w launch.QuantizedProduct, sum int32, j int64) dtype.Scalar {
 	return dtype.IntScalar(int64(min(max(math.RoundToEven(float64(x))+float64(w.Zero), float64(w.Low)), float64(w.High))))
 }
 
-// Halves go to the even neighbour, numbers out of range to its ends, and NaN to the lower one.
+// Halves go to the even neighbour, numbers out of range to its ends, and NaN to the upper one.
 func TestQuantizedProductsRoundAndSaturate(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	scales := []float32{0.5, 1.5, 2.5, -0.5, -1.5, 126.4, 127.6, 1e9, -1e9, 3e38, inf, -inf, nan}
@@ -148,9 +148,9 @@ func TestQuantizedProductsRoundAndSaturate(t *testing.T) {
 		zero, low, high int32
 		want            []int64
 	}{
-		{dtype.Int8, 0, -128, 127, []int64{0, 2, 2, 0, -2, 126, 127, 127, -128, 127, 127, -128, -128}},
-		{dtype.Int8, 3, 3, 127, []int64{3, 5, 5, 3, 3, 127, 127, 127, 3, 127, 127, 3, 3}},
-		{dtype.Uint8, 10, 0, 255, []int64{10, 12, 12, 10, 8, 136, 138, 255, 0, 255, 255, 0, 0}},
+		{dtype.Int8, 0, -128, 127, []int64{0, 2, 2, 0, -2, 126, 127, 127, -128, 127, 127, -128, 127}},
+		{dtype.Int8, 3, 3, 127, []int64{3, 5, 5, 3, 3, 127, 127, 127, 3, 127, 127, 3, 127}},
+		{dtype.Uint8, 10, 0, 255, []int64{10, 12, 12, 10, 8, 136, 138, 255, 0, 255, 255, 0, 255}},
 	} {
 		n := int64(len(scales))
 		w := launch.QuantizedProduct{

@@ -18,10 +18,17 @@ type Gemm struct {
 // QuantizedGemm is a product of matrices of integers that stand for numbers; it mirrors lt_gemm_quantized.
 type QuantizedGemm struct {
 	Gemm
-	Offsets, Zeros, RowSums, Bias, Scales uintptr
-	AZero, Zero                           int32
-	Low, High                             float32
-	DType                                 int32
+	Offsets, Zeros, RowSums, Bias, Scales, Packed uintptr
+	Column                                        int64
+	AZero, Zero                                   int32
+	Low, High                                     float32
+	DType                                         int32
+}
+
+// GemmPacking is a matrix that is packed for quantized products; it mirrors lt_gemm_packing.
+type GemmPacking struct {
+	B, Packed               uintptr
+	N, K, BRow, BCol, Bytes int64
 }
 
 // Dot is the sum of products of two vectors, written in the kernel's total dtype; it mirrors lt_dot.
@@ -37,6 +44,8 @@ var (
 	_ [C.sizeof_lt_gemm - unsafe.Sizeof(Gemm{})]struct{}
 	_ [unsafe.Sizeof(QuantizedGemm{}) - C.sizeof_lt_gemm_quantized]struct{}
 	_ [C.sizeof_lt_gemm_quantized - unsafe.Sizeof(QuantizedGemm{})]struct{}
+	_ [unsafe.Sizeof(GemmPacking{}) - C.sizeof_lt_gemm_packing]struct{}
+	_ [C.sizeof_lt_gemm_packing - unsafe.Sizeof(GemmPacking{})]struct{}
 	_ [unsafe.Sizeof(Dot{}) - C.sizeof_lt_dot]struct{}
 	_ [C.sizeof_lt_dot - unsafe.Sizeof(Dot{})]struct{}
 )

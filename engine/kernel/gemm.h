@@ -18,18 +18,28 @@ typedef struct {
 } lt_gemm;
 
 // A product of matrices of integers that stand for numbers; b is int8, a int16, or uint8 where the
-// kernel is gemm_bytes, and its columns are adjacent. Arrays have an item for each column of c, and
-// may be read up to 64 items from its last one on. A sum is that of (a - a_zero) * b, plus offsets,
-// less zeros times the row's row_sums where these are not NULL; it wraps. It is written to an int32
-// c; in float32, plus bias and times scales, to a float32 one; and rounded, halves to even, within
-// low and high, plus zero, to one of 8 bits. The factors and the batch of g do not count.
+// kernel is gemm_bytes, and its columns are adjacent. Where packed is not NULL, it has the columns
+// of b, as gemm_quantized_pack or gemm_bytes_pack wrote them, and the first is that of this number,
+// a multiple of 32. Arrays have an item for each column of c, and may be read up to 64 items from
+// its last one on. A sum is that of (a - a_zero) * b, plus offsets, less zeros times the row's
+// row_sums where these are not NULL; it wraps. It is written to an int32 c; in float32, plus bias
+// and times scales, to a float32 one; and rounded, halves to even, within low and high, plus zero,
+// to one of 8 bits. The factors and the batch of g do not count.
 typedef struct {
   lt_gemm g;
-  uintptr_t offsets, zeros, row_sums, bias, scales;
+  uintptr_t offsets, zeros, row_sums, bias, scales, packed;
+  int64_t column;
   int32_t a_zero, zero;
   float low, high;
   int32_t dtype;  // of c
 } lt_gemm_quantized;
+
+// A k by n matrix of int8 that is packed for products; bytes is how many packed has, which is not
+// written where it is NULL.
+typedef struct {
+  uintptr_t b, packed;
+  int64_t n, k, b_row, b_col, bytes;
+} lt_gemm_packing;
 
 // The sum of products of two vectors; conjugate applies to the first. The result is float64 for
 // floats, complex128 for complex numbers, and of the same dtype for integers.

@@ -163,7 +163,7 @@ func supported(tier, name string) bool {
 	switch name {
 	case "gemm_bfloat16", "gemm_dots_bfloat16":
 		return C.lt_cpu_bfloat16() != 0
-	case "gemm_bytes":
+	case "gemm_bytes", "gemm_bytes_pack":
 		wide := C.int(0)
 		if tier == "avx512" {
 			wide = 1

@@ -153,6 +153,15 @@ func near(d dtype.DType, a, b, old, c *matrix, i, j, k int64, alpha, beta dtype.
 	return magnitude(got.Complex()-want) <= 2*float64(k+4)*unit(d.Compute())*size+unit(d)*max(magnitude(want), normal)
 }
 
+// packOf is a matrix as quantized products read it.
+func packOf(fn uintptr, b *matrix, n, k int64) []byte {
+	size := GemmPacking{N: n, K: k, BRow: 1, BCol: b.col}
+	Call(fn, unsafe.Pointer(&size))
+	packed := make([]byte, size.Bytes)
+	call(fn, size, [][]byte{b.bytes, packed}, func(w *GemmPacking, at []uintptr) { w.B, w.Packed = at[0], at[1] })
+	return packed
+}
+
 // Kernels of quantized products in every tier sum integers of the full range without saturating, and requantize them alike.
 func TestQuantizedProductsOfEveryTier(t *testing.T) {
 	const m, n = 19, 83
@@ -184,9 +193,22 @@ func TestQuantizedProductsOfEveryTier(t *testing.T) {
 					bias, scales := columns(dtype.Float32, small), columns(dtype.Float32, factor)
 					q := QuantizedGemm{Gemm: Gemm{Batch: 1, M: m, N: n, K: k, ARow: a.row, ACol: 1, BRow: 1, BCol: b.col, CRow: c.row, CCol: 1},
 						AZero: 131, Zero: 5, Low: -100, High: 122, DType: int32(to)}
-					call(fn, q, [][]byte{a.bytes, b.bytes, c.bytes, offsets.bytes, zeros.bytes, sums.bytes, bias.bytes, scales.bytes}, func(q *QuantizedGemm, at []uintptr) {
+					operands := [][]byte{a.bytes, b.bytes, c.bytes, offsets.bytes, zeros.bytes, sums.bytes, bias.bytes, scales.bytes}
+					place := func(q *QuantizedGemm, at []uintptr) {
 						q.A, q.B, q.C, q.Offsets, q.Zeros, q.RowSums, q.Bias, q.Scales = at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7]
+					}
+					call(fn, q, operands, place)
+					plain := bytes.Clone(c.bytes)
+					clear(c.bytes)
+					packed := packOf(table.kernels[name+"_pack"].Row(0), b, n, k)
+					call(fn, q, append(operands, packed), func(q *QuantizedGemm, at []uintptr) {
+						place(q, at)
+						q.B, q.Packed = 0, at[8]
 					})
+					for i := range int64(m) {
+						from, to := i*c.row*c.d.Size(), (i*c.row+n)*c.d.Size()
+						assert.Equal(t, plain[from:to], c.bytes[from:to], "%s %s: packed, row %d of %d", table.tier, name, i, k)
+					}
 					integer := func(x *matrix, i, j int64) int32 { return int32(tensor.Get(x.at(i, j), x.d).Int()) }
 					for i := range int64(m) {
 						for j := range int64(n) {

@@ -49,7 +49,7 @@ var fused = []string{"scatter_mul", "lerp", "prod", "cumprod"}
 // operandTypes lists the operands' dtypes of a row of dtype d and the number of outputs.
 func operandTypes(k *Kernel, d dtype.DType) (types []dtype.DType, outputs int) {
 	for _, letter := range k.Operands {
-		of := map[rune]dtype.DType{'b': dtype.Bool, 'i': dtype.Int32, 'l': dtype.Int64, 'R': d.ToReal(), 'C': d.ToComplex(), 'T': d, 'X': d}
+		of := map[rune]dtype.DType{'b': dtype.Bool, 'i': dtype.Int32, 'l': dtype.Int64, 'f': dtype.Float32, 'd': dtype.Float64, 'R': d.ToReal(), 'C': d.ToComplex(), 'T': d, 'X': d}
 		types = append(types, of[letter])
 	}
 	return types, strings.IndexAny(k.Signature, "=>")

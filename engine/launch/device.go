@@ -31,6 +31,7 @@ type Device struct {
 
 	Product          func(op string, w Product) error
 	QuantizedProduct func(op string, w QuantizedProduct) error
+	PackQuantized    func(op string, b *tensor.Tensor) (*tensor.Tensor, error) // what QuantizedProduct may have as Packed
 	Dot              func(op string, w Dot) error
 	Distance         func(op string, w Distance) error
 	Linear           func(op string, w Linear) error

@@ -96,10 +96,10 @@ func TestWorkThatADeviceHasNotIsRefused(t *testing.T) {
 	x = made(t, x, err)
 	held := storage.MemoryStats().InUse
 	_, err = ops.Sum(nil, x, nil, false, dtype.None)
-	assert.EqualError(t, err, "sum: device xpu has no Reduce; move the tensors to the cpu")
+	assert.EqualError(t, err, "sum is not implemented on xpu, which has no Reduce; move the tensors to the cpu")
 	assert.Equal(t, held, storage.MemoryStats().InUse)
 	_, err = ops.Item(made(t, sliced(t, x), nil))
-	assert.EqualError(t, err, "item: device xpu has no Read; move the tensors to the cpu")
+	assert.EqualError(t, err, "item is not implemented on xpu, which has no Read; move the tensors to the cpu")
 }
 
 func sliced(t *testing.T, x *tensor.Tensor) *tensor.Tensor {

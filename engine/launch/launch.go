@@ -37,7 +37,7 @@ func Register(t device.Type, d Device) {
 			for r := range f.Type().NumOut() - 1 {
 				results = append(results, reflect.Zero(f.Type().Out(r)))
 			}
-			err := status.NotImplementedf("%v: device %v has no %s; move the tensors to the cpu", args[0], t, name)
+			err := status.NotImplementedf("%v is not implemented on %v, which has no %s; move the tensors to the cpu", args[0], t, name)
 			return append(results, reflect.ValueOf(&err).Elem())
 		}))
 	}

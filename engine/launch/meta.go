@@ -34,6 +34,7 @@ var meta = Device{
 
 	Product:          nothing[Product],
 	QuantizedProduct: nothing[QuantizedProduct],
+	PackQuantized:    packMeta,
 	Dot:              nothing[Dot],
 	Distance:         nothing[Distance],
 	Linear:           nothing[Linear],
@@ -64,6 +65,11 @@ func copyMeta(op string, w Copying) error {
 		return status.NotImplementedf("%s: cannot copy out of meta tensor; no data!", op)
 	}
 	return nil
+}
+
+// packMeta is a packed matrix without bytes.
+func packMeta(op string, b *tensor.Tensor) (*tensor.Tensor, error) {
+	return tensor.Empty(op, []int64{0}, dtype.Uint8, b.Device())
 }
 
 // drawMeta checks the arguments of a distribution.

@@ -161,12 +161,15 @@ type Product struct {
 // QuantizedProduct is To = (A - AZero) * (B - BZeros) + Bias for matrices of integers that stand for numbers. A is M by K of uint8 or
 // int8, B is K by N of int8 (weights that are stored N by K are handed over transposed); they and To have any strides. The sums are int32,
 // and wrap. An int32 To gets them; a float32 To gets them in float32 times Scales; a uint8 or int8 To gets that rounded to the nearest
-// integer, halves to even, plus Zero, but no less than Low, as for a NaN, and no more than High: to apply relu is to set Low to Zero.
+// integer, halves to even, plus Zero, but no less than Low and no more than High, as for a NaN: to apply relu is to set Low to Zero.
 //
 // BZeros and Scales have one item for all columns or one for each; no BZeros are zeros. Bias is nil or has N adjacent elements, in units of
 // the sums: int32 is added to them, float32 once they are in float32. It is int32 where To is. To shares no memory with the others.
+//
+// Packed is nil, or what the device's PackQuantized made of B, which is read in its place: bytes in an order of the machine's.
 type QuantizedProduct struct {
 	To, A, B, Bias  *tensor.Tensor
+	Packed          *tensor.Tensor
 	AZero           int32
 	BZeros          []int32
 	Scales          []float32
@@ -180,7 +183,7 @@ type Dot struct {
 }
 
 // Distance writes the P-norms of the differences of the rows of A to those of B, matrix by matrix, to To, or by the kernel euclidean
-// the roots of their squares and what To has. All are contiguous.
+// the roots of their squares and what To has. Without B it is the rows of A, a matrix, to those that come after them. All are contiguous.
 type Distance struct {
 	Kernel   *kernel.Kernel
 	To, A, B *tensor.Tensor

@@ -252,6 +252,7 @@ var rules = aten.Backend{
 	Cholesky:                                 namedCholesky,
 	LinalgLuFactorEx:                         namedLinalgLuFactorEx,
 	LinalgLuFactor:                           namedLinalgLuFactor,
+	Lu:                                       namedLu,
 	LinalgLu:                                 namedLinalgLu,
 	LuUnpack:                                 namedLuUnpack,
 	PivotsPermutation:                        namedPivotsPermutation,
@@ -335,6 +336,7 @@ var rules = aten.Backend{
 	TensordotDims:                            namedTensordotDims,
 	Kron:                                     namedKron,
 	Cdist:                                    namedCdist,
+	Pdist:                                    namedPdist,
 	QuantizePerTensor:                        namedQuantizePerTensor,
 	QuantizePerTensorTensorQparams:           namedQuantizePerTensorTensorQparams,
 	QuantizePerTensorDynamic:                 namedQuantizePerTensorDynamic,
@@ -357,6 +359,8 @@ var rules = aten.Backend{
 	FakeQuantizePerTensorAffineCachemask:     namedFakeQuantizePerTensorAffineCachemask,
 	FakeQuantizePerChannelAffine:             namedFakeQuantizePerChannelAffine,
 	FakeQuantizePerChannelAffineCachemask:    namedFakeQuantizePerChannelAffineCachemask,
+	FakeQuantizeLearnablePerTensorAffine:     namedFakeQuantizeLearnablePerTensorAffine,
+	FakeQuantizeLearnablePerChannelAffine:    namedFakeQuantizeLearnablePerChannelAffine,
 	QuantizedAdd:                             namedQuantizedAdd,
 	QuantizedAddRelu:                         namedQuantizedAddRelu,
 	QuantizedMul:                             namedQuantizedMul,
@@ -368,6 +372,7 @@ var rules = aten.Backend{
 	QuantizedRelu6:                           namedQuantizedRelu6,
 	QuantizedCat:                             namedQuantizedCat,
 	QuantizedMatmul:                          namedQuantizedMatmul,
+	QuantizedLinearPack:                      namedQuantizedLinearPack,
 	QuantizedLinear:                          namedQuantizedLinear,
 	QuantizedLinearRelu:                      namedQuantizedLinearRelu,
 	QuantizedLinearDynamic:                   namedQuantizedLinearDynamic,
@@ -512,8 +517,11 @@ var rules = aten.Backend{
 	SparseResize:                             namedSparseResize,
 	SparseResizeAndClear:                     namedSparseResizeAndClear,
 	Smm:                                      namedSmm,
+	Sspaddmm:                                 namedSspaddmm,
+	Hspmm:                                    namedHspmm,
 	SparseSum:                                namedSparseSum,
 	SparseMm:                                 namedSparseMm,
+	SparseMmReduce:                           namedSparseMmReduce,
 	SparseAddmm:                              namedSparseAddmm,
 	SparseSampledAddmm:                       namedSparseSampledAddmm,
 	SparseSoftmax:                            namedSparseSoftmax,
@@ -2792,6 +2800,11 @@ func namedLinalgLuFactor(c aten.Ctx, outLU, outPivots, a *tensor.Tensor, pivot b
 	return
 }
 
+func namedLu(c aten.Ctx, a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	err = aten.Refused("lu", tensor.Named)
+	return
+}
+
 func namedLinalgLu(c aten.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	err = aten.Refused("linalg.lu", tensor.Named)
 	return
@@ -3333,12 +3346,16 @@ func namedAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dty
 }
 
 func namedEinsum(c aten.Ctx, text string, operands []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("einsum", tensor.Named)
-	return
+	return c.Past(tensor.Named).Einsum(text, operands)
 }
 
 func namedKron(c aten.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("kron", tensor.Named)
+	return
+}
+
+func namedPdist(c aten.Ctx, self *tensor.Tensor, p float64) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("pdist", tensor.Named)
 	return
 }
 
@@ -3532,6 +3549,26 @@ func namedFakeQuantizePerChannelAffineCachemask(c aten.Ctx, self, scale, zero *t
 	return
 }
 
+func namedFakeQuantizeLearnablePerTensorAffine(c aten.Ctx, self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (r0 *tensor.Tensor, err error) {
+	names, err := keep(self)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).FakeQuantizeLearnablePerTensorAffine(self, scale, zero, lo, hi, factor)
+	give(names, err, r0)
+	return
+}
+
+func namedFakeQuantizeLearnablePerChannelAffine(c aten.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (r0 *tensor.Tensor, err error) {
+	names, err := keep(self)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).FakeQuantizeLearnablePerChannelAffine(self, scale, zero, axis, lo, hi, factor)
+	give(names, err, r0)
+	return
+}
+
 func namedQuantizedAdd(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
 	names, err := unify("quantized.add", qa, qb)
 	if err != nil {
@@ -3642,17 +3679,22 @@ func namedQuantizedMatmul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero
 	return
 }
 
-func namedQuantizedLinear(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+func namedQuantizedLinearPack(c aten.Ctx, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("quantized.linear_pack", tensor.Named)
+	return
+}
+
+func namedQuantizedLinear(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("quantized.linear", tensor.Named)
 	return
 }
 
-func namedQuantizedLinearRelu(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+func namedQuantizedLinearRelu(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("quantized.linear_relu", tensor.Named)
 	return
 }
 
-func namedQuantizedLinearDynamic(c aten.Ctx, self, weight, bias *tensor.Tensor, reduce bool) (r0 *tensor.Tensor, err error) {
+func namedQuantizedLinearDynamic(c aten.Ctx, self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("quantized.linear_dynamic", tensor.Named)
 	return
 }
@@ -4903,12 +4945,27 @@ func namedSmm(c aten.Ctx, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err err
 	return
 }
 
+func namedSspaddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sspaddmm", tensor.Named)
+	return
+}
+
+func namedHspmm(c aten.Ctx, out, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("hspmm", tensor.Named)
+	return
+}
+
 func namedSparseSum(c aten.Ctx, self *tensor.Tensor, dim []int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("sparse.sum", tensor.Named)
 	return
 }
 
 func namedSparseMm(c aten.Ctx, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse.mm", tensor.Named)
+	return
+}
+
+func namedSparseMmReduce(c aten.Ctx, self, mat2 *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("sparse.mm", tensor.Named)
 	return
 }

@@ -145,6 +145,7 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"linalg_inv":                    system,
 	"linalg_ldl_factor":             system,
 	"linalg_lu_factor":              system,
+	"lu":                            system,
 	"linalg_ldl_solve":              system,
 	"linalg_solve":                  system,
 	"linalg_lu_solve":               system,

@@ -91,6 +91,29 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error
 	return s.result(nil, s.cast(out, d))
 }
 
+// Pdist is the p-norm of the difference of every two rows of a matrix, those of a row to the later ones after each other.
+func Pdist(self *tensor.Tensor, p float64) (*tensor.Tensor, error) {
+	const op = "pdist"
+	d := self.DType()
+	switch {
+	case d != dtype.Float32 && d != dtype.Float64:
+		return nil, status.Runtimef("%s: only supports float32 and float64, got %v", op, d)
+	case self.Dim() != 2:
+		return nil, status.Runtimef("%s: only supports 2D tensors, got shape %v", op, self.Sizes())
+	case !(p >= 0):
+		return nil, status.Runtimef("%s: only supports non-negative p values, got %v", op, p)
+	}
+	n := self.Sizes()[0]
+	s := within(op)
+	defer s.Close()
+	rows := s.cast(self, d)
+	out := s.empty(rows, d, n*max(n-1, 0)/2)
+	s.Do(func() error {
+		return launch.On(out).Distance(op, launch.Distance{Kernel: distanceKernel, To: out, A: rows, P: p})
+	})
+	return s.result(nil, out)
+}
+
 // squared adds up the squares in every row of t.
 func (s *scope) squared(t *tensor.Tensor) *tensor.Tensor {
 	squares := s.Binary(Mul, t, t)

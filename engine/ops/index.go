@@ -175,6 +175,14 @@ func (s *scope) resolve(base *tensor.Tensor, selectors []selector) *advanced {
 			return nil
 		}
 	}
+	for i := range axes {
+		if p := &axes[i].positions; (*p).Device() != base.Device() && launch.Known(base) {
+			*p = s.Keep(cloned(s.Op, *p, dtype.Int64, base.Device(), shape.Preserve))
+		}
+	}
+	if s.Err != nil {
+		return nil
+	}
 	common := axes[0].positions.Sizes()
 	for _, x := range axes[1:] {
 		var err error
@@ -343,10 +351,7 @@ func assignIndex(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) e
 	s := within("index_put_")
 	defer s.Close()
 	// As in PyTorch, leading dimensions of size 1 of the value do not count.
-	lead := 0
-	for lead < value.Dim() && value.Sizes()[lead] == 1 {
-		lead++
-	}
+	lead := shape.LeadingOnes(value.Sizes())
 	stripped := s.Keep(view.Squeeze(s.Op, nil, value, func(d int) bool { return d < lead }))
 	if s.Err != nil {
 		return s.Err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
@@ -49,7 +50,8 @@ func CheckSquare(op, name string, t *tensor.Tensor) error {
 // CheckWord refuses a text that an argument cannot be.
 func CheckWord(op, name, word string, words ...string) error {
 	if !slices.Contains(words, word) {
-		return status.Runtimef("%s: %s must be one of %q, got %q", op, name, words, word)
+		known := "'" + strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), "', '") + "'"
+		return status.Runtimef("%s: %s must be one of %s, got %q", op, name, known, word)
 	}
 	return nil
 }
@@ -62,7 +64,17 @@ func checkAlike(op string, names []string, tensors ...*tensor.Tensor) error {
 			return status.Runtimef("%s: expected %s and %s to have the same dtype, but found %v and %v", op, names[0], names[i+1], first.DType(), t.DType())
 		}
 	}
-	return oneDevice(op, first, tensors[1:]...)
+	_, err := iter.Device(op, tensors...)
+	return err
+}
+
+// CheckPivots refuses rows of exchanges that are no int32, as factorizations give them, or not where the factors are.
+func CheckPivots(op, name string, factors, pivots *tensor.Tensor) error {
+	if pivots.DType() != dtype.Int32 {
+		return status.Runtimef("%s: expected %s to be int32, as factorizations give them, got %v", op, name, pivots.DType())
+	}
+	_, err := iter.Device(op, factors, pivots)
+	return err
 }
 
 // columnStrides are those of matrices in column-major order, one after another.

@@ -108,7 +108,7 @@ func LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangul
 // LinalgLdlSolve is the X of A X = B for a matrix that ldl_factor factored.
 func LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	const op = "linalg.ldl_solve"
-	if err := cmp.Or(checkPair(op, "LD", "B", ld, b), CheckMatrices(op, "B", b), oneDevice(op, ld, pivots)); err != nil {
+	if err := cmp.Or(checkPair(op, "LD", "B", ld, b), CheckMatrices(op, "B", b), CheckPivots(op, "pivots", ld, pivots)); err != nil {
 		return nil, err
 	}
 	n, _ := shape.Matrix(ld.Sizes())
@@ -118,8 +118,6 @@ func LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (*tensor.
 		return nil, status.Runtimef("%s: incompatible shapes of LD and B for the equation AX = B (%v and %v)", op, ld.Sizes(), b.Sizes())
 	case !slices.Equal(pivots.Sizes(), ld.Sizes()[:ld.Dim()-1]):
 		return nil, status.Runtimef("%s: expected LD.shape[:-1] and pivots.shape to be the same, but got %v and %v", op, ld.Sizes(), pivots.Sizes())
-	case pivots.DType() != dtype.Int32:
-		return nil, status.Runtimef("%s: expected pivots to be int32, as ldl_factor gives them, got %v", op, pivots.DType())
 	}
 	batch, err := commonBatch(op, ld, b)
 	if err != nil {

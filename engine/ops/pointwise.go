@@ -193,11 +193,14 @@ func typeOrdered(op string, operands ...*tensor.Tensor) error {
 	return nil
 }
 
-// oneDevice refuses tensors on another device than self, which have no bytes to read. CPU tensors join any device; absent ones,
+// oneDevice refuses tensors on another device than self. Tensors of the CPU join meta tensors, and without dimensions all others; absent ones,
 // which are nil, do not count.
 func oneDevice(op string, self *tensor.Tensor, others ...*tensor.Tensor) error {
 	for _, t := range others {
-		if t != nil && t.Device() != self.Device() && t.Device().Type != device.CPU {
+		if t == nil || t.Device() == self.Device() {
+			continue
+		}
+		if t.Device().Type != device.CPU || launch.Known(self) && t.Dim() > 0 {
 			return status.Runtimef("%s: expected all tensors to be on the same device, but found at least two devices, %v and %v", op, self.Device(), t.Device())
 		}
 	}

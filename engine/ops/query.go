@@ -7,6 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -31,15 +32,24 @@ func ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth in
 	if err != nil {
 		return "", err
 	}
+	s := within("to_string")
+	defer s.Close()
 	var a format.Attributes
-	if !launch.Known(self) {
-		a.Meta, a.Device = true, self.Device().String()
+	shown := self
+	if dev := self.Device(); dev.Type != device.CPU {
+		a.Meta, a.Device = !launch.Known(self), dev.String()
+		if !a.Meta {
+			shown = s.Keep(cloned(s.Op, self, self.DType(), device.Host, shape.Preserve))
+		}
+	}
+	if s.Err != nil {
+		return "", s.Err
 	}
 	if h := self.History(); h != nil {
 		a.GradFn, a.RequiresGrad = h.Describe()
 	}
 	a.Names = self.Names()
-	return format.Tensor(self, a, o), nil
+	return format.Tensor(shown, a, o), nil
 }
 
 // ScalarOperand makes a zero-dim tensor that counts as a number.
@@ -79,6 +89,24 @@ func GetDefaultDtype() (dtype.DType, error) { return dtype.Default(), nil }
 
 // ParseDevice reads a device's name.
 func ParseDevice(text string) (device.Device, error) { return device.Parse(text) }
+
+// DeviceCount is the number of devices of a type.
+func DeviceCount(name string) (int64, error) {
+	d, err := device.Parse(name)
+	if err != nil {
+		return 0, err
+	}
+	return int64(device.Count(d.Type)), nil
+}
+
+// DeviceAbsence tells why there is no device of a type.
+func DeviceAbsence(name string) (string, error) {
+	d, err := device.Parse(name)
+	if err != nil {
+		return "", err
+	}
+	return device.Absence(d.Type), nil
+}
 
 // SetNumThreads bounds the threads of one operator.
 func SetNumThreads(n int64) error {

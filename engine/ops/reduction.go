@@ -219,8 +219,10 @@ func CheckNormed(op string, self *tensor.Tensor, d dtype.DType) error {
 		return nil
 	case d.Category() < dtype.Floating:
 		return status.Runtimef("%s: dtype should be floating point or complex, but got %v", op, d)
-	case self.DType().IsComplex() && !d.IsComplex():
-		return status.Runtimef("%s: dtype should be complex for complex inputs, but got %v", op, d)
+	case self.DType().IsComplex() != d.IsComplex():
+		return status.Runtimef("%s: dtype should be %s inputs, but got %v", op, map[bool]string{true: "complex for complex", false: "real for real"}[self.DType().IsComplex()], d)
+	case dtype.Promote(self.DType(), d) != d:
+		return status.Runtimef("%s: dtype should hold all values of the input, which is %v, but got %v; convert the result instead", op, self.DType(), d)
 	}
 	return nil
 }

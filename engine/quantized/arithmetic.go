@@ -2,9 +2,14 @@ package quantized
 
 import (
 	"math"
+	"slices"
+	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -32,16 +37,46 @@ func (s *scope) both(qa, qb *tensor.Tensor) {
 	}
 }
 
+var sumKernel, productKernel = kernel.Get("quantized_add"), kernel.Get("quantized_mul")
+
+// merged is what a kernel makes of two operands, and of the factor of their sums or products, with all that is less than 0 made 0 for relu.
+func (s *scope) merged(k *kernel.Kernel, qa, qb *tensor.Tensor, q *tensor.Quantizer, factor float32, relu bool) (*tensor.Tensor, error) {
+	s.both(qa, qb)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	sizes, err := shape.Broadcast(s.Op, qa.Sizes(), qb.Sizes())
+	s.Fail(err)
+	a, b, d := s.ints(qa), s.ints(qb), qa.DType()
+	to := s.Step(func() (*tensor.Tensor, error) {
+		if slices.Equal(sizes, a.Sizes()) {
+			return s.c.EmptyLike(a, dtype.None, tensor.NoLayout, device.None, shape.Preserve)
+		}
+		return tensor.Empty(s.Op, sizes, d.Stored(), a.Device())
+	})
+	made := s.as(to, d, q) // refused before there is work
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	low, high := d.IntegerRange()
+	if relu {
+		low = q.Zeros[0]
+	}
+	pair := kernel.QuantizedPair{
+		AScale: float32(qa.Quantizer().Scales[0]), BScale: float32(qb.Quantizer().Scales[0]), Factor: factor,
+		AZero: int32(qa.Quantizer().Zeros[0]), BZero: int32(qb.Quantizer().Zeros[0]), Zero: int32(q.Zeros[0]), Low: int32(low), High: int32(high),
+	}
+	var params launch.Params
+	*(*kernel.QuantizedPair)(unsafe.Pointer(&params)) = pair
+	s.run(k, d.Stored(), &params, to, a, b)
+	return s.Give(made)
+}
+
 // add adds the numbers.
 func add(c aten.Ctx, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
-	s.both(qa, qb)
-	r := s.sum(s.dense(qa), s.dense(qb))
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return s.Give(s.positive(s.quantized(r, qa.DType(), tensor.PerTensor(scale, zero)), relu))
+	return s.merged(sumKernel, qa, qb, tensor.PerTensor(scale, zero), 1/float32(scale), relu)
 }
 
 // positive is t with what is less than 0 made 0, where that is wanted.
@@ -86,10 +121,8 @@ func multiply(c aten.Ctx, op string, qa, qb *tensor.Tensor, scale float64, zero 
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	a, b, q := qa.Quantizer(), qb.Quantizer(), tensor.PerTensor(scale, zero)
-	r := s.product(s.scaled(qa, tensor.PerTensor(1, a.Zeros[0])), s.scaled(qb, tensor.PerTensor(1, b.Zeros[0])))
-	made := s.rounded(r, qa.DType(), q, func(int) float32 { return float32(a.Scales[0]) * float32(b.Scales[0]) * (1 / float32(scale)) })
-	return s.Give(s.positive(made, relu))
+	factor := float32(qa.Quantizer().Scales[0]) * float32(qb.Quantizer().Scales[0]) * (1 / float32(scale))
+	return s.merged(productKernel, qa, qb, tensor.PerTensor(scale, zero), factor, relu)
 }
 
 // QuantizedAddScalar is a tensor plus a number, whose quantizer holds all that the tensor's did.

@@ -109,6 +109,9 @@ func (s *scope) gathered(t, made []*tensor.Tensor, f does) *tensor.Quantizer {
 		}
 		return tensor.PerTensor(all.Scales[numbers[0]], all.Zeros[numbers[0]])
 	}
+	if list[0].Numel() == 0 && slices.Equal(list[0].Sizes(), t[0].Sizes()) { // no element tells that a channel moved
+		return of
+	}
 	for k := range list[0].Dim() {
 		axis := (of.Axis + k) % list[0].Dim() // where it was, if it can be there
 		if channels, ok := s.along(list[0], axis); ok {

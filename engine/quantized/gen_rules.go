@@ -127,8 +127,11 @@ var rules = aten.Backend{
 	SparseResize:           quantizedSparseResize,
 	SparseResizeAndClear:   quantizedSparseResizeAndClear,
 	Smm:                    quantizedSmm,
+	Sspaddmm:               quantizedSspaddmm,
+	Hspmm:                  quantizedHspmm,
 	SparseSum:              quantizedSparseSum,
 	SparseMm:               quantizedSparseMm,
+	SparseMmReduce:         quantizedSparseMmReduce,
 	SparseAddmm:            quantizedSparseAddmm,
 	SparseSampledAddmm:     quantizedSparseSampledAddmm,
 	SparseSoftmax:          quantizedSparseSoftmax,
@@ -466,12 +469,6 @@ func quantizedIsNeg(c aten.Ctx, x0 *tensor.Tensor) (r0 bool, err error) {
 	return c.Past(tensor.Quantized).IsNeg(x0)
 }
 
-func quantizedMean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	return one(numbers(c, "mean", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Mean(out, t[0], dim, keepdim, d))
-	}))
-}
-
 func quantizedStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
 	return one(numbers(c, "std", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.StdCorrection(out, t[0], dim, correction, keepdim))
@@ -778,12 +775,27 @@ func quantizedSmm(c aten.Ctx, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err
 	return
 }
 
+func quantizedSspaddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sspaddmm", tensor.Quantized)
+	return
+}
+
+func quantizedHspmm(c aten.Ctx, out, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("hspmm", tensor.Quantized)
+	return
+}
+
 func quantizedSparseSum(c aten.Ctx, self *tensor.Tensor, dim []int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("sparse.sum", tensor.Quantized)
 	return
 }
 
 func quantizedSparseMm(c aten.Ctx, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("sparse.mm", tensor.Quantized)
+	return
+}
+
+func quantizedSparseMmReduce(c aten.Ctx, self, mat2 *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("sparse.mm", tensor.Quantized)
 	return
 }

@@ -6,46 +6,69 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // Products of integers, whose sums are integers of 32 bits, which are quantized once.
 
 // QuantizedLinear is self times the transposed weight, plus bias.
-func QuantizedLinear(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
-	return linear(c, "quantized.linear", self, weight, bias, scale, zero, false)
+func QuantizedLinear(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
+	return linear(c, "quantized.linear", self, weight, bias, packed, scale, zero, false)
 }
 
 // QuantizedLinearRelu is QuantizedLinear, 0 where it is less.
-func QuantizedLinearRelu(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
-	return linear(c, "quantized.linear_relu", self, weight, bias, scale, zero, true)
+func QuantizedLinearRelu(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
+	return linear(c, "quantized.linear_relu", self, weight, bias, packed, scale, zero, true)
 }
 
-func linear(c aten.Ctx, op string, self, weight, bias *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
+func linear(c aten.Ctx, op string, self, weight, bias, packed *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	s.wants("self", self)
 	if s.Err == nil && self.DType() == dtype.QInt32 {
 		s.failf("self must be quint8 or qint8, but got %v", self.DType())
 	}
-	s.checkWeight(self, weight, bias)
+	s.checkLayer(self, weight, bias, packed)
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	p := product{a: s.ints(self), b: s.transposed(s.ints(weight)), of: self.Quantizer(), by: weight.Quantizer(), bias: bias, relu: relu}
+	p := product{a: s.ints(self), b: s.transposed(s.ints(weight)), of: self.Quantizer(), by: weight.Quantizer(), bias: bias, packed: packed, relu: relu}
 	return s.Give(s.multiplied(p, self.DType(), tensor.PerTensor(scale, zero)))
 }
 
-// checkWeight holds the parameters of a linear layer to each other.
-func (s *scope) checkWeight(self, weight, bias *tensor.Tensor) {
-	switch s.strided(bias); {
+// checkWeight refuses what is no weight of a linear layer.
+func (s *scope) checkWeight(weight *tensor.Tensor) {
+	switch {
 	case s.Err != nil:
 	case !isQuantized(weight) || weight.DType() != dtype.QInt8:
 		s.failf("weight must be a quantized tensor of qint8, but got %v", weight.DType())
-	case weight.Dim() != 2 || self.Dim() < 1 || self.Sizes()[self.Dim()-1] != weight.Sizes()[1]:
-		s.failf("sizes %v do not go with a weight of sizes %v, whose second is that of the last dimension", self.Sizes(), weight.Sizes())
+	case weight.Dim() != 2:
+		s.failf("weight must have two dimensions, out x in, but got sizes %v", weight.Sizes())
 	case weight.Quantizer().Axis > 0:
 		s.failf("the channels of weight must be along dimension 0, but are along %d", weight.Quantizer().Axis)
+	}
+}
+
+// QuantizedLinearPack is the integers of a weight as products read them.
+func QuantizedLinearPack(c aten.Ctx, weight *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "quantized.linear_pack")
+	defer s.Close()
+	s.checkWeight(weight)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	b := s.transposed(s.ints(weight))
+	return s.Give(s.Step(func() (*tensor.Tensor, error) { return launch.On(b).PackQuantized(s.Op, b) }))
+}
+
+// checkLayer holds the parameters of a linear layer to each other.
+func (s *scope) checkLayer(self, weight, bias, packed *tensor.Tensor) {
+	s.checkWeight(weight)
+	switch s.strided(bias, packed); {
+	case s.Err != nil:
+	case self.Dim() < 1 || self.Sizes()[self.Dim()-1] != weight.Sizes()[1]:
+		s.failf("sizes %v do not go with a weight of sizes %v, whose second is that of the last dimension", self.Sizes(), weight.Sizes())
 	case bias == nil:
 	case isQuantized(bias) || bias.DType() != dtype.Float32:
 		s.failf("bias must be of float32, but got %v", bias.DType())
@@ -55,19 +78,24 @@ func (s *scope) checkWeight(self, weight, bias *tensor.Tensor) {
 }
 
 // QuantizedLinearDynamic is QuantizedLinear of numbers, which are quantized for it, in numbers.
-func QuantizedLinearDynamic(c aten.Ctx, self, weight, bias *tensor.Tensor, reduce bool) (*tensor.Tensor, error) {
+func QuantizedLinearDynamic(c aten.Ctx, self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "quantized.linear_dynamic")
 	defer s.Close()
-	s.checkWeight(self, weight, bias)
-	q := s.Step(func() (*tensor.Tensor, error) { return c.QuantizePerTensorDynamic(self, dtype.QUint8, reduce) })
+	s.checkLayer(self, weight, bias, packed)
+	q := s.Step(func() (*tensor.Tensor, error) {
+		if self.Numel() == 0 { // no numbers have no range, nor do they need one
+			return c.QuantizePerTensor(self, 1, 0, dtype.QUint8)
+		}
+		return c.QuantizePerTensorDynamic(self, dtype.QUint8, reduce)
+	})
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	p := product{a: s.ints(q), b: s.transposed(s.ints(weight)), of: q.Quantizer(), by: weight.Quantizer(), bias: bias}
+	p := product{a: s.ints(q), b: s.transposed(s.ints(weight)), of: q.Quantizer(), by: weight.Quantizer(), bias: bias, packed: packed}
 	return s.Give(s.multiplied(p, dtype.Float32, nil))
 }
 
-// QuantizedMatmul is the matrix product of two tensors: with sums of integers where the second is a matrix of 8-bit integers.
+// QuantizedMatmul is the matrix product of two tensors: with sums of integers where they have 8 bits.
 func QuantizedMatmul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	s := within(c, "quantized.matmul")
 	defer s.Close()
@@ -75,16 +103,60 @@ func QuantizedMatmul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int6
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	if qa.DType() == dtype.QInt32 || qb.Dim() != 2 || qa.Dim() < 2 {
+	if qa.DType() == dtype.QInt32 || qa.Dim() == 0 || qb.Dim() == 0 {
 		r := s.Binary(c.Matmul, s.dense(qa), s.dense(qb))
 		return s.Give(s.quantized(r, qa.DType(), tensor.PerTensor(scale, zero)))
 	}
-	if last := qa.Sizes()[qa.Dim()-1]; last != qb.Sizes()[0] {
-		s.failf("sizes %v and %v cannot be multiplied: %d columns go with as many rows, not %d", qa.Sizes(), qb.Sizes(), last, qb.Sizes()[0])
+	rows := max(qb.Dim()-2, 0)
+	if last := qa.Sizes()[qa.Dim()-1]; last != qb.Sizes()[rows] {
+		s.failf("sizes %v and %v cannot be multiplied: %d columns go with as many rows, not %d", qa.Sizes(), qb.Sizes(), last, qb.Sizes()[rows])
 		return nil, s.Err
 	}
 	p := product{a: s.ints(qa), b: s.ints(qb), of: qa.Quantizer(), by: qb.Quantizer()}
-	return s.Give(s.multiplied(p, qa.DType(), tensor.PerTensor(scale, zero)))
+	return s.Give(s.matrices(p, qa.DType(), tensor.PerTensor(scale, zero)))
+}
+
+// matrices is the product of tensors of any dimensions, as matmul has it: of vectors too, and of batches of matrices.
+func (s *scope) matrices(p product, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
+	a, b := p.a.Sizes(), p.b.Sizes()
+	if len(b) == 1 {
+		p.b = s.Step(func() (*tensor.Tensor, error) { return s.c.Unsqueeze(nil, p.b, 1) })
+		sizes := a[:len(a)-1]
+		made := s.multiplied(p, d, q)
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(made, sizes) })
+	}
+	if len(b) == 2 {
+		return s.multiplied(p, d, q)
+	}
+	k, n, sizes, m := b[len(b)-2], b[len(b)-1], []int64{b[len(b)-1]}, int64(1)
+	var outer []int64
+	if len(a) > 1 {
+		m, outer, sizes = a[len(a)-2], a[:len(a)-2], []int64{a[len(a)-2], n}
+	}
+	batch, err := shape.Broadcast(s.Op, outer, b[:len(b)-2])
+	s.Fail(err)
+	count := shape.Product(batch)
+	// matrices that lie one after the other
+	each := func(t *tensor.Tensor, rows, columns int64) *tensor.Tensor {
+		wide := s.Step(func() (*tensor.Tensor, error) { return s.c.Expand(t, append(slices.Clone(batch), rows, columns), false) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(wide, []int64{count, rows, columns}) })
+	}
+	if s.Err != nil {
+		return nil
+	}
+	x, y := each(p.a, m, k), each(p.b, k, n)
+	to := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, append(slices.Clone(batch), sizes...), d.Stored(), p.a.Device()) })
+	made := s.as(to, d, q) // refused before there is work
+	places := s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(to, []int64{count, m, n}) })
+	for i := int64(0); i < count && s.Err == nil; i++ {
+		one := func(t *tensor.Tensor) *tensor.Tensor {
+			return s.Step(func() (*tensor.Tensor, error) { return s.c.Select(t, 0, i) })
+		}
+		p.a, p.b = one(x), one(y)
+		part, place := s.ints(s.multiplied(p, d, q)), one(places)
+		s.Do(func() error { return s.c.Copy(place, part, false) })
+	}
+	return made
 }
 
 func (s *scope) transposed(t *tensor.Tensor) *tensor.Tensor {
@@ -96,6 +168,7 @@ type product struct {
 	a, b   *tensor.Tensor
 	of, by *tensor.Quantizer
 	bias   *tensor.Tensor // numbers, or nil
+	packed *tensor.Tensor // b in the order of products, or nil
 	relu   bool
 }
 
@@ -129,7 +202,7 @@ func (s *scope) multiplied(p product, d dtype.DType, q *tensor.Quantizer) *tenso
 		units[i] = p.of.Scales[0] * p.by.Scales[i]
 		w.Scales, w.BZeros = append(w.Scales, float32(units[i]/over)), append(w.BZeros, int32(p.by.Zeros[i]))
 	}
-	w.To, w.A, w.B = s.flat(to, rows, n), s.flat(p.a, rows, k), p.b
+	w.To, w.A, w.B, w.Packed = s.flat(to, rows, n), s.flat(p.a, rows, k), p.b, p.packed
 	if p.b.DType() == dtype.Uint8 { // the product takes int8: the same integers less 128
 		w.B = s.signed(p.b)
 		for i := range w.BZeros {

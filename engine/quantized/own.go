@@ -190,6 +190,22 @@ func quantizedToString(c aten.Ctx, self *tensor.Tensor, precision, threshold, ed
 	return format.Quantized(x, self.DType(), quantizer, a, o), nil
 }
 
+// quantizedMean is the mean of the integers, rounded once, halves to even. Without elements it is NaN, as other numbers are quantized.
+func quantizedMean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	f := func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return single(c.Mean(nil, t[0], dim, keepdim, d))
+	}
+	if !isQuantized(self) || self.Quantizer().PerChannel() || self.Numel() == 0 || d != dtype.None && d != self.DType() {
+		return one(numbers(c, "mean", out, []*tensor.Tensor{self}, f))
+	}
+	s := within(c, "mean")
+	defer s.Close()
+	ints := s.cast(s.ints(self), dtype.Float64)
+	mean := s.Step(func() (*tensor.Tensor, error) { return c.Mean(nil, ints, dim, keepdim, dtype.None) })
+	whole := s.Step(func() (*tensor.Tensor, error) { return c.Round(nil, mean, 0) })
+	return one(s.give(out, []*tensor.Tensor{s.as(s.cast(whole, self.DType().Stored()), self.DType(), self.Quantizer())}))
+}
+
 // quantizedTanh is in (-1, 1), over which the integers are spread.
 func quantizedTanh(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return spread(c, "tanh", out, self, c.Tanh, 2, -1)

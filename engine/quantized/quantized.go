@@ -66,18 +66,10 @@ func (s *scope) as(ints *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) *ten
 
 var quantize, dequantize = kernel.Get("quantize"), kernel.Get("dequantize")
 
-// works is the dtype in which the kernels work: the numbers are float32, but integers of 32 bits want doubles.
-func works(d dtype.DType) dtype.DType {
-	if d == dtype.QInt32 {
-		return dtype.Float64
-	}
-	return dtype.Float32
-}
-
-// parameters are a factor and the zero point of each channel, as operands that broadcast to a tensor of n dimensions.
-func (s *scope) parameters(q *tensor.Quantizer, dev device.Device, n int, factor func(i int) float32) (factors, zeros *tensor.Tensor) {
+// parameters are a factor of the dtype d and the zero point of each channel, as operands that broadcast to a tensor of n dimensions.
+func (s *scope) parameters(q *tensor.Quantizer, dev device.Device, n int, d dtype.DType, factor func(i int) float64) (factors, zeros *tensor.Tensor) {
 	sizes := broadcast(q, n)
-	factors = s.list(sizes, dtype.Float32, dev, func(i int) dtype.Scalar { return dtype.FloatScalar(float64(factor(i))) })
+	factors = s.list(sizes, d, dev, func(i int) dtype.Scalar { return dtype.FloatScalar(factor(i)) })
 	zeros = s.list(sizes, dtype.Int32, dev, func(i int) dtype.Scalar { return dtype.IntScalar(q.Zeros[i]) })
 	return factors, zeros
 }
@@ -94,11 +86,6 @@ func broadcast(q *tensor.Quantizer, n int) []int64 {
 
 // quantized is x, of float32, as a tensor of the dtype d, laid out as x is.
 func (s *scope) quantized(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
-	return s.rounded(x, d, q, func(i int) float32 { return 1 / float32(q.Scales[i]) })
-}
-
-// rounded is quantized with the factors that x is multiplied by.
-func (s *scope) rounded(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer, factor func(i int) float32) *tensor.Tensor {
 	if s.Err == nil && x.DType() != dtype.Float32 {
 		s.failf("numbers of dtype float32 are quantized, but got %v; float() converts", x.DType())
 	}
@@ -109,34 +96,35 @@ func (s *scope) rounded(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer, fa
 	if s.Err != nil {
 		return nil
 	}
-	factors, zeros := s.parameters(q, to.Device(), to.Dim(), factor)
+	inverses, zeros := s.parameters(q, to.Device(), to.Dim(), dtype.Float32, func(i int) float64 { return float64(1 / float32(q.Scales[i])) })
 	lo, hi := d.IntegerRange()
 	var params launch.Params
 	params.Set(0, dtype.Int32, dtype.IntScalar(lo))
 	params.Set(1, dtype.Int32, dtype.IntScalar(hi))
-	s.run(quantize, works(d), &params, to, x, factors, zeros)
+	s.run(quantize, d.Stored(), &params, to, x, inverses, zeros)
 	return made
 }
 
-// dense is the numbers of a quantized tensor, in float32, and any other tensor as it is.
+// dense is the numbers of a quantized tensor, in float32, and any other tensor as it is. The scale of all elements is a float32, those of
+// channels are not rounded.
 func (s *scope) dense(t *tensor.Tensor) *tensor.Tensor {
 	if !isQuantized(t) || s.Err != nil {
 		return t
 	}
-	return s.scaled(t, t.Quantizer())
-}
-
-// scaled is the numbers that the integers of a quantized tensor stand for by q.
-func (s *scope) scaled(t *tensor.Tensor, q *tensor.Quantizer) *tensor.Tensor {
-	ints := s.ints(t)
+	ints, q := s.ints(t), t.Quantizer()
 	to := s.Step(func() (*tensor.Tensor, error) {
 		return s.c.EmptyLike(ints, dtype.Float32, tensor.NoLayout, device.None, shape.Preserve)
 	})
 	if s.Err != nil {
 		return nil
 	}
-	scales, zeros := s.parameters(q, t.Device(), t.Dim(), func(i int) float32 { return float32(q.Scales[i]) })
-	s.run(dequantize, works(t.DType()), nil, to, ints, scales, zeros)
+	scales, zeros := s.parameters(q, t.Device(), t.Dim(), dtype.Float64, func(i int) float64 {
+		if q.PerChannel() {
+			return q.Scales[i]
+		}
+		return float64(float32(q.Scales[i]))
+	})
+	s.run(dequantize, ints.DType(), nil, to, ints, scales, zeros)
 	return to
 }
 

@@ -81,7 +81,7 @@ type Exponential struct{ Lambda float64 }
 // Check implements Distribution.
 func (e Exponential) Check(d, _ dtype.DType) error {
 	if !(e.Lambda > 0) {
-		return status.Runtimef("exponential_ expects lambda > 0.0, but found lambda=%v", e.Lambda)
+		return status.Runtimef("exponential_: expected lambda > 0.0, but found lambda=%v", e.Lambda)
 	}
 	return requireContinuous("exponential_", d)
 }
@@ -108,7 +108,7 @@ type Cauchy struct{ Median, Sigma float64 }
 // Check implements Distribution.
 func (c Cauchy) Check(d, _ dtype.DType) error {
 	if !(c.Sigma > 0) {
-		return status.Runtimef("cauchy_ expects sigma > 0.0, but found sigma=%v", c.Sigma)
+		return status.Runtimef("cauchy_: expected sigma > 0.0, but found sigma=%v", c.Sigma)
 	}
 	return requireContinuous("cauchy_", d)
 }
@@ -130,7 +130,7 @@ type LogNormal struct{ Mean, Std float64 }
 // Check implements Distribution.
 func (n LogNormal) Check(d, _ dtype.DType) error {
 	if !(n.Std > 0) {
-		return status.Runtimef("log_normal_ expects std > 0.0, but found std=%v", n.Std)
+		return status.Runtimef("log_normal_: expected std > 0.0, but found std=%v", n.Std)
 	}
 	return requireFloating("log_normal_", d)
 }
@@ -152,10 +152,10 @@ type Geometric struct{ P float64 }
 // Check implements Distribution.
 func (t Geometric) Check(d, _ dtype.DType) error {
 	if !(t.P > 0 && t.P < 1) {
-		return status.Runtimef("geometric_ expects p to be in (0, 1), but got p=%v", t.P)
+		return status.Runtimef("geometric_: expected p to be in (0, 1), but got p=%v", t.P)
 	}
 	if !d.IsIntegral() && !d.IsFloatingPoint() {
-		return status.NotImplementedf("geometric_ is not implemented for %s: use an integer or floating-point dtype", d)
+		return status.NotImplementedf("geometric_: not implemented for dtype %s; use an integer or floating-point dtype", d)
 	}
 	return nil
 }

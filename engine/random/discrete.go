@@ -13,7 +13,7 @@ type Bernoulli struct{ P float64 }
 // Check implements Distribution.
 func (b Bernoulli) Check(d, _ dtype.DType) error {
 	if !(b.P >= 0 && b.P <= 1) {
-		return status.Runtimef("bernoulli_ expects p to be in [0, 1], but got p=%v", b.P)
+		return status.Runtimef("bernoulli_: expected p to be in [0, 1], but got p=%v", b.P)
 	}
 	return requireReal("bernoulli_", d)
 }

@@ -27,7 +27,7 @@ func (r Integers) Check(d, _ dtype.DType) error {
 		return err
 	}
 	if r.From >= r.To {
-		return status.Runtimef("random_ expects 'from' to be less than 'to', but got from=%d >= to=%d", r.From, r.To)
+		return status.Runtimef("random_: expected 'from' to be less than 'to', but got from=%d >= to=%d", r.From, r.To)
 	}
 	from, to := r.ends(d)
 	if from >= to {
@@ -69,7 +69,7 @@ func (r IntegersFrom) Check(d, _ dtype.DType) error {
 			return nil
 		}
 		return status.NotImplementedf(
-			"random_ over the range of int64 is not implemented for %s: use int64, bfloat16, float32 or float64", d)
+			"random_: the range of int64 is not implemented for dtype %s; use int64, bfloat16, float32 or float64", d)
 	}
 	from, last := r.ends(d)
 	if from > last {

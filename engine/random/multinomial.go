@@ -37,7 +37,7 @@ type Multinomial struct {
 func (m Multinomial) Check(_, weights dtype.DType) error {
 	switch {
 	case !weights.IsFloatingPoint():
-		return status.Runtimef("multinomial only supports floating-point dtypes for input, got: %s", weights)
+		return status.Runtimef("multinomial: only supports floating-point dtypes for input, got: %s", weights)
 	case m.Samples < 1:
 		return status.Runtimef("multinomial: cannot sample n_sample=%d <= 0 samples", m.Samples)
 	case !m.Replacement && m.Samples > m.Categories:
@@ -74,14 +74,14 @@ func checkWeights(weights Span, categories int) error {
 		for _, w := range row {
 			if !isWeight(w) {
 				if math.IsInf(w, 1) {
-					return status.Runtimef("invalid multinomial distribution (encountering probability entry = infinity)")
+					return status.Runtimef("multinomial: invalid multinomial distribution (encountering probability entry = infinity)")
 				}
-				return status.Runtimef("invalid multinomial distribution (encountering probability entry %v, expected >= 0)", w)
+				return status.Runtimef("multinomial: invalid multinomial distribution (encountering probability entry %v, expected >= 0)", w)
 			}
 			some = some || w > 0
 		}
 		if !some {
-			return status.Runtimef("invalid multinomial distribution (sum of probabilities of row %d <= 0)", i/categories)
+			return status.Runtimef("multinomial: invalid multinomial distribution (sum of probabilities of row %d <= 0)", i/categories)
 		}
 	}
 	return nil

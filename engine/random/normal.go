@@ -30,7 +30,7 @@ type Normal struct{ Mean, Std float64 }
 // Check implements Distribution.
 func (n Normal) Check(d, _ dtype.DType) error {
 	if !(n.Std >= 0) {
-		return status.Runtimef("normal expects std >= 0.0, but found std=%v", n.Std)
+		return status.Runtimef("normal: expected std >= 0.0, but found std=%v", n.Std)
 	}
 	return requireFloating("normal_", d.ToReal())
 }

@@ -14,7 +14,7 @@ type Permutation struct{ N int64 }
 // Check implements Distribution.
 func (p Permutation) Check(d, _ dtype.DType) error {
 	if !d.IsIntegral() && !d.IsFloatingPoint() {
-		return status.NotImplementedf("randperm is not implemented for %s: use an integer or floating-point dtype", d)
+		return status.NotImplementedf("randperm: not implemented for dtype %s; use an integer or floating-point dtype", d)
 	}
 	_, most := dtype.IntRange(d)
 	if d.IsFloatingPoint() {

@@ -407,7 +407,7 @@ func TestErrors(t *testing.T) {
 		{draw(g, f32, random.Uniform{From: math.NaN(), To: 1}), status.Runtime, "from=NaN is out of bounds for float32"},
 		{draw(g, f16, random.Uniform{From: 0, To: 70000}), status.Runtime, "to=70000 is out of bounds for float16"},
 		{draw(g, f16, random.Uniform{From: -60000, To: 60000}), status.Runtime, "to - from is out of bounds"},
-		{draw(g, i32, random.Uniform{From: 0, To: 1}), status.NotImplemented, "uniform_ is not implemented for int32"},
+		{draw(g, i32, random.Uniform{From: 0, To: 1}), status.NotImplemented, "uniform_: not implemented for dtype int32"},
 		{draw(g, f32, random.Normal{Mean: 0, Std: -1}), status.Runtime, "std=-1"},
 		{draw(g, i32, random.Normal{Mean: 0, Std: 1}), status.NotImplemented, "int32"},
 		{draw(g, f32, random.Exponential{Lambda: 0}), status.Runtime, "lambda=0"},

@@ -130,7 +130,7 @@ func requireFloating(op string, d dtype.DType) error {
 	if d.IsFloatingPoint() {
 		return nil
 	}
-	return status.NotImplementedf("%s is not implemented for %s: use float16, bfloat16, float32 or float64", op, d)
+	return status.NotImplementedf("%s: not implemented for dtype %s; use float16, bfloat16, float32 or float64", op, d)
 }
 
 // requireContinuous is requireFloating for distributions whose refusal is a Runtime error in PyTorch.
@@ -138,12 +138,12 @@ func requireContinuous(op string, d dtype.DType) error {
 	if d.IsFloatingPoint() {
 		return nil
 	}
-	return status.Runtimef("%s draws from a continuous distribution, which is not implemented for %s: use float16, bfloat16, float32 or float64", op, d)
+	return status.Runtimef("%s: a continuous distribution is not implemented for dtype %s; use float16, bfloat16, float32 or float64", op, d)
 }
 
 func requireReal(op string, d dtype.DType) error {
 	if d.IsComplex() {
-		return status.NotImplementedf("%s is not implemented for %s: use a real dtype", op, d)
+		return status.NotImplementedf("%s: not implemented for dtype %s; use a real dtype", op, d)
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (u Uniform) Check(d, _ dtype.DType) error {
 	case !(u.To >= -limit && u.To <= limit):
 		return status.Runtimef("uniform_: to=%v is out of bounds for %s", u.To, d)
 	case u.From > u.To:
-		return status.Runtimef("uniform_ expects to return a [from, to) range, but found from=%v > to=%v", u.From, u.To)
+		return status.Runtimef("uniform_: expected from <= to of a [from, to) range, but found from=%v > to=%v", u.From, u.To)
 	case u.To-u.From > limit:
 		return status.Runtimef("uniform_: to - from is out of bounds for %s: from=%v, to=%v", d, u.From, u.To)
 	}

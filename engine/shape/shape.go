@@ -161,6 +161,15 @@ func Broadcast(op string, a, b []int64) ([]int64, error) {
 	return out, nil
 }
 
+// LeadingOnes is the number of dimensions of size 1 that stand before all others.
+func LeadingOnes(size []int64) int {
+	n := 0
+	for n < len(size) && size[n] == 1 {
+		n++
+	}
+	return n
+}
+
 // ExpandsTo tells whether a tensor of sizes from can be broadcast to sizes to.
 func ExpandsTo(from, to []int64) bool {
 	if len(from) > len(to) {

@@ -1,9 +1,11 @@
 package sparse
 
 import (
+	"math"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -205,25 +207,97 @@ func in(d dtype.DType, v dtype.Scalar) dtype.Scalar {
 func isZero(v dtype.Scalar) bool { return v.I == 0 && v.F == 0 && v.Im == 0 }
 func isOne(v dtype.Scalar) bool  { return v.I == 1 && v.Kind == dtype.KindInt }
 
-// Smm is the product of a sparse matrix and a strided one in the layout COO: all elements of the rows that have entries.
+// filled are the numbers of the rows in which the first factor has entries, and these rows of the product with a strided matrix.
+func (s *scope) filled(a, b *tensor.Tensor) (rows, product *tensor.Tensor) {
+	s.factors(a, b, 2, 2)
+	if s.Err == nil && !isSparse(a) {
+		s.failf("expected a sparse tensor as operand 1, but got layout %v", a.Layout())
+	}
+	x := s.coalesced(s.coordinatesOf(a))
+	made := s.product(a, s.dense(b))
+	if s.Err != nil {
+		return nil, nil
+	}
+	rows, _, _ = s.unique(s.at(s.wide(x.indices), 0, 0))
+	return rows, s.take(made, 0, rows)
+}
+
+// productEntries is the product of a sparse matrix and a strided one in the layout COO: all elements of the rows that have entries.
+func (s *scope) productEntries(a, b *tensor.Tensor) *tensor.Tensor {
+	rows, made := s.filled(a, b)
+	if s.Err != nil {
+		return nil
+	}
+	n, m := rows.Numel(), b.Sizes()[1]
+	each := s.arange(n*m, rows.Device())
+	at := s.stack(s.take(rows, 0, s.quotient(each, max(m, 1))), s.remainder(each, max(m, 1)))
+	return s.tensor(coordinates{at, s.reshape(made, n*m), []int64{a.Sizes()[0], m}, true})
+}
+
+// Smm is the product of a sparse matrix and a strided one in the layout COO.
 func Smm(c aten.Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "smm")
 	defer s.Close()
+	return s.Give(s.productEntries(self, mat2))
+}
+
+// Sspaddmm is beta*self + alpha*(mat1 @ mat2) in the layout COO.
+func Sspaddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	s := within(c, "sspaddmm")
+	defer s.Close()
+	if !isSparse(self) {
+		s.failf("expected a sparse tensor as self, but got layout %v", self.Layout())
+	}
+	made := s.productEntries(mat1, mat2)
+	if s.Err == nil && !slices.Equal(self.Sizes(), made.Sizes()) {
+		s.failf("self must have the sizes %v of the product, but got %v", made.Sizes(), self.Sizes())
+	}
+	return s.sumWith(out, s.as(self, form{tensor.COO, [2]int64{1, 1}, 0}), made, beta, alpha)
+}
+
+// Hspmm is the product of a sparse matrix and a strided one with rows of elements for entries.
+func Hspmm(c aten.Ctx, out, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "hspmm")
+	defer s.Close()
+	rows, made := s.filled(mat1, mat2)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return s.result(out, s.tensor(coordinates{s.unsqueeze(rows, 0), made, []int64{mat1.Sizes()[0], mat2.Sizes()[1]}, true}))
+}
+
+// SparseMmReduce is a product whose elements are the sum, the mean, the largest or the least of the products of a row's entries; 0 where a
+// row has none.
+func SparseMmReduce(c aten.Ctx, self, mat2 *tensor.Tensor, reduce string) (*tensor.Tensor, error) {
+	s := within(c, "sparse.mm")
+	defer s.Close()
 	s.factors(self, mat2, 2, 2)
-	if s.Err == nil && !isSparse(self) {
-		s.failf("expected a sparse tensor as operand 1, but got layout %v", self.Layout())
+	switch {
+	case s.Err != nil:
+	case !isSparse(self) || isSparse(mat2):
+		s.failf("with reduce it is the product of a sparse matrix and a strided one, but got layouts %v and %v", self.Layout(), mat2.Layout())
+	case !slices.Contains([]string{"sum", "mean", "amax", "amin"}, reduce):
+		s.failf("reduce must be one of sum, mean, amax and amin, but got %s", reduce)
+	case reduce == "sum":
+		return s.Give(s.product(self, mat2))
 	}
 	x := s.coalesced(s.coordinatesOf(self))
-	made := s.product(self, s.dense(mat2))
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	rows, _, _ := s.unique(s.at(s.wide(x.indices), 0, 0))
+	indices := s.wide(x.indices)
+	products := s.mul(s.unsqueeze(x.values, 1), s.take(mat2, 0, s.at(indices, 0, 1)))
+	rows, of, _ := s.unique(s.at(indices, 0, 0))
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	n, m := rows.Numel(), mat2.Sizes()[1]
-	each := s.arange(n*m, rows.Device())
-	at := s.stack(s.take(rows, 0, s.quotient(each, max(m, 1))), s.remainder(each, max(m, 1)))
-	return s.Give(s.tensor(coordinates{at, s.reshape(s.take(made, 0, rows), n*m), slices.Clone(made.Sizes()), true}))
+	start := dtype.IntScalar(0)
+	if mat2.DType().IsFloatingPoint() { // what equals no result, so that no gradient flows to it
+		start = dtype.FloatScalar(math.NaN())
+	}
+	nothing := s.Step(func() (*tensor.Tensor, error) {
+		return c.NewFull(mat2, []int64{rows.Numel(), mat2.Sizes()[1]}, start, dtype.None, tensor.NoLayout, device.None)
+	})
+	reduced := s.Step(func() (*tensor.Tensor, error) { return c.IndexReduce(nil, nothing, 0, of, products, reduce, false) })
+	return s.Give(s.gather(self.Sizes()[0], rows, reduced))
 }

@@ -74,17 +74,18 @@ func IOf(format string, args ...any) error {
 	return e
 }
 
-// In is err, the error of a step of op, in the name of op: "mul: ..." becomes "cov: ...".
+// In is err, the error of a step of op, in the name of op: "mul: ..." becomes "cov: ...", "mul is not implemented ..." likewise.
 func In(op string, err error) error {
 	e, ok := err.(*Error)
 	if !ok {
 		return err
 	}
-	step, text, found := strings.Cut(e.Msg, ": ")
-	if !found || step == op || strings.Contains(step, " ") {
-		return err
+	for _, end := range []string{": ", " is not implemented for "} {
+		if step, text, found := strings.Cut(e.Msg, end); found && step != op && !strings.Contains(step, " ") {
+			in := *e
+			in.Msg = op + end + text
+			return &in
+		}
 	}
-	in := *e
-	in.Msg = op + ": " + text
-	return &in
+	return err
 }

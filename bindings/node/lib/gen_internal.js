@@ -29,6 +29,8 @@ module.exports = {
     'nodeEdge',
     'nodeVariable',
     'nodeVariableAsync',
+    'nodeResult',
+    'nodeResultAsync',
     'nodeSaved',
     'nodeSavedAsync',
     'registerHook',

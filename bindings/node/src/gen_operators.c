@@ -654,6 +654,18 @@ static const lt_operator overloads_node_variable[] = {
     {"nodeVariable", arguments_node_variable, results_node_variable, 1, 1, 1, -1, 0, {{call_node_variable, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_node_result(const lt_value *a, lt_value *r) { return tensor_node_result(a[0].node, a[1].i, &r[0].tensor); }
+static const lt_argument arguments_node_result[] = {
+    {"input", LT_NODE, 0, -1, {0}},
+    {"output", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_node_result[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_node_result[] = {
+    {"nodeResult", arguments_node_result, results_node_result, 2, 2, 1, -1, 0, {{call_node_result, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_node_saved(const lt_value *a, lt_value *r) { return tensor_node_saved(a[0].node, &r[0].tensors.items, &r[0].tensors.length); }
 static const lt_argument arguments_node_saved[] = {
     {"input", LT_NODE, 0, -1, {0}},
@@ -4249,6 +4261,20 @@ static const lt_operator overloads_linalg_lu_factor[] = {
     {"linalg.luFactor", arguments_linalg_lu_factor, results_linalg_lu_factor, 2, 1, 2, -1, 0, {{call_linalg_lu_factor, NULL}, {NULL, NULL}, {call_linalg_lu_factor_out, NULL}}},
 };
 
+static tensor_status call_lu(const lt_value *a, lt_value *r) { return tensor_lu(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
+static const lt_argument arguments_lu[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"pivot", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 1}},
+};
+static const lt_argument results_lu[] = {
+    {"LU", LT_TENSOR, 0, -1, {0}},
+    {"pivots", LT_TENSOR, 0, -1, {0}},
+    {"info", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_lu[] = {
+    {"lu", arguments_lu, results_lu, 2, 2, 3, -1, 0, {{call_lu, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_linalg_lu(const lt_value *a, lt_value *r) { return tensor_linalg_lu(a[0].tensor, a[1].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
 static tensor_status call_linalg_lu_out(const lt_value *a, lt_value *r) { return tensor_linalg_lu_out(a[0].tensor, a[1].i, r[0].tensor, r[1].tensor, r[2].tensor); }
 static const lt_argument arguments_linalg_lu[] = {
@@ -5513,6 +5539,18 @@ static const lt_operator overloads_cdist[] = {
     {"cdist", arguments_cdist, results_cdist, 4, 4, 1, -1, 0, {{call_cdist, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_pdist(const lt_value *a, lt_value *r) { return tensor_pdist(a[0].tensor, a[1].f, &r[0].tensor); }
+static const lt_argument arguments_pdist[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"p", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 2}},
+};
+static const lt_argument results_pdist[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_pdist[] = {
+    {"pdist", arguments_pdist, results_pdist, 2, 2, 1, -1, 0, {{call_pdist, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_names(const lt_value *a, lt_value *r) { return tensor_names(a[0].tensor, &r[0].strings.items, &r[0].strings.length); }
 static const lt_argument arguments_names[] = {
     {"input", LT_TENSOR, 0, -1, {0}},
@@ -5924,6 +5962,39 @@ static const lt_operator overloads_fake_quantize_per_channel_affine_cachemask[] 
     {"fakeQuantizePerChannelAffineCachemask", arguments_fake_quantize_per_channel_affine_cachemask, results_fake_quantize_per_channel_affine_cachemask, 6, 6, 2, -1, 0, {{call_fake_quantize_per_channel_affine_cachemask, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_fake_quantize_learnable_per_tensor_affine(const lt_value *a, lt_value *r) { return tensor_fake_quantize_learnable_per_tensor_affine(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, a[4].i, a[5].f, &r[0].tensor); }
+static const lt_argument arguments_fake_quantize_learnable_per_tensor_affine[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_TENSOR, 0, -1, {0}},
+    {"zeroPoint", LT_TENSOR, 0, -1, {0}},
+    {"quantMin", LT_INT, 0, -1, {0}},
+    {"quantMax", LT_INT, 0, -1, {0}},
+    {"gradFactor", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1.0}},
+};
+static const lt_argument results_fake_quantize_learnable_per_tensor_affine[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_fake_quantize_learnable_per_tensor_affine[] = {
+    {"fakeQuantizeLearnablePerTensorAffine", arguments_fake_quantize_learnable_per_tensor_affine, results_fake_quantize_learnable_per_tensor_affine, 6, 6, 1, -1, 0, {{call_fake_quantize_learnable_per_tensor_affine, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_fake_quantize_learnable_per_channel_affine(const lt_value *a, lt_value *r) { return tensor_fake_quantize_learnable_per_channel_affine(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, a[4].i, a[5].i, a[6].f, &r[0].tensor); }
+static const lt_argument arguments_fake_quantize_learnable_per_channel_affine[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_TENSOR, 0, -1, {0}},
+    {"zeroPoint", LT_TENSOR, 0, -1, {0}},
+    {"axis", LT_INT, 0, -1, {0}},
+    {"quantMin", LT_INT, 0, -1, {0}},
+    {"quantMax", LT_INT, 0, -1, {0}},
+    {"gradFactor", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1.0}},
+};
+static const lt_argument results_fake_quantize_learnable_per_channel_affine[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_fake_quantize_learnable_per_channel_affine[] = {
+    {"fakeQuantizeLearnablePerChannelAffine", arguments_fake_quantize_learnable_per_channel_affine, results_fake_quantize_learnable_per_channel_affine, 7, 7, 1, -1, 0, {{call_fake_quantize_learnable_per_channel_affine, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_quantized_add(const lt_value *a, lt_value *r) { return tensor_quantized_add(a[0].tensor, a[1].tensor, a[2].f, a[3].i, &r[0].tensor); }
 static const lt_argument arguments_quantized_add[] = {
     {"qa", LT_TENSOR, 0, -1, {0}},
@@ -6067,48 +6138,62 @@ static const lt_operator overloads_quantized_matmul[] = {
     {"quantized.matmul", arguments_quantized_matmul, results_quantized_matmul, 4, 4, 1, -1, 0, {{call_quantized_matmul, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_quantized_linear(const lt_value *a, lt_value *r) { return tensor_quantized_linear(a[0].tensor, a[1].tensor, a[2].tensor, a[3].f, a[4].i, &r[0].tensor); }
+static tensor_status call_quantized_linear_pack(const lt_value *a, lt_value *r) { return tensor_quantized_linear_pack(a[0].tensor, &r[0].tensor); }
+static const lt_argument arguments_quantized_linear_pack[] = {
+    {"weight", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_quantized_linear_pack[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_quantized_linear_pack[] = {
+    {"quantized.linearPack", arguments_quantized_linear_pack, results_quantized_linear_pack, 1, 1, 1, -1, 0, {{call_quantized_linear_pack, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_quantized_linear(const lt_value *a, lt_value *r) { return tensor_quantized_linear(a[0].tensor, a[1].tensor, a[2].tensor, a[3].f, a[4].i, a[5].tensor, &r[0].tensor); }
 static const lt_argument arguments_quantized_linear[] = {
     {"input", LT_TENSOR, 0, -1, {0}},
     {"weight", LT_TENSOR, 0, -1, {0}},
     {"bias", LT_TENSOR, LT_IS_OPTIONAL, -1, {0}},
     {"scale", LT_FLOAT, 0, -1, {0}},
     {"zeroPoint", LT_INT, 0, -1, {0}},
+    {"packed", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_quantized_linear[] = {
     {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_quantized_linear[] = {
-    {"quantized.linear", arguments_quantized_linear, results_quantized_linear, 5, 5, 1, -1, 0, {{call_quantized_linear, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"quantized.linear", arguments_quantized_linear, results_quantized_linear, 6, 6, 1, -1, 0, {{call_quantized_linear, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_quantized_linear_relu(const lt_value *a, lt_value *r) { return tensor_quantized_linear_relu(a[0].tensor, a[1].tensor, a[2].tensor, a[3].f, a[4].i, &r[0].tensor); }
+static tensor_status call_quantized_linear_relu(const lt_value *a, lt_value *r) { return tensor_quantized_linear_relu(a[0].tensor, a[1].tensor, a[2].tensor, a[3].f, a[4].i, a[5].tensor, &r[0].tensor); }
 static const lt_argument arguments_quantized_linear_relu[] = {
     {"input", LT_TENSOR, 0, -1, {0}},
     {"weight", LT_TENSOR, 0, -1, {0}},
     {"bias", LT_TENSOR, LT_IS_OPTIONAL, -1, {0}},
     {"scale", LT_FLOAT, 0, -1, {0}},
     {"zeroPoint", LT_INT, 0, -1, {0}},
+    {"packed", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_quantized_linear_relu[] = {
     {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_quantized_linear_relu[] = {
-    {"quantized.linearRelu", arguments_quantized_linear_relu, results_quantized_linear_relu, 5, 5, 1, -1, 0, {{call_quantized_linear_relu, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"quantized.linearRelu", arguments_quantized_linear_relu, results_quantized_linear_relu, 6, 6, 1, -1, 0, {{call_quantized_linear_relu, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_quantized_linear_dynamic(const lt_value *a, lt_value *r) { return tensor_quantized_linear_dynamic(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, &r[0].tensor); }
+static tensor_status call_quantized_linear_dynamic(const lt_value *a, lt_value *r) { return tensor_quantized_linear_dynamic(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, a[4].tensor, &r[0].tensor); }
 static const lt_argument arguments_quantized_linear_dynamic[] = {
     {"input", LT_TENSOR, 0, -1, {0}},
     {"weight", LT_TENSOR, 0, -1, {0}},
     {"bias", LT_TENSOR, LT_IS_OPTIONAL, -1, {0}},
     {"reduceRange", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"packed", LT_TENSOR, LT_IS_OPTIONAL | LT_HAS_DEFAULT, -1, {0}},
 };
 static const lt_argument results_quantized_linear_dynamic[] = {
     {"out", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_operator overloads_quantized_linear_dynamic[] = {
-    {"quantized.linearDynamic", arguments_quantized_linear_dynamic, results_quantized_linear_dynamic, 4, 4, 1, -1, 0, {{call_quantized_linear_dynamic, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"quantized.linearDynamic", arguments_quantized_linear_dynamic, results_quantized_linear_dynamic, 5, 5, 1, -1, 0, {{call_quantized_linear_dynamic, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_to_string(const lt_value *a, lt_value *r) { return tensor_to_string(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, (int32_t)a[5].i, &r[0].string); }
@@ -6248,6 +6333,28 @@ static const lt_argument results_parse_device[] = {
 };
 static const lt_operator overloads_parse_device[] = {
     {"parseDevice", arguments_parse_device, results_parse_device, 1, 1, 1, -1, 0, {{call_parse_device, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_device_count(const lt_value *a, lt_value *r) { return tensor_device_count(a[0].text, &r[0].i); }
+static const lt_argument arguments_device_count[] = {
+    {"type", LT_STR, 0, -1, {0}},
+};
+static const lt_argument results_device_count[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_device_count[] = {
+    {"deviceCount", arguments_device_count, results_device_count, 1, 1, 1, -1, 0, {{call_device_count, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_device_absence(const lt_value *a, lt_value *r) { return tensor_device_absence(a[0].text, &r[0].string); }
+static const lt_argument arguments_device_absence[] = {
+    {"type", LT_STR, 0, -1, {0}},
+};
+static const lt_argument results_device_absence[] = {
+    {"out", LT_STR, 0, -1, {0}},
+};
+static const lt_operator overloads_device_absence[] = {
+    {"deviceAbsence", arguments_device_absence, results_device_absence, 1, 1, 1, -1, 0, {{call_device_absence, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_set_num_threads(const lt_value *a, lt_value *r) { (void)r; return tensor_set_num_threads(a[0].i); }
@@ -8302,6 +8409,35 @@ static const lt_operator overloads_smm[] = {
     {"smm", arguments_smm, results_smm, 2, 2, 1, -1, 0, {{call_smm, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_sspaddmm(const lt_value *a, lt_value *r) { return tensor_sspaddmm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
+static tensor_status call_sspaddmm_out(const lt_value *a, lt_value *r) { return tensor_sspaddmm_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, r[0].tensor); }
+static const lt_argument arguments_sspaddmm[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mat1", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
+    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+};
+static const lt_argument results_sspaddmm[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_sspaddmm[] = {
+    {"sspaddmm", arguments_sspaddmm, results_sspaddmm, 5, 3, 1, -1, 0, {{call_sspaddmm, NULL}, {NULL, NULL}, {call_sspaddmm_out, NULL}}},
+};
+
+static tensor_status call_hspmm(const lt_value *a, lt_value *r) { return tensor_hspmm(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_hspmm_out(const lt_value *a, lt_value *r) { return tensor_hspmm_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_hspmm[] = {
+    {"mat1", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_hspmm[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_hspmm[] = {
+    {"hspmm", arguments_hspmm, results_hspmm, 2, 2, 1, -1, 0, {{call_hspmm, NULL}, {NULL, NULL}, {call_hspmm_out, NULL}}},
+};
+
 static tensor_status call_dsmm(const lt_value *a, lt_value *r) { return tensor_dsmm(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_dsmm_out(const lt_value *a, lt_value *r) { return tensor_dsmm_out(a[0].tensor, a[1].tensor, r[0].tensor); }
 static const lt_argument arguments_dsmm[] = {
@@ -8336,8 +8472,18 @@ static const lt_argument arguments_sparse_mm[] = {
 static const lt_argument results_sparse_mm[] = {
     {"out", LT_TENSOR, 0, -1, {0}},
 };
+static tensor_status call_sparse_mm_reduce(const lt_value *a, lt_value *r) { return tensor_sparse_mm_reduce(a[0].tensor, a[1].tensor, a[2].text, &r[0].tensor); }
+static const lt_argument arguments_sparse_mm_reduce[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
+    {"reduce", LT_STR, 0, -1, {0}},
+};
+static const lt_argument results_sparse_mm_reduce[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
 static const lt_operator overloads_sparse_mm[] = {
     {"sparse.mm", arguments_sparse_mm, results_sparse_mm, 2, 2, 1, -1, 0, {{call_sparse_mm, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"sparse.mm", arguments_sparse_mm_reduce, results_sparse_mm_reduce, 3, 3, 1, -1, 0, {{call_sparse_mm_reduce, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_sparse_addmm(const lt_value *a, lt_value *r) { return tensor_sparse_addmm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
@@ -10954,6 +11100,7 @@ const lt_entry lt_entries[] = {
     {"nodeEdges", overloads_node_edges, 1, LT_AS_FUNCTION},
     {"nodeEdge", overloads_node_edge, 1, LT_AS_FUNCTION},
     {"nodeVariable", overloads_node_variable, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"nodeResult", overloads_node_result, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"nodeSaved", overloads_node_saved, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"registerHook", overloads_register_hook, 1, LT_AS_FUNCTION},
     {"registerMultiGradHook", overloads_register_multi_grad_hook, 1, LT_AS_FUNCTION},
@@ -11204,6 +11351,7 @@ const lt_entry lt_entries[] = {
     {"cholesky", overloads_cholesky, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"linalg.luFactorEx", overloads_linalg_lu_factor_ex, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"linalg.luFactor", overloads_linalg_lu_factor, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"lu", overloads_lu, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"linalg.lu", overloads_linalg_lu, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"luUnpack", overloads_lu_unpack, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"pivotsPermutation", overloads_pivots_permutation, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -11284,6 +11432,7 @@ const lt_entry lt_entries[] = {
     {"tensordot", overloads_tensordot, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"kron", overloads_kron, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"cdist", overloads_cdist, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"pdist", overloads_pdist, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"names", overloads_names, 1, LT_AS_FUNCTION},
     {"dimByName", overloads_dim_by_name, 1, LT_AS_FUNCTION},
     {"rename", overloads_rename, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -11313,6 +11462,8 @@ const lt_entry lt_entries[] = {
     {"fakeQuantizePerTensorAffineCachemask", overloads_fake_quantize_per_tensor_affine_cachemask, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"fakeQuantizePerChannelAffine", overloads_fake_quantize_per_channel_affine, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"fakeQuantizePerChannelAffineCachemask", overloads_fake_quantize_per_channel_affine_cachemask, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fakeQuantizeLearnablePerTensorAffine", overloads_fake_quantize_learnable_per_tensor_affine, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fakeQuantizeLearnablePerChannelAffine", overloads_fake_quantize_learnable_per_channel_affine, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"quantized.add", overloads_quantized_add, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"quantized.addRelu", overloads_quantized_add_relu, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"quantized.mul", overloads_quantized_mul, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -11324,6 +11475,7 @@ const lt_entry lt_entries[] = {
     {"quantized.relu6", overloads_quantized_relu6, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"quantized.cat", overloads_quantized_cat, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"quantized.matmul", overloads_quantized_matmul, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"quantized.linearPack", overloads_quantized_linear_pack, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"quantized.linear", overloads_quantized_linear, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"quantized.linearRelu", overloads_quantized_linear_relu, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"quantized.linearDynamic", overloads_quantized_linear_dynamic, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -11341,6 +11493,8 @@ const lt_entry lt_entries[] = {
     {"setInferenceMode", overloads_set_inference_mode, 1, LT_AS_FUNCTION},
     {"isInferenceModeEnabled", overloads_is_inference_mode_enabled, 1, LT_AS_FUNCTION},
     {"parseDevice", overloads_parse_device, 1, LT_AS_FUNCTION},
+    {"deviceCount", overloads_device_count, 1, LT_AS_FUNCTION},
+    {"deviceAbsence", overloads_device_absence, 1, LT_AS_FUNCTION},
     {"setNumThreads", overloads_set_num_threads, 1, LT_AS_FUNCTION},
     {"getNumThreads", overloads_get_num_threads, 1, LT_AS_FUNCTION},
     {"cpuTier", overloads_cpu_tier, 1, LT_AS_FUNCTION},
@@ -11474,9 +11628,11 @@ const lt_entry lt_entries[] = {
     {"sparseResize_", overloads_sparse_resize_, 1, LT_AS_METHOD},
     {"sparseResizeAndClear_", overloads_sparse_resize_and_clear_, 1, LT_AS_METHOD},
     {"smm", overloads_smm, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"sspaddmm", overloads_sspaddmm, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
+    {"hspmm", overloads_hspmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"dsmm", overloads_dsmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"sparse.sum", overloads_sparse_sum, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"sparse.mm", overloads_sparse_mm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"sparse.mm", overloads_sparse_mm, 2, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"sparse.addmm", overloads_sparse_addmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"sparse.sampledAddmm", overloads_sparse_sampled_addmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"sparse.softmax", overloads_sparse_softmax, 1, LT_AS_FUNCTION | LT_AS_ASYNC},

@@ -20,6 +20,14 @@ test('a tensor tells its geometry', () => {
   assert.equal(lt.zeros([4], { device: 'meta' }).device, 'meta');
 });
 
+test('a program asks which devices there are', () => {
+  assert.equal(lt.deviceCount('cpu'), 1);
+  assert.equal(lt.deviceCount('xpu'), 0);
+  assert.equal(lt.deviceAbsence('xpu'), 'this library has no backend for it');
+  assert.equal(lt.deviceAbsence('cuda') === '', lt.deviceCount('cuda') > 0);
+  assert.throws(() => lt.deviceCount('gpu'), /expected one of cpu, cuda/);
+});
+
 test('nested arrays take the dtype of their numbers', () => {
   const cases = [
     [[1, 2], 'int64', [1, 2]],

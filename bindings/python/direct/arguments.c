@@ -439,10 +439,10 @@ static verdict other_keyword(const function *f, const overload *o, PyObject *nam
   }
   if (!(o->op->flags & LT_FACTORY) || (!pins && !is(name, s->requires_grad)))
     return wrong(f, "%U() got an unexpected keyword argument '%U'", name);
-  int asked = PyObject_IsTrue(value);
-  if (!asked) return YES;
-  if (asked > 0 && !pins) return a->leaf = true, YES;
-  if (asked > 0) PyObject_VectorcallDict(s->unpinned, NULL, 0, NULL);
+  if (value == &_Py_FalseStruct || value == &_Py_NoneStruct) return YES;
+  if (value != &_Py_TrueStruct) return wrong(f, "%U(): argument '%U' must be bool", name);
+  if (!pins) return a->leaf = true, YES;
+  PyObject_VectorcallDict(s->unpinned, NULL, 0, NULL);
   return FAILED;
 }
 

@@ -293,6 +293,16 @@ static PyTypeObject *function_class(void) {
   return (PyTypeObject *)PyType_FromSpec(&spec);
 }
 
+// Other names that keywords have: NumPy's, PyTorch's old ones, and words of Python's.
+static const struct {
+  const char *other, *name;
+} aliases[ALIASES] = {
+    {"axis", "dim"},   {"keepdims", "keepdim"}, {"split_size", "split_size_or_sections"},
+    {"from", "from_"}, {"x", "input"},          {"a", "input"},
+    {"x1", "input"},   {"x2", "other"},         {"input2", "L"},
+    {"input2", "tau"}, {"input3", "other"},     {"input", "x"},
+};
+
 // What an interpreter's callables share, never freed; NULL when the functions are not those that
 // this file knows.
 EXPORT state *direct_state(const library_functions *functions, int count) {
@@ -305,19 +315,15 @@ EXPORT state *direct_state(const library_functions *functions, int count) {
   } names[] = {{&s->dtype_name, "dtype"},
                {&s->out, "out"},
                {&s->dim, "dim"},
-               {&s->aliases[0].other, "axis"},
-               {&s->aliases[0].name, "dim"},
-               {&s->aliases[1].other, "keepdims"},
-               {&s->aliases[1].name, "keepdim"},
-               {&s->aliases[2].other, "split_size"},
-               {&s->aliases[2].name, "split_size_or_sections"},
-               {&s->aliases[3].other, "from"},
-               {&s->aliases[3].name, "from_"},
                {&s->requires_grad, "requires_grad"},
                {&s->pin_memory, "pin_memory"},
                {&s->names, "names"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (!(*names[i].at = PyUnicode_InternFromString(names[i].text))) return NULL;
+  for (int i = 0; i < ALIASES; i++)
+    if (!(s->aliases[i].other = PyUnicode_InternFromString(aliases[i].other)) ||
+        !(s->aliases[i].name = PyUnicode_InternFromString(aliases[i].name)))
+      return NULL;
   return (s->function_type = function_class()) ? s : NULL;
 }
 

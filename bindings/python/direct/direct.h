@@ -30,7 +30,7 @@ enum {
   MOST_NUMBERS = 32,
   MOST_DTYPES = 32,
   MOST_KEPT = 2 * MOST_PARAMETERS,
-  ALIASES = 4
+  ALIASES = 12
 };
 
 typedef struct {

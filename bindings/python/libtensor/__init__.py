@@ -61,7 +61,7 @@ from ._modes import (
 )
 from ._print import get_printoptions, set_printoptions
 from ._quantized import PRIVATE as _QUANTIZED
-from ._random import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from ._random import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state, thread_safe_generator
 from ._sharing import register as _register_sharing
 from ._size import Size
 from ._sparse import sparse_bsc_tensor, sparse_bsr_tensor, sparse_compressed_tensor, sparse_coo_tensor, sparse_csc_tensor, sparse_csr_tensor

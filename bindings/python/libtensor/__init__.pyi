@@ -65,6 +65,7 @@ from ._random import initial_seed as initial_seed
 from ._random import manual_seed as manual_seed
 from ._random import seed as seed
 from ._random import set_rng_state as set_rng_state
+from ._random import thread_safe_generator as thread_safe_generator
 from ._size import Size as Size
 from ._storage import UntypedStorage as UntypedStorage
 from ._tensor import Tensor as Tensor
@@ -272,7 +273,7 @@ def unique(
     return_counts: builtins.bool = ...,
     dim: builtins.int | None = ...,
 ) -> Any: ...
-def lu(input: Tensor, pivot: builtins.bool = ..., get_infos: builtins.bool = ..., out: Sequence[Tensor] | None = ...) -> tuple[Tensor, ...]: ...
+def lu(A: Tensor, pivot: builtins.bool = ..., get_infos: builtins.bool = ..., out: Sequence[Tensor] | None = ...) -> tuple[Tensor, ...]: ...
 def unique_consecutive(
     input: Tensor, return_inverse: builtins.bool = ..., return_counts: builtins.bool = ..., dim: builtins.int | None = ...
 ) -> Any: ...

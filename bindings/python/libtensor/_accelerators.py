@@ -1,23 +1,12 @@
-"""The questions about a kind of device that scripts ask before they choose the CPU, answered by asking the library for tensors there."""
+"""The questions about a kind of device that scripts ask before they choose the CPU, which the library answers."""
 
 from . import _device
 from . import gen_functions as _f
 
 
-def exists(kind, index):
-    try:
-        _f.empty(0, device=_device.device(kind, index))
-    except (RuntimeError, NotImplementedError):
-        return False
-    return True
-
-
 def count(kind):
     """How many devices of a kind there are."""
-    n = 0
-    while exists(kind, n):
-        n += 1
-    return n
+    return _f.device_count(kind)
 
 
 class Kind:

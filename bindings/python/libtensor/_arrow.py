@@ -1,10 +1,10 @@
 """Arrow's PyCapsule interface for primitive arrays, both ways, and for streams of them (arrow.apache.org/docs/format/CDataInterface)."""
 
-from ctypes import CFUNCTYPE, addressof, c_char_p, c_int, c_void_p, cast, create_string_buffer, py_object
+from ctypes import addressof, c_char_p, c_int, c_void_p, cast, create_string_buffer, py_object
 
 from ._errors import failure
 from ._interop import python_function
-from ._library import Cell, bind, cells, getter
+from ._library import Cell, bind, called_back, cells, getter
 from ._results import wrap
 
 capsule_new = python_function("PyCapsule_New", py_object, c_void_p, c_char_p, c_void_p)
@@ -25,7 +25,7 @@ SCHEMA_BYTES, ARRAY_BYTES = 72, 80
 structs = {}
 
 
-@CFUNCTYPE(None, c_void_p)
+@called_back(None, c_void_p)
 def discard(capsule, is_valid=dying_is, pointer=dying_pointer, release=c_release, structs=structs):
     if is_valid(capsule, SCHEMA):
         address = pointer(capsule, SCHEMA)

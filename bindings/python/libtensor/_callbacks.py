@@ -1,11 +1,11 @@
 """Functions of Python's that the library calls: by a number for each, which is the context that C passes on."""
 
-from ctypes import CFUNCTYPE, POINTER, c_bool, c_int32, c_int64, c_void_p, cast
+from ctypes import POINTER, c_bool, c_int32, c_int64, c_void_p, cast
 from itertools import count
 
 from . import gen_functions as _f
 from ._errors import CALLBACK, raised
-from ._library import SUBINTERPRETER
+from ._library import SUBINTERPRETER, called_back
 from ._results import wrap
 from ._tensor import Tensor
 
@@ -69,7 +69,7 @@ def handed(tensor):
     return handle
 
 
-@CFUNCTYPE(c_int32, c_void_p, handles, c_int64, handles, c_int64)
+@called_back(c_int32, c_void_p, handles, c_int64, handles, c_int64)
 @guarded
 def call(context, given, given_len, made, made_len):
     results = kept[context]([taken(given, i) for i in range(given_len)], made_len)
@@ -78,13 +78,13 @@ def call(context, given, given_len, made, made_len):
             made[i] = handed(tensor)
 
 
-@CFUNCTYPE(c_int32, c_void_p, handles, handles)
+@called_back(c_int32, c_void_p, handles, handles)
 @guarded
 def pack(context, saved, packed):
     packed[0] = keep(kept[context][0](taken(saved, 0)))
 
 
-@CFUNCTYPE(c_int32, c_void_p, c_void_p, handles)
+@called_back(c_int32, c_void_p, c_void_p, handles)
 @guarded
 def unpack(context, packed, made):
     tensor = kept[context][1](kept[packed])
@@ -93,7 +93,7 @@ def unpack(context, packed, made):
     made[0] = handed(tensor)
 
 
-@CFUNCTYPE(None, c_void_p)
+@called_back(None, c_void_p)
 def release(context, pop=kept.pop):
     pop(context, None)
 
@@ -103,4 +103,4 @@ CALL, PACK, UNPACK, DELETER = map(address, (call, pack, unpack, release))
 
 def watcher(function):
     """A tensor_watcher that calls function(handle of a node, whether its gradient has failed)."""
-    return CFUNCTYPE(None, c_void_p, c_void_p, c_bool)(lambda _, node, failed: function(node, failed))
+    return called_back(None, c_void_p, c_void_p, c_bool)(lambda _, node, failed: function(node, failed))

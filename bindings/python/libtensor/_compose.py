@@ -3,7 +3,6 @@
 from string import ascii_letters
 
 from . import gen_functions as _f
-from . import gen_linalg as _linalg
 from ._convert import is_integer, sequence
 from ._direct import open_to_overrides
 from ._results import result_type
@@ -123,17 +122,19 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     return _wanted(_f.unique_consecutive(input, return_inverse, return_counts, dim), return_inverse, return_counts)
 
 
-@open_to_overrides
-def lu(input, pivot=True, get_infos=False, out=None):
-    """The factors of matrices as `linalg.lu_factor` gives them, LU and pivots.
+_lu_with_info = result_type("_lu_with_info", ("LU", "pivots", "info"))
 
-    With `get_infos` the infos of `linalg.lu_factor_ex` come third, instead of an error.
+
+@open_to_overrides
+def lu(A, pivot=True, get_infos=False, out=None):
+    """The factors of matrices as `linalg.lu_factor_ex` gives them, LU and pivots, and with `get_infos` its infos.
 
     >>> torch.lu(torch.tensor([[1., 2.], [4., 4.]]))[1]
     tensor([2, 2], dtype=torch.int32)
     """
-    made = _linalg.lu_factor_ex(input, pivot=pivot, check_errors=not get_infos)
-    made = tuple(made) if get_infos else tuple(made)[:2]
+    made = _lu_with_info(_f.lu(A, pivot))
+    if not get_infos:
+        made = made[:2]
     if out is None:
         return made
     if len(out) != len(made):

@@ -130,8 +130,6 @@ def sizes(value, function, argument):
 
 def floats(value, function, argument):
     """The bytes of a list of floats."""
-    if isinstance(value, (int, float)):
-        value = (value,)
     if not sequence(value):
         raise wrong_type(function, argument, "tuple of floats", value)
     return Struct(f"{len(value)}d").pack(*[real(v, function, argument) for v in value])

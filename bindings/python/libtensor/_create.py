@@ -37,7 +37,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         return named(tensor(data, dtype=dtype, device=device), names)
     dtype = as_dtype(dtype)
     if isinstance(data, Tensor):
-        return data.as_subclass(Tensor).to(dtype=dtype, device=device, copy=True)
+        return data.detach().as_subclass(Tensor).to(dtype=dtype, device=device, copy=True)
     if isinstance(data, TypedStorage) or is_storage(data) and dtype is not None:
         dtype = dtype or _f.get_default_dtype()
         made = _f.storage_view(untyped(data, dtype), dtype=dtype).clone()

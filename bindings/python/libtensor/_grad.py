@@ -6,7 +6,7 @@ from . import gen_functions as _f
 from ._errors import failure
 from ._extend import extends
 from ._library import Cell, bind, cells
-from ._nodes import leaf, node_of
+from ._nodes import GradientEdge, leaf, node_of
 from ._results import wrap
 from ._tensor import Tensor
 
@@ -18,7 +18,16 @@ def as_list(tensors):
     """A tensor, or several, as a list; None as an empty one."""
     if tensors is None:
         return []
-    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    return [tensors] if isinstance(tensors, (Tensor, GradientEdge)) else list(tensors)
+
+
+def ends(tensors, where):
+    """The tensors, or edges of a graph, that gradients are of or with respect to; what stands for an edge is a tensor."""
+    made = [_f.node_result(end.node._h, end.output_nr) if isinstance(end, GradientEdge) else end for end in as_list(tensors)]
+    for i, end in enumerate(made):
+        if not isinstance(end, Tensor):
+            raise TypeError(f"{where} must be Tensors or GradientEdges, but element {i} is of type {type(end).__name__}")
+    return made
 
 
 @extends(Tensor)
@@ -121,17 +130,19 @@ class Tensor:
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
-    """Adds the gradients of tensors to those of the leaves that they were computed of, or of `inputs` alone."""
-    if inputs is not None and not as_list(inputs):
+    """Adds the gradients of tensors, or edges of a graph, to those of the leaves that they were computed of, or of `inputs` alone."""
+    only = ends(inputs, "backward(): argument 'inputs'")
+    if inputs is not None and not only:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     gradients = as_list(grad_tensors if grad_variables is None else grad_variables)
-    _f.backward(as_list(tensors), gradients, retain_graph, create_graph, as_list(inputs))
+    _f.backward(ends(tensors, "backward(): argument 'tensors'"), gradients, retain_graph, create_graph, only)
 
 
 def grad(
     outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=None, is_grads_batched=False, materialize_grads=False
 ):
-    """The gradients of `outputs` with respect to `inputs`, as a tuple.
+    """The gradients of `outputs` with respect to `inputs`, as a tuple. Both are tensors, or edges of a graph
+    (autograd.graph.get_gradient_edge).
 
     >>> x = torch.tensor(3., requires_grad=True)
     >>> torch.autograd.grad(x * x, x)
@@ -141,6 +152,5 @@ def grad(
         raise NotImplementedError("is_grads_batched=True: gradients are not computed in batches; call grad() for each of them")
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
-    return _f.autograd_grad(
-        as_list(outputs), as_list(inputs), as_list(grad_outputs), retain_graph, create_graph, bool(allow_unused), materialize_grads
-    )
+    of, to = ends(outputs, "grad(): argument 'outputs'"), ends(inputs, "grad(): argument 'inputs'")
+    return _f.autograd_grad(of, to, as_list(grad_outputs), retain_graph, create_graph, bool(allow_unused), materialize_grads)

@@ -7,7 +7,7 @@ from ctypes import PYFUNCTYPE, c_int, c_ssize_t, c_void_p, py_object
 
 from . import _direct, _dtypes
 from . import gen_functions as _f
-from ._library import SUBINTERPRETER
+from ._library import SUBINTERPRETER, called_back
 
 TYPES = {
     _dtypes.bool_: ("|b1", "?"),
@@ -24,32 +24,6 @@ TYPES = {
 }
 FROM_TYPESTR = {text: dtype for dtype, (text, _) in TYPES.items()}
 OF_FORMAT = {code: dtype for dtype, (_, code) in TYPES.items() if code}
-
-# Owners of memory that tensors share, by the context that is passed to C, until the last such tensor is freed.
-owners = {}
-contexts = itertools.count(1)  # not NULL
-
-
-@ctypes.CFUNCTYPE(None, c_void_p)
-def release(context, take=owners.pop):
-    owner = take(context, None)
-    if isinstance(owner, Buffer):
-        owner.release()
-
-
-# In a subinterpreter the owners live as long as it does: the library could free a tensor later, and call what is gone.
-deleter = None if SUBINTERPRETER else ctypes.cast(release, c_void_p).value
-
-
-def share(address, nbytes, dtype, size, stride, owner, read_only):
-    """A tensor over the memory of `owner`."""
-    context = next(contexts)
-    owners[context] = owner
-    try:
-        return _f.from_blob(address or None, nbytes, dtype, size, stride, deleter, context, read_only)
-    except BaseException:
-        release(context)
-        raise
 
 
 class PyBuffer(ctypes.Structure):
@@ -90,8 +64,35 @@ class Buffer:
             get_buffer(obj, ctypes.addressof(self.view), 0)  # PyBUF_SIMPLE
         self.address, self.nbytes, self.readonly = self.view.buf, self.view.len, bool(self.view.readonly)
 
-    def release(self):
-        release_buffer(ctypes.addressof(self.view))
+    def release(self, end=release_buffer, address=ctypes.addressof):
+        end(address(self.view))
+
+
+# Owners of memory that tensors share, by the context that is passed to C, until the last such tensor is freed.
+owners = {}
+contexts = itertools.count(1)  # not NULL
+
+
+@called_back(None, c_void_p)
+def release(context, take=owners.pop, buffer=Buffer):
+    owner = take(context, None)
+    if isinstance(owner, buffer):
+        owner.release()
+
+
+# In a subinterpreter the owners live as long as it does: the library could free a tensor later, and call what is gone.
+deleter = None if SUBINTERPRETER else ctypes.cast(release, c_void_p).value
+
+
+def share(address, nbytes, dtype, size, stride, owner, read_only):
+    """A tensor over the memory of `owner`."""
+    context = next(contexts)
+    owners[context] = owner
+    try:
+        return _f.from_blob(address or None, nbytes, dtype, size, stride, deleter, context, read_only)
+    except BaseException:
+        release(context)
+        raise
 
 
 def is_integers(value):

@@ -69,6 +69,19 @@ def is_subinterpreter():
 SUBINTERPRETER = is_subinterpreter()
 
 
+def called_back(result, *arguments):
+    """A decorator that makes a function one of C's. It stays, for what has its address may call it while Python takes everything down,
+    modules before tensors: what it refers to, it should have as defaults of its arguments."""
+
+    def made(function):
+        of_c = ctypes.CFUNCTYPE(result, *arguments)(function)
+        if not SUBINTERPRETER:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(of_c))
+        return of_c
+
+    return made
+
+
 def folders():
     """Where the package's shared libraries are: in the package, or in the build folder of its sources."""
     here = os.path.dirname(os.path.abspath(__file__))

@@ -48,7 +48,7 @@ class Tensor:
         if not isinstance(cls, type) or not issubclass(cls, Tensor):
             raise TypeError(f"as_subclass(): argument 'cls' must be Tensor or a subclass of it, not {cls!r}")
         with _overrides.disabled():
-            return given_to(cls, _f.detach(self))
+            return given_to(cls, self[...] if self.requires_grad else _f.detach(self))
 
     def set_(self, *args, **kwargs):
         """Makes the tensor a view of a storage, or of what another tensor views: see _f.set_."""

@@ -1,5 +1,6 @@
 """The recorded calls of a graph as Python objects: one for each node, as long as somebody holds it."""
 
+from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from . import gen_functions as _f
@@ -57,6 +58,13 @@ class AccumulateGrad(Node):
         made = _f.node_variable(self._h)
         same = (leaf for leaf in list(leaves.values()) if leaf.requires_grad and leaf.is_leaf and edge_of(leaf)[0] is self)
         return next(same, made)
+
+
+class GradientEdge(NamedTuple):
+    """Where a gradient goes: to a node, and to which of its results."""
+
+    node: Node
+    output_nr: int
 
 
 def metadata_of(handle):

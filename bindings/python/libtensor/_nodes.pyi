@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._hooks import RemovableHandle
 from ._tensor import Tensor
@@ -18,3 +18,7 @@ class Node:
 class AccumulateGrad(Node):
     @property
     def variable(self) -> Tensor: ...
+
+class GradientEdge(NamedTuple):
+    node: Node
+    output_nr: int

@@ -53,6 +53,18 @@ class Generator:
         """Another generator in the same state."""
         return _f.generator_clone(self)
 
+    def graphsafe_get_state(self):
+        """Refused, as of every generator of a CPU: its draws are not recorded for another time."""
+        raise NotImplementedError("graphsafe_get_state is not supported in this Generator; use get_state or clone_state")
+
+    def graphsafe_set_state(self, state):
+        """Refused, as of every generator of a CPU: its draws are not recorded for another time."""
+        raise NotImplementedError("graphsafe_set_state is not supported in this Generator; use set_state")
+
+    def philox_state(self, increment):
+        """Refused, as of every generator of a CPU: its draws are not recorded for another time."""
+        raise NotImplementedError("philox_state is not supported in this Generator; use get_state")
+
     def __reduce__(self):
         return restore, (self.get_state(), self.engine)
 
@@ -113,3 +125,11 @@ def get_rng_state():
 def set_rng_state(new_state):
     """Continues from a state of get_rng_state."""
     default().set_state(new_state)
+
+
+def thread_safe_generator():
+    """The generator of a data loader's thread: None, for the default one, as there are no such threads.
+
+    >>> x = torch.rand(2, generator=torch.thread_safe_generator())
+    """
+    return None

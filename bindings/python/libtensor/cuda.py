@@ -1,6 +1,7 @@
 """CUDA devices: whether there are any. Whatever needs one raises the library's error where there is none."""
 
 from . import _accelerators
+from . import gen_functions as _f
 from ._device import device as _device
 
 _asked = _accelerators.Kind("cuda")
@@ -16,6 +17,11 @@ def is_initialized():
 def init():
     """Needs a device."""
     _asked.require()
+
+
+def absence():
+    """Why there is no device, in words; empty where there is one."""
+    return _f.device_absence("cuda")
 
 
 def is_bf16_supported(including_emulation=True):

@@ -101,7 +101,7 @@ def cat(tensors, dim, scale=None, zero_point=None):
 @_operator("quantized.matmul")
 def matmul(qa, qb, scale, zero_point):
     """The matrix product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and
-    `zero_point`. Sums are of integers in int32 where `qb` is a matrix of 8-bit integers.
+    `zero_point`: of vectors and of batches of matrices too, as matmul has it. Sums of 8-bit integers are of integers, in int32.
 
     >>> q = torch.quantize_per_tensor(torch.eye(2), 0.5, 0, torch.qint8)
     >>> torch.ops.quantized.matmul(q, q, 1.0, 0).int_repr()
@@ -110,10 +110,23 @@ def matmul(qa, qb, scale, zero_point):
     """
 
 
+@_operator("quantized.linear_pack")
+def linear_pack(weight):
+    """The integers of a `weight` of qint8 (out x in) in the order in which products read them: `packed` of quantized.linear, which then
+    spends no time on putting them in order. It is a tensor of bytes for the machine that made it; what is written to `weight` later does
+    not show in it.
+
+    >>> w = torch.quantize_per_tensor(torch.eye(2), 0.5, 0, torch.qint8)
+    >>> torch.ops.quantized.linear_pack(w).dtype
+    torch.uint8
+    """
+
+
 @_operator("quantized.linear")
-def linear(input, weight, bias, scale, zero_point):
+def linear(input, weight, bias, scale, zero_point, packed=None):
     """The product of a tensor of quint8 or qint8 (... x in) and the transposed `weight` of qint8 (out x in), plus `bias` of float32 (out),
-    quantized with `scale` and `zero_point` in the dtype of `input`. `weight` has one scale, or one for each row. Sums are of integers, in int32.
+    quantized with `scale` and `zero_point` in the dtype of `input`. `weight` has one scale, or one for each row. Sums are of integers, in int32. `packed` is nothing, or what quantized.linear_pack made of
+    `weight`, whose integers are read there.
 
     >>> w = torch.quantize_per_channel(torch.eye(2), torch.tensor([0.5, 0.25]), torch.tensor([0, 0]), 0, torch.qint8)
     >>> torch.ops.quantized.linear(torch.quantize_per_tensor(torch.tensor([-1.0, 3.0]), 0.5, 0, torch.qint8), torch.ops.quantized.linear_prepack(w), 0.5, 0).dequantize()
@@ -122,7 +135,7 @@ def linear(input, weight, bias, scale, zero_point):
 
 
 @_operator("quantized.linear_relu")
-def linear_relu(input, weight, bias, scale, zero_point):
+def linear_relu(input, weight, bias, scale, zero_point, packed=None):
     """quantized.linear, and 0 where it is less.
 
     >>> w = torch.quantize_per_channel(torch.eye(2), torch.tensor([0.5, 0.25]), torch.tensor([0, 0]), 0, torch.qint8)
@@ -132,7 +145,7 @@ def linear_relu(input, weight, bias, scale, zero_point):
 
 
 @_operator("quantized.linear_dynamic")
-def linear_dynamic(input, weight, bias, reduce_range=False):
+def linear_dynamic(input, weight, bias, reduce_range=False, packed=None):
     """quantized.linear of a tensor of float32, which is quantized to quint8 as quantize_per_tensor_dynamic does it; the result is of float32.
 
     >>> w = torch.quantize_per_channel(torch.eye(2), torch.tensor([0.5, 0.25]), torch.tensor([0, 0]), 0, torch.qint8)
@@ -141,4 +154,4 @@ def linear_dynamic(input, weight, bias, reduce_range=False):
     """
 
 
-__all__ = ["add", "add_relu", "mul", "mul_relu", "add_scalar", "add_scalar_relu", "mul_scalar", "mul_scalar_relu", "relu6", "cat", "matmul", "linear", "linear_relu", "linear_dynamic"]
+__all__ = ["add", "add_relu", "mul", "mul_relu", "add_scalar", "add_scalar_relu", "mul_scalar", "mul_scalar_relu", "relu6", "cat", "matmul", "linear_pack", "linear", "linear_relu", "linear_dynamic"]

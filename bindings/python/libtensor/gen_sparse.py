@@ -12,9 +12,14 @@ def sum(input, dim=None, *, dtype=None):
     """
 
 
-@_operator("sparse.mm")
-def mm(input, mat2):
-    """The product of two matrices: strided unless both are sparse, of layout sparse_coo where both are, else sparse_csr.
+@_operator("sparse.mm sparse.mm.reduce")
+def mm(input, mat2, reduce=None):
+    """mm(Tensor input, Tensor mat2)
+    The product of two matrices: strided unless both are sparse, of layout sparse_coo where both are, else sparse_csr.
+
+    mm(Tensor input, Tensor mat2, str reduce)
+    sparse.mm of a sparse matrix and a strided one whose elements are what `reduce` says of the products of a row's entries: their "sum",
+    "mean", "amax" or "amin"; 0 where a row has no entries.
 
     >>> torch.sparse.mm(torch.eye(2).to_sparse_csr(), torch.ones(2, 1))
     tensor([[1.],

@@ -2,10 +2,10 @@
 
 from contextlib import contextmanager
 
+from ._random import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state, thread_safe_generator
 from ._random import default as _default
-from ._random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
-__all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+__all__ = ["Generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state", "thread_safe_generator"]
 
 
 @contextmanager
@@ -23,3 +23,7 @@ def __getattr__(name):
     if name == "default_generator":
         return _default()
     raise AttributeError(f"module 'libtensor.random' has no attribute '{name}'")
+
+
+def __dir__():
+    return [*__all__, "default_generator"]

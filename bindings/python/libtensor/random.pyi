@@ -1,13 +1,14 @@
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ._random import Generator as _Generator
+from ._random import Generator as Generator
 from ._random import get_rng_state as get_rng_state
 from ._random import initial_seed as initial_seed
 from ._random import manual_seed as manual_seed
 from ._random import seed as seed
 from ._random import set_rng_state as set_rng_state
+from ._random import thread_safe_generator as thread_safe_generator
 
-default_generator: _Generator
+default_generator: Generator
 
 def fork_rng(devices: Any = ..., enabled: bool = ..., *_: Any, **__: Any) -> AbstractContextManager[None]: ...

@@ -454,3 +454,36 @@ def test_anomaly_mode():
     assert torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled()
     torch.autograd.set_detect_anomaly(False)
     assert not torch.is_anomaly_enabled()
+
+
+def test_gradients_of_and_with_respect_to_edges():
+    """An edge stands for the tensor that it was got of, whatever has become of that."""
+    edge = torch.autograd.graph.get_gradient_edge
+    x = torch.tensor([1.0, 2, 3], dtype=torch.float64, requires_grad=True)
+    y = x * x
+    parts = (y * 2).unbind()
+    of, whole, leaf = edge(parts[1]), edge(y), edge(x)
+    assert of.output_nr == 1 and type(of) is torch.autograd.graph.GradientEdge
+    total = y.exp().sum()
+    del parts
+    (got,) = torch.autograd.grad(total, whole, retain_graph=True)
+    assert torch.allclose(got, y.exp())
+    at_y, at_x = torch.autograd.grad([total, whole], [whole, leaf], [None, torch.ones(3, dtype=torch.float64)], retain_graph=True)
+    assert torch.allclose(at_y, y.exp() + 1) and torch.allclose(at_x, 2 * x * (y.exp() + 1))
+    del y
+    torch.autograd.backward(of, torch.tensor(5.0, dtype=torch.float64), inputs=leaf)
+    assert x.grad.tolist() == [0, 40, 0]
+    torch.autograd.backward([edge((x * 3).sum())])
+    assert x.grad.tolist() == [3, 43, 3]
+
+    z = (x * 3).sin()
+    (g,) = torch.autograd.grad(z.sum(), edge(z), create_graph=True)
+    assert g.tolist() == [1, 1, 1]
+    with pytest.raises(RuntimeError, match="implicitly created only for scalar outputs"):
+        torch.autograd.backward(edge(x * 3))
+    with pytest.raises(RuntimeError, match="appears to not have been used"):
+        torch.autograd.grad(x.sum(), edge(z))
+    with pytest.raises(TypeError, match=r"grad\(\): argument 'inputs' must be Tensors or GradientEdges, but element 1 is of type float"):
+        torch.autograd.grad(x.sum(), [x, 2.0])
+    with pytest.raises(IndexError, match="has no result 3"):
+        torch.autograd.grad(x.sum(), torch.autograd.graph.GradientEdge(z.grad_fn, 3))

@@ -698,3 +698,72 @@ def test_second_derivatives_of_what_was_written_to_a_view(operator, view):
         assert torch.autograd.gradgradcheck(f, (x,))
         (g,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
         (g * g).sum().backward()  # which frees what each call saved once
+
+
+SHARED = {
+    "a row": (lambda v, w: v.as_strided((2, 2), (2, 2)).__setitem__(0, torch.zeros(2, dtype=torch.float64)), [0, 2]),
+    "a number": (lambda v, w: v.as_strided((2, 2), (2, 2)).__setitem__((0, 1), 7.0), [2]),
+    "a window": (lambda v, w: v.unfold(0, 3, 1).__setitem__(0, 0.0), [0, 1, 2]),
+    "of an expanded tensor": (lambda v, w: v.expand(2, 6).__setitem__((0, 0), 7.0), [0]),
+    "of a window of a view": (lambda v, w: v.view(2, 3).unfold(1, 2, 1)[0].__setitem__(0, 5.0), [0, 1]),
+    "all, one value": (lambda v, w: v.as_strided((2, 2), (2, 2)).__setitem__(slice(None), 9.0), [0, 2, 4]),
+    "by positions": (lambda v, w: v.as_strided((2, 2), (2, 2)).__setitem__(torch.tensor([1]), 9.0), [2, 4]),
+    "by a mask": (lambda v, w: v.as_strided((2, 2), (2, 2)).__setitem__(torch.tensor([[True, True], [False, False]]), 9.0), [0, 2]),
+    "what has a gradient": (lambda v, w: v.as_strided((2, 2), (2, 2)).__setitem__(0, w * 3), [0, 2]),
+}
+
+
+@pytest.mark.parametrize("kind", SHARED)
+def test_writing_to_a_part_of_a_view_whose_elements_share_memory(kind):
+    """What is overwritten has no gradient, through whichever element of the view it is seen."""
+    write, gone = SHARED[kind]
+    x = leaf(1, 2, 3, 4, 5, 6)
+    w = leaf(1, 2)
+    v = x.clone()
+    write(v, w)
+    q = v.as_strided((2, 2), (2, 2))
+    (v.sum() + q[1].sum() * 2).backward()
+    wanted = [1, 1, 3, 1, 3, 1]
+    assert x.grad.tolist() == [0 if i in gone else g for i, g in enumerate(wanted)]
+    assert w.grad is None or w.grad.tolist() == [3, 9]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "given", "index"),
+    [
+        ((3, 5), (1, 5), 0),
+        ((4,), (1,), 2),
+        ((3, 5), (1, 5), slice(None)),
+        ((5,), (1, 1), slice(1, 3)),
+        ((3, 5), (1, 2, 5), torch.tensor([0, 2])),
+        ((5,), (1, 1, 2), torch.tensor([True, False, False, True, False])),
+        ((3, 5), (1, 1, 2, 1), (slice(0, 2), slice(None))),
+    ],
+)
+def test_values_with_leading_dimensions_of_one(sizes, given, index):
+    w = torch.ones(given, dtype=torch.float64, requires_grad=True)
+    factors = torch.arange(1.0, 1 + torch.Size(sizes).numel(), dtype=torch.float64).view(sizes)
+
+    def f(w):
+        y = torch.zeros(sizes, dtype=torch.float64)
+        y[index] = w * w
+        return y * factors
+
+    assert torch.autograd.gradcheck(f, (w,)) and torch.autograd.gradgradcheck(f, (w,))
+
+
+def test_gradients_of_subclasses():
+    class Metres(torch.Tensor):
+        pass
+
+    x = leaf(1, 2, 3)
+    m = x.as_subclass(Metres)
+    assert m.requires_grad and m.grad_fn.name() == "AliasBackward0" and m.data_ptr() == x.data_ptr()
+    y = (m * m).sum()
+    assert type(y) is Metres
+    y.backward()
+    assert x.grad.tolist() == [2, 4, 6]
+    own = torch.ones(2).as_subclass(Metres).requires_grad_()
+    (own * 3).sum().backward()
+    assert own.grad.tolist() == [3, 3]
+    assert not torch.tensor(m).requires_grad and not torch.Tensor._make_subclass(Metres, x).requires_grad

@@ -254,3 +254,49 @@ def test_forked_workers_refuse_to_return_what_they_inherited():
     )
     done = python(code)
     assert done.stdout == "True\n" * 3, done.stdout + done.stderr
+
+
+AT_THE_END = """
+import libtensor as torch
+
+class Own(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+def of(kind):
+    x = torch.ones(3, requires_grad=True)
+    if kind == "buffer":
+        return torch.frombuffer(bytearray(64), dtype=torch.int64)
+    if kind == "capsule":
+        return torch.ones(3).__arrow_c_array__()
+    if kind == "hook":
+        y = x * 2
+        y.register_hook(lambda g: y)
+        return y
+    if kind == "function":
+        return Own.apply(x)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: [t], lambda p: p[0]):
+        return x.exp()
+
+kept = [of(KIND) for _ in range(300)]
+
+def refers():
+    return kept
+
+# In which order a circle of modules, functions and tensors goes is not fixed; this way the package's own functions go first.
+torch.MODULE.refers = refers
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "module"),
+    [("buffer", "_interop"), ("capsule", "_arrow"), ("hook", "_callbacks"), ("function", "_callbacks"), ("saved", "_callbacks")],
+)
+def test_tensors_may_be_freed_after_the_functions_that_give_back_what_they_hold(kind, module):
+    done = python(AT_THE_END.replace("KIND", repr(kind)).replace("MODULE", module))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

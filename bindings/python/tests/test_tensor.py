@@ -557,3 +557,25 @@ def test_joining_writes_all_or_nothing():
                         break
                 else:
                     pytest.fail(f"{name} never had its memory")
+
+
+@pytest.mark.parametrize("times", [0, 1, 2, 9])
+@pytest.mark.parametrize(
+    "of", [lambda: torch.arange(6).view(2, 3).t(), lambda: torch.tensor(5), lambda: torch.zeros(0, 2), lambda: torch.eye(2).to_sparse()]
+)
+def test_repeat_interleave_of_all_elements(of, times):
+    x = of()
+    made = x.repeat_interleave(times)
+    flat = x.to_dense().reshape(-1).tolist()
+    assert made.layout == x.layout and made.to_dense().tolist() == [v for v in flat for _ in range(times)]
+    with pytest.raises(RuntimeError, match=f"repeat_interleave: allocated size 5 does not match required size {len(flat) * times}"):
+        x.repeat_interleave(times, output_size=5)
+
+
+def test_repeat_interleave_refuses_more_than_can_be_counted():
+    with pytest.raises(RuntimeError, match="repeat_interleave: the repeats add up to more than a 64-bit integer counts"):
+        torch.zeros(1).expand(2**32).repeat_interleave(2**32)
+    with pytest.raises(RuntimeError, match="repeat_interleave: repeats must be non-negative, got -1"):
+        torch.zeros(2).repeat_interleave(-1)
+    with pytest.raises(RuntimeError, match="repeat_interleave: the channels along axis 0"):
+        torch.quantize_per_channel(torch.rand(2, 3), torch.ones(2), torch.zeros(2).long(), 0, torch.qint8).repeat_interleave(2)

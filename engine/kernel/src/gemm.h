@@ -32,37 +32,6 @@ LT_INLINE void unrolled(F &&f) {
   unrolled_over(f, std::make_integer_sequence<int, n>());
 }
 
-// What becomes of sums: c = alpha * sums + beta * c.
-template <class P, class T>
-struct Scaled {
-  using Sum = typename P::Sum;
-  static constexpr bool kMayBeSums = __is_same(Sum, T);
-  static constexpr bool kFromZero = true;  // what sums start with
-  const lt_gemm *g;
-  Sum alpha, beta;
-
-  T *at(int64_t s, int64_t i, int64_t j) const {
-    return (T *)g->c + s * g->c_batch + i * g->c_row + j * g->c_col;
-  }
-  // How the columns of a panel are read; starts is room for what their sums start with.
-  Packed<P> source(const typename P::Unit *panel, int64_t, Sum *) const { return panel; }
-  // Whether elements lie in whole vectors, and products with the factors are not rounded, so that
-  // vectors come to what finish does.
-  bool direct(int64_t w) const {
-    return (alpha == Sum(1) || alpha == Sum(-1)) && (beta == Sum(0) || beta == Sum(1)) &&
-           g->c_col == 1 && w == kPanel<typename P::Unit>;
-  }
-  // A vector of elements at c.
-  LT_INLINE Vec<Sum> elements(const Vec<Sum> &sums, const Sum *c) const {
-    const Vec<Sum> x = alpha == Sum(1) ? sums : -sums;
-    return beta == Sum(0) ? x : x + load(c);
-  }
-  // Writes w columns of row i from column j on; the sums are changed.
-  void row(Sum *sums, int64_t s, int64_t i, int64_t j, int64_t w) const {
-    finish(sums, alpha, beta, at(s, i, j), g->c_col, w);
-  }
-};
-
 // Where the products of one part of k go: the first part sets sums, the others add to them, and the
 // last one writes the elements.
 template <class P, class Out>
@@ -77,6 +46,54 @@ struct Target {
   void pass(int64_t rows) {
     if (!first || !last) sums += rows * W;
     i += rows;
+  }
+};
+
+// What becomes of sums: c = alpha * sums + beta * c.
+template <class P, class T>
+struct Scaled {
+  using Sum = typename P::Sum;
+  static constexpr bool kWhole = __is_same(Sum, T);  // whether it takes sums from registers
+  static constexpr bool kFromZero = true;            // what sums start with
+  static constexpr int kHead = 0;                    // rows of a panel before its units
+  const lt_gemm *g;
+  Sum alpha, beta;
+
+  T *at(int64_t s, int64_t i, int64_t j) const {
+    return (T *)g->c + s * g->c_batch + i * g->c_row + j * g->c_col;
+  }
+  // Where the columns of b, from row p on, are read: in the panel, once they are packed there.
+  Packed<P> source(const T *b, int64_t, int64_t depth, const Target<P, Scaled> &to,
+                   typename P::Unit *panel) const {
+    pack<P>(b, g->b_row, g->b_col, depth, to.w, panel);
+    return panel;
+  }
+  // Whether elements lie in whole vectors, and products with the factors are not rounded, so that
+  // vectors come to what finish does.
+  bool direct(int64_t w) const {
+    return (alpha == Sum(1) || alpha == Sum(-1)) && (beta == Sum(0) || beta == Sum(1)) &&
+           g->c_col == 1 && w == kPanel<typename P::Unit>;
+  }
+  // A vector of elements at c.
+  LT_INLINE Vec<Sum> elements(const Vec<Sum> &sums, const Sum *c) const {
+    const Vec<Sum> x = alpha == Sum(1) ? sums : -sums;
+    return beta == Sum(0) ? x : x + load(c);
+  }
+  // Writes a panel's columns of rows from i on from registers.
+  template <int kRows>
+  LT_INLINE void whole(const Vec<Sum> (&sums)[kRows][2], int64_t s, int64_t i, int64_t j) const {
+    T *const c = at(s, i, j);
+    const int64_t row = g->c_row;
+    unrolled<kRows>([&](int r) __attribute__((always_inline)) {
+      for (int v = 0; v < 2; v++) {
+        Sum *const p = c + r * row + v * Vec<Sum>::N;
+        store(p, elements(sums[r][v], p));
+      }
+    });
+  }
+  // Writes w columns of row i from column j on; the sums are changed.
+  void row(Sum *sums, int64_t s, int64_t i, int64_t j, int64_t w) const {
+    finish(sums, alpha, beta, at(s, i, j), g->c_col, w);
   }
 };
 
@@ -111,10 +128,10 @@ void tile(const typename P::Left *a, int64_t row, int64_t col, Source b, int64_t
     const auto step = [&](int64_t values) __attribute__((always_inline)) {
       Vec<Unit> y[kVectors];
       for (int v = 0; v < kVectors; v++) y[v] = b.units(v, values);
-      for (int i = 0; i < kRows; i++) {
+      unrolled<kRows>([&](int i) __attribute__((always_inline)) {
         const Vec<Unit> x = unit_at<P>(a + i * row, values);
         for (int v = 0; v < kVectors; v++) acc[i][v] = P::add(acc[i][v], x, y[v]);
-      }
+      });
       b.next();
       a += P::kSteps * col;
     };
@@ -125,14 +142,8 @@ void tile(const typename P::Left *a, int64_t row, int64_t col, Source b, int64_t
     if (!to.first)
       each([&](int i, int v, Vec<Sum> &x)
                __attribute__((always_inline)) { x = load(sums + i * W + v * N) + x; });
-    if constexpr (Out::kMayBeSums) {
-      Sum *const c = to.out.at(to.s, to.i, to.j);
-      const int64_t c_row = to.out.g->c_row;
-      if (to.last && to.out.direct(to.w))
-        return each([&](int i, int v, Vec<Sum> &x) __attribute__((always_inline)) {
-          Sum *const p = c + i * c_row + v * N;
-          store(p, to.out.elements(x, p));
-        });
+    if constexpr (Out::kWhole && kVectors == 2) {
+      if (to.last && to.out.direct(to.w)) return to.out.whole(acc, to.s, to.i, to.j);
     }
     each([&](int i, int v, Vec<Sum> &x)
              __attribute__((always_inline)) { store(sums + i * W + v * N, x); });
@@ -152,9 +163,9 @@ void tiles(const typename P::Left *a, int64_t row, int64_t col, Source b, int64_
   }
 }
 
-// The products of rows of a and a panel's columns of b, which takes room for the panel.
+// The products of rows of a and a panel's columns of b, from row p on, with room for the panel.
 template <class P, class T, class Out>
-void panel_tiles(const lt_gemm *g, const typename P::Left *a, const T *b, int64_t depth,
+void panel_tiles(const lt_gemm *g, const typename P::Left *a, const T *b, int64_t p, int64_t depth,
                  typename P::Unit *panel, Target<P, Out> to, int64_t rows) {
   using Unit = typename P::Unit;
   constexpr int W = kPanel<Unit>, R = kTileRows<Unit>;
@@ -168,9 +179,7 @@ void panel_tiles(const lt_gemm *g, const typename P::Left *a, const T *b, int64_
       return tiles<P, R, 2>(a + R * row, row, col, Packed<P>(panel), depth, to, rows - R);
     }
   }
-  pack<P>(b, g->b_row, g->b_col, depth, to.w, panel);
-  alignas(64) typename P::Sum starts[W];
-  const auto source = to.out.source(panel, depth, starts);
+  const auto source = to.out.source(b, p, depth, to, panel);
   if constexpr (kind_of<Unit> != kComplex) {
     if (to.w <= W / 2) return tiles<P, R, 1>(a, row, col, source, depth, to, rows);
   }
@@ -182,12 +191,9 @@ void multiply(const lt_gemm *g, const Out &out) {
   using Unit = typename P::Unit;
   using Sum = typename P::Sum;
   constexpr int W = kPanel<Unit>;
-  constexpr int64_t step = kUnits * P::kSteps;
-  alignas(64) Unit panel[kUnits * W];
+  alignas(64) Unit panel[(Out::kHead + kUnits) * W];
   alignas(64) Sum sums[kRowBlock * W];
-  // k is cut into parts of one size.
-  const int64_t parts = g->k > 0 ? (g->k + step - 1) / step : 1;
-  const int64_t part = (g->k + parts * P::kSteps - 1) / (parts * P::kSteps) * P::kSteps;
+  const int64_t parts = parts_of<P>(g->k), part = part_of<P>(g->k);
   int64_t most = kRowBlock;
   if (parts == 1 && part * kRowBlock < kLeftBytes / int64_t(sizeof(typename P::Left)))
     most = kLeftBytes / int64_t(sizeof(typename P::Left)) / (part > 0 ? part : 1);
@@ -206,7 +212,7 @@ void multiply(const lt_gemm *g, const Out &out) {
             const int64_t w = right - j < W ? right - j : W;
             const T *b = (const T *)g->b + s * g->b_batch + p * g->b_row + j * g->b_col;
             panel_tiles<P>(
-                g, a + p * g->a_col, b, depth, panel,
+                g, a + p * g->a_col, b, p, depth, panel,
                 Target<P, Out>{out, sums + (j - left) * rows, s, i, j, w, k == 0, k == parts - 1},
                 rows);
           }

@@ -13,6 +13,18 @@ constexpr int64_t kUnits = 256;  // units of k in one panel, at most
 template <class Unit>
 constexpr int kPanel = 2 * LT_VECTOR_BYTES / sizeof(Unit);  // columns in one panel
 
+// k is cut into parts of one size, a multiple of kSteps, which panels have room for.
+template <class P>
+LT_INLINE int64_t parts_of(int64_t k) {
+  constexpr int64_t step = kUnits * P::kSteps;
+  return k > 0 ? (k + step - 1) / step : 1;
+}
+template <class P>
+LT_INLINE int64_t part_of(int64_t k) {
+  const int64_t steps = parts_of<P>(k) * P::kSteps;
+  return (k + steps - 1) / steps * P::kSteps;
+}
+
 template <class P>
 struct FromZero {
   LT_INLINE Vec<typename P::Sum> start(int) const { return typename P::Sum(0); }

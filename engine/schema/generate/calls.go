@@ -111,7 +111,7 @@ func mixed(o *schema.Operator) bool {
 // goCalls is the table through which lt_enter reaches the engine.
 func goCalls(ops []*schema.Operator) string {
 	var b strings.Builder
-	b.WriteString(goBanner + "package main\n\nimport (\n\t\"github.com/libtensor/libtensor/engine/aten\"\n\t_ \"github.com/libtensor/libtensor/engine/autograd\" // the layer of gradients\n\t_ \"github.com/libtensor/libtensor/engine/composite\" // registers the composed operators\n\t_ \"github.com/libtensor/libtensor/engine/quantized\" // quantized tensors\n\t_ \"github.com/libtensor/libtensor/engine/sparse\" // sparse tensors\n)\n\n// calls is indexed by lt_frame.op.\nvar calls = [...]func(aten.Ctx, frame) error{\n")
+	b.WriteString(goBanner + "package main\n\nimport (\n\t_ \"github.com/libtensor/libtensor/cuda\" // CUDA devices\n\t\"github.com/libtensor/libtensor/engine/aten\"\n\t_ \"github.com/libtensor/libtensor/engine/autograd\" // the layer of gradients\n\t_ \"github.com/libtensor/libtensor/engine/composite\" // registers the composed operators\n\t_ \"github.com/libtensor/libtensor/engine/quantized\" // quantized tensors\n\t_ \"github.com/libtensor/libtensor/engine/sparse\" // sparse tensors\n)\n\n// calls is indexed by lt_frame.op.\nvar calls = [...]func(aten.Ctx, frame) error{\n")
 	for _, o := range ops {
 		fmt.Fprintf(&b, "\t%s, // %s\n", goCall(o), o.ID())
 	}

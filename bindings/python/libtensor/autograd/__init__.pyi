@@ -5,6 +5,7 @@ from .._modes import inference_mode as inference_mode
 from .._modes import no_grad as no_grad
 from .._modes import set_grad_enabled as set_grad_enabled
 from .._modes import set_multithreading_enabled as set_multithreading_enabled
+from .._nodes import GradientEdge
 from .._tensor import Tensor
 from . import anomaly_mode as anomaly_mode
 from . import function as function
@@ -17,16 +18,16 @@ from .gradcheck import gradcheck as gradcheck
 from .gradcheck import gradgradcheck as gradgradcheck
 
 def backward(
-    tensors: Tensor | Sequence[Tensor],
+    tensors: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
     grad_tensors: Tensor | Sequence[Tensor | None] | None = ...,
     retain_graph: bool | None = ...,
     create_graph: bool = ...,
     grad_variables: Tensor | Sequence[Tensor | None] | None = ...,
-    inputs: Tensor | Sequence[Tensor] | None = ...,
+    inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge] | None = ...,
 ) -> None: ...
 def grad(
-    outputs: Tensor | Sequence[Tensor],
-    inputs: Tensor | Sequence[Tensor],
+    outputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
+    inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
     grad_outputs: Tensor | Sequence[Tensor | None] | None = ...,
     retain_graph: bool | None = ...,
     create_graph: bool = ...,

@@ -1,10 +1,8 @@
 """Graphs: their nodes, where gradients go, and hooks on what operations save."""
 
-from typing import NamedTuple
-
 from .. import gen_functions as _f
 from .._hooks import disable_saved_tensors_hooks, register_multi_grad_hook, save_on_cpu, saved_tensors_hooks
-from .._nodes import Node, edge_of
+from .._nodes import GradientEdge, Node, edge_of
 from .._tensor import Tensor
 
 __all__ = [
@@ -17,13 +15,6 @@ __all__ = [
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
-
-
-class GradientEdge(NamedTuple):
-    """Where a gradient goes: to a node, and to which of its results."""
-
-    node: Node
-    output_nr: int
 
 
 def get_gradient_edge(tensor):

@@ -1,5 +1,6 @@
 """Neural network functions without state."""
 
+from ..gen_functions import pdist as pdist
 from ..gen_functions import relu as _relu
 from ..gen_functions import relu_ as relu_
 from ..gen_nn_functional import *  # noqa: F403

@@ -8,16 +8,16 @@ __all__ = [*_names, "LinearPackedParams", "linear", "linear_dynamic", "linear_pr
 
 
 class LinearPackedParams:
-    """A weight of qint8 and a bias of a linear layer, as linear_prepack() gives them."""
+    """A weight of qint8, a copy that is in the order of products too, and a bias of a linear layer, as linear_prepack() gives them."""
 
-    __slots__ = ("_bias", "_weight")
+    __slots__ = ("_bias", "_packed", "_weight")
 
     def __init__(self, weight, bias=None):
-        self._weight, self._bias = weight, bias
+        self._weight, self._bias, self._packed = weight.clone(), bias, _q.linear_pack(weight)
 
     def unpack(self):
-        """The weight and the bias, None where there is none."""
-        return self._weight, self._bias
+        """A copy of the weight and the bias, None where there is none."""
+        return self._weight.clone(), self._bias
 
     def __repr__(self):
         return f"LinearPackedParams(weight={self._weight!r}, bias={self._bias!r})"
@@ -39,8 +39,9 @@ def linear_unpack(W_prepack):
     """The weight and the bias of linear_prepack().
 
     >>> w = torch.quantize_per_tensor(torch.eye(2), 0.5, 0, torch.qint8)
-    >>> torch.ops.quantized.linear_unpack(torch.ops.quantized.linear_prepack(w))[0] is w
-    True
+    >>> torch.ops.quantized.linear_unpack(torch.ops.quantized.linear_prepack(w))[0].int_repr()
+    tensor([[2, 0],
+            [0, 2]], dtype=torch.int8)
     """
     return W_prepack.unpack()
 
@@ -52,7 +53,7 @@ def linear(X, W_prepack, Y_scale_i, Y_zero_point_i):
     >>> torch.ops.quantized.linear(torch.quantize_per_tensor(torch.ones(2), 0.5, 0, torch.quint8), w, 0.25, 0).int_repr()
     tensor([4, 4], dtype=torch.uint8)
     """
-    return _q.linear(X, *W_prepack.unpack(), Y_scale_i, Y_zero_point_i)
+    return _q.linear(X, W_prepack._weight, W_prepack._bias, Y_scale_i, Y_zero_point_i, W_prepack._packed)
 
 
 def linear_relu(X, W_prepack, Y_scale_i, Y_zero_point_i):
@@ -62,7 +63,7 @@ def linear_relu(X, W_prepack, Y_scale_i, Y_zero_point_i):
     >>> torch.ops.quantized.linear_relu(torch.quantize_per_tensor(torch.ones(2), 0.5, 0, torch.quint8), w, 0.25, 0).int_repr()
     tensor([0, 0], dtype=torch.uint8)
     """
-    return _q.linear_relu(X, *W_prepack.unpack(), Y_scale_i, Y_zero_point_i)
+    return _q.linear_relu(X, W_prepack._weight, W_prepack._bias, Y_scale_i, Y_zero_point_i, W_prepack._packed)
 
 
 def linear_dynamic(X, W_prepack, reduce_range=False):
@@ -72,4 +73,4 @@ def linear_dynamic(X, W_prepack, reduce_range=False):
     >>> torch.ops.quantized.linear_dynamic(torch.tensor([0.0, 2.55]), w)
     tensor([0.0000, 2.5500])
     """
-    return _q.linear_dynamic(X, *W_prepack.unpack(), reduce_range)
+    return _q.linear_dynamic(X, W_prepack._weight, W_prepack._bias, reduce_range, W_prepack._packed)

@@ -47,21 +47,24 @@ struct Mul {
     if constexpr (kind_of<T> == kComplex) {
       using R = RealOf<T>;
       constexpr int N = Vec<R>::N;
-      chunked<T, T, T>(data, strides, n, [](T *out, int64_t m, const T *a, const T *b) {
-        const R *x = (const R *)a, *y = (const R *)b;
-        R *z = (R *)out;
-        for (int64_t i = 0; i < 2 * m; i += N) {
-          const int k = (int)(2 * m - i < N ? 2 * m - i : N);
-          const bool whole = k == N;
-          const Vec<R> p = multiply_pairs(whole ? load(x + i) : load_partial(x + i, k),
-                                          whole ? load(y + i) : load_partial(y + i, k),
-                                          std::make_index_sequence<N>());
-          if (whole)
-            store(z + i, p);
-          else
-            store_partial(z + i, p, k);
-        }
-      });
+      if constexpr (N == 1)  // a thread of a device
+        binary_row<T, T, T>(data, strides, n, [](T a, T b) -> T { return a * b; });
+      else
+        chunked<T, T, T>(data, strides, n, [](T *out, int64_t m, const T *a, const T *b) {
+          const R *x = (const R *)a, *y = (const R *)b;
+          R *z = (R *)out;
+          for (int64_t i = 0; i < 2 * m; i += N) {
+            const int k = (int)(2 * m - i < N ? 2 * m - i : N);
+            const bool whole = k == N;
+            const Vec<R> p = multiply_pairs(whole ? load(x + i) : load_partial(x + i, k),
+                                            whole ? load(y + i) : load_partial(y + i, k),
+                                            std::make_index_sequence<N>());
+            if (whole)
+              store(z + i, p);
+            else
+              store_partial(z + i, p, k);
+          }
+        });
     } else {
       binary_row<T, T, T>(data, strides, n, [](T a, T b) -> T { return T(a * b); });
     }

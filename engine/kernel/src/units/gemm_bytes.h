@@ -36,6 +36,7 @@ struct Bytes {
 
 LT_UNIT(gemm_bytes){
     LT_SINGLE("gemm_bytes", lt::multiply_quantized<lt::Bytes>),
+    LT_SINGLE("gemm_bytes_pack", lt::pack_quantized<lt::Bytes>),
     LT_END,
 };
 #if defined(__clang__)
@@ -44,6 +45,7 @@ LT_UNIT(gemm_bytes){
 #else
 LT_UNIT(gemm_bytes){
     LT_SINGLE("gemm_bytes", LT_NONE),
+    LT_SINGLE("gemm_bytes_pack", LT_NONE),
     LT_END,
 };
 #endif

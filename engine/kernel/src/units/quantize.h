@@ -1,56 +1,109 @@
-// Between numbers and the integers that stand for them: (integer - zero point) * scale.
+// Between numbers, of float32, and the integers that stand for them: (integer - zero point) *
+// scale.
+#include "../../quantize.h"
+
 #include "../chunks.h"
+
+// clang-format off
+#define LT_QUANTIZED(OP) {LT_NONE, LT_ROW(OP, uint8_t), LT_ROW(OP, int8_t), LT_NONE, LT_ROW(OP, int32_t), LT_NONE, LT_NO_FLOATS, LT_NO_COMPLEX}
+// clang-format on
 
 namespace lt {
 namespace {
 
-// round(x / scale) + zero point, held to the range that params have, where the operands are x, the
-// reciprocals of scales and zero points. Clamping to whole numbers first changes nothing, and
-// leaves what adding a large number rounds to even and shows the bits of. The row of doubles, whose
-// products are rounded to the float32 that numbers are, is for integers of 32 bits.
+// What holds an integer exactly: those of 32 bits want doubles.
+template <class T>
+using Exact = std::conditional_t<sizeof(T) == 1, float, double>;
+
+// round(x) + zero, held to the range. Clamping to whole numbers first changes nothing, and leaves
+// what adding a large number rounds to even and shows the bits of.
+template <class T>
+LT_INLINE T integer(float x, int32_t zero, int32_t low, int32_t high) {
+  using F = Exact<T>;
+  constexpr bool kWide = sizeof(F) == 8;
+  constexpr F kMagic = kWide ? (F)0x1.8p52 : (F)0x1.8p23;
+  const F lowest = (F)low - (F)zero, highest = (F)high - (F)zero;
+  F v = x;
+  if constexpr (kWide) {  // NaN is the lowest of the wide ones
+    v = v > lowest ? v : lowest;
+    v = v < highest ? v : highest;
+  } else {  // and the highest of the others
+    v = v < highest ? v : highest;
+    v = v > lowest ? v : lowest;
+  }
+  const F sum = v + kMagic;
+  IntOf<F> bits, base;
+  __builtin_memcpy(&bits, &sum, sizeof(F));
+  __builtin_memcpy(&base, &kMagic, sizeof(F));
+  return (T)(bits - base + zero);
+}
+
+// The number of an integer. The difference is exact, and so is its product with a scale of a float:
+// to round to one at the end is what rounding the scale first gives, where that changes nothing.
+template <class T, class Scale>
+LT_INLINE float number(T q, Scale scale, int32_t zero) {
+  const float less = sizeof(T) == 1 ? (float)(q - zero) : (float)((double)q - (double)zero);
+  return (float)((Scale)less * scale);
+}
+
+// Operands: x, the reciprocals of scales, and zero points; the parameters are the range.
 struct Quantize {
   template <class T>
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {
-    constexpr bool kWide = sizeof(T) == 8;
-    constexpr T kMagic = kWide ? (T)0x1.8p52 : (T)0x1.8p23;
-    const T lo = (T) * (const int32_t *)params;
-    const T hi = (T) * (const int32_t *)((const char *)params + 16);
-    chunked<int32_t, T, T, int32_t>(
-        data, strides, n,
-        [=](int32_t *out, int64_t m, const T *x, const T *inverse, const int32_t *zero) {
-#pragma GCC ivdep
-          for (int64_t i = 0; i < m; i++) {
-            const T lowest = lo - (T)zero[i], highest = hi - (T)zero[i];
-            T v = (T)(float)(x[i] * inverse[i]);
-            if constexpr (kWide) {  // NaN is the lowest of the wide ones
-              v = v > lowest ? v : lowest;
-              v = v < highest ? v : highest;
-            } else {  // and the highest of the others
-              v = v < highest ? v : highest;
-              v = v > lowest ? v : lowest;
-            }
-            const T sum = v + kMagic;
-            IntOf<T> bits, base;
-            __builtin_memcpy(&bits, &sum, sizeof(T));
-            __builtin_memcpy(&base, &kMagic, sizeof(T));
-            out[i] = (int32_t)(bits - base + zero[i]);
-          }
-        });
+    const int32_t low = *(const int32_t *)params;
+    const int32_t high = *(const int32_t *)((const char *)params + 16);
+    if (strides[2] == 0 && strides[3] == 0) {
+      const float inverse = *(const float *)data[2];
+      const int32_t zero = *(const int32_t *)data[3];
+      return unary_row<T, float>(
+          data, strides, n, [=](float x) -> T { return integer<T>(x * inverse, zero, low, high); });
+    }
+    ternary_chunks<T, float, float, int32_t>(data, strides, n,
+                                             [=](float x, float inverse, int32_t zero) -> T {
+                                               return integer<T>(x * inverse, zero, low, high);
+                                             });
   }
 };
 
-// The number, of float32 too in the row of doubles, where the difference of integers of 32 bits is
-// exact.
+// Operands: integers, scales and zero points.
 struct Dequantize {
   template <class T>
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *) {
-    ternary_chunks<T, int32_t, T, int32_t>(data, strides, n,
-                                           [](int32_t q, T scale, int32_t zero) -> T {
-                                             if constexpr (sizeof(T) == 8)
-                                               return (T)((float)((T)q - (T)zero) * (float)scale);
-                                             else
-                                               return (T)(q - zero) * scale;
-                                           });
+    if (strides[2] == 0 && strides[3] == 0) {
+      const double scale = *(const double *)data[2];
+      const int32_t zero = *(const int32_t *)data[3];
+      if ((double)(float)scale == scale)
+        return unary_row<float, T>(data, strides, n,
+                                   [=](T q) { return number<T>(q, (float)scale, zero); });
+      return unary_row<float, T>(data, strides, n, [=](T q) { return number<T>(q, scale, zero); });
+    }
+    ternary_chunks<float, T, double, int32_t>(
+        data, strides, n,
+        [](T q, double scale, int32_t zero) { return number<T>(q, scale, zero); });
+  }
+};
+
+// The sum of two numbers, as an integer.
+struct QuantizedAdd {
+  template <class T>
+  static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {
+    const lt_quantized_pair p = *(const lt_quantized_pair *)params;
+    binary_row<T, T, T>(data, strides, n, [p](T a, T b) -> T {
+      const float sum = number<T>(a, p.a_scale, p.a_zero) + number<T>(b, p.b_scale, p.b_zero);
+      return integer<T>(sum * p.factor, p.zero, p.low, p.high);
+    });
+  }
+};
+
+// The product of two numbers in units of their scales, which are in the factor, as an integer.
+struct QuantizedMul {
+  template <class T>
+  static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {
+    const lt_quantized_pair p = *(const lt_quantized_pair *)params;
+    binary_row<T, T, T>(data, strides, n, [p](T a, T b) -> T {
+      const float product = number<T>(a, 1.f, p.a_zero) * number<T>(b, 1.f, p.b_zero);
+      return integer<T>(product * p.factor, p.zero, p.low, p.high);
+    });
   }
 };
 
@@ -58,7 +111,9 @@ struct Dequantize {
 }  // namespace lt
 
 LT_UNIT(quantize){
-    {"quantize", "i>TTi", LT_FLOATING(Quantize)},
-    {"dequantize", "T>iTi", LT_FLOATING(Dequantize)},
+    {"quantize", "T>ffi", LT_QUANTIZED(Quantize)},
+    {"dequantize", "f>Tdi", LT_QUANTIZED(Dequantize)},
+    {"quantized_add", "T>TT", LT_QUANTIZED(QuantizedAdd)},
+    {"quantized_mul", "T>TT", LT_QUANTIZED(QuantizedMul)},
     LT_END,
 };

@@ -1,0 +1,31 @@
+// What a program asks about devices before it chooses one. There need be no driver for any of them.
+#include <string.h>
+
+#include "check.h"
+
+static int64_t count(const char *type) {
+  int64_t n = -1;
+  OK(tensor_device_count(type, &n));
+  return n;
+}
+
+int main(void) {
+  CHECK(count("cpu") == 1 && count("meta") == 1 && count("xpu") == 0 && count("cuda") >= 0);
+  for (int i = 0; i < 2; i++) {
+    const char *type = i ? "xpu" : "cuda";
+    char *why = NULL;
+    OK(tensor_device_absence(type, &why));
+    CHECK((strlen(why) == 0) == (count(type) > 0));
+    tensor_string_free(why);
+    tensor_t *made = NULL;
+    const int64_t size[] = {2};
+    const tensor_device beyond = {i ? TENSOR_XPU : TENSOR_CUDA, (int16_t)count(type)};
+    FAILS(tensor_zeros(size, 1, TENSOR_FLOAT32, TENSOR_STRIDED, beyond, &made),
+          TENSOR_ERROR_RUNTIME, type);
+    CHECK(!made);
+  }
+  int64_t n = 7;
+  FAILS(tensor_device_count("gpu", &n), TENSOR_ERROR_RUNTIME, "cuda");
+  CHECK(n == 7);
+  return 0;
+}

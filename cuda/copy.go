@@ -1,0 +1,190 @@
+package cuda
+
+import (
+	"fmt"
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/host"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+func place(t *tensor.Tensor) cu.DevicePtr { return cu.DevicePtr(t.Data()) }
+
+func nbytes(t *tensor.Tensor) int64 { return t.Numel() * t.DType().Size() }
+
+func isHost(t *tensor.Tensor) bool { return t.Device().Type == device.CPU }
+
+// copyTo writes one tensor to another, where either may be the host's or another device's. Between memories go whole contiguous tensors
+// of the source's dtype; the rest is done on either side.
+func copyTo(op string, w launch.Copying) error {
+	if !launch.Known(w.From) {
+		return status.NotImplementedf("%s: cannot copy out of meta tensor; no data!", op)
+	}
+	if w.To.Numel() == 0 {
+		return nil
+	}
+	if w.To.Device() == w.From.Device() {
+		return on(op, w.To.Device(), func(m *machine) error { return m.copy(op, w) })
+	}
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	from := launch.RowMajor(&s, w.From, w.From.DType())
+	if s.Err != nil {
+		return s.Err
+	}
+	if w.To.IsContiguous() && w.To.DType() == from.DType() && w.To.Numel() == from.Numel() {
+		return transfer(op, w.To, from)
+	}
+	there := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(op, from.Sizes(), from.DType(), w.To.Device()) })
+	s.Do(func() error { return transfer(op, there, from) })
+	s.Do(func() error { return launch.Copy(op, w.To, there) })
+	return s.Err
+}
+
+// transfer copies the bytes of a contiguous tensor to another of the same dtype in another memory.
+func transfer(op string, to, from *tensor.Tensor) error {
+	switch {
+	case isHost(from):
+		return on(op, to.Device(), func(m *machine) error {
+			return failed(op, "cuMemcpyHtoDAsync", cu.MemcpyHtoDAsync(place(to), from.Data(), nbytes(from), m.stream))
+		})
+	case isHost(to):
+		return on(op, from.Device(), func(m *machine) error { return m.fetch(op, to.Data(), from) })
+	}
+	return between(op, to, from)
+}
+
+// fetch copies the bytes of a contiguous tensor to the host, and waits for them.
+func (m *machine) fetch(op string, to unsafe.Pointer, from *tensor.Tensor) error {
+	if err := cu.MemcpyDtoHAsync(to, place(from), nbytes(from), m.stream); err != nil {
+		return failed(op, "cuMemcpyDtoHAsync", err)
+	}
+	return m.synchronize(op)
+}
+
+// between copies from one device to another. Each waits for the other in its own stream: the target for what is still to be written to the
+// source, and the source until its memory has been read.
+func between(op string, to, from *tensor.Tensor) error {
+	source, err := open(op, from.Device())
+	if err != nil {
+		return err
+	}
+	return on(op, to.Device(), func(target *machine) error {
+		if err := source.run(op, func(*machine) error { return target.waitFor(op, source) }); err != nil {
+			return err
+		}
+		if err := cu.SetCurrentContext(target.context); err != nil {
+			return failed(op, "cuCtxSetCurrent", err)
+		}
+		if err := cu.MemcpyPeerAsync(place(to), target.context, place(from), source.context, nbytes(from), target.stream); err != nil {
+			return failed(op, "cuMemcpyPeerAsync", err)
+		}
+		return source.waitFor(op, target)
+	})
+}
+
+// waitFor has work of m that is still to come wait for all that other was given. The context is other's.
+func (m *machine) waitFor(op string, other *machine) error {
+	event, err := cu.MakeEvent(cu.DisableTiming)
+	if err != nil {
+		return failed(op, "cuEventCreate", err)
+	}
+	if err = event.Record(other.stream); err == nil {
+		err = m.stream.Wait(event, 0)
+	}
+	if destroyed := cu.DestroyEvent(&event); err == nil {
+		err = destroyed
+	}
+	return failed(op, "cuStreamWaitEvent", err)
+}
+
+// copy copies on the device.
+func (m *machine) copy(op string, w launch.Copying) error {
+	var rows kernel.Loop
+	if w.Flipped != nil {
+		host.ArrangeFlipped(&rows, w.To, w.From, w.Flipped)
+	} else {
+		host.Arrange(&rows, 1, []*tensor.Tensor{w.To, w.From})
+	}
+	var l loop
+	l.memory[0], l.memory[1] = w.To.DType(), w.From.DType()
+	return m.launch(op, mover(w.To.DType(), w.From.DType()), l.alone(), &rows)
+}
+
+// mover names the entry that writes elements of one dtype to those of another.
+func mover(to, from dtype.DType) string {
+	if to == from {
+		return fmt.Sprintf("move_%d", to.Size())
+	}
+	return "convert"
+}
+
+// fill writes one value everywhere.
+func fill(op string, w launch.Filling) (err error) {
+	if w.From != nil {
+		if w.Value, err = launch.Item(op, w.From); err != nil {
+			return err
+		}
+	}
+	if w.To.Numel() == 0 {
+		return nil
+	}
+	var l loop
+	l.memory[0] = w.To.DType()
+	tensor.Put(unsafe.Pointer(&l.params), w.To.DType(), w.Value)
+	var rows kernel.Loop
+	host.Arrange(&rows, 1, []*tensor.Tensor{w.To})
+	return on(op, w.To.Device(), func(m *machine) error {
+		return m.launch(op, fmt.Sprintf("fill_%d", w.To.DType().Size()), l.alone(), &rows)
+	})
+}
+
+// join copies tensors behind each other.
+func join(op string, w launch.Joining) error {
+	return on(op, w.To.Device(), func(m *machine) error {
+		at := place(w.To)
+		for _, t := range w.From {
+			if t.Numel() == 0 {
+				continue
+			}
+			if err := cu.MemcpyDtoDAsync(at, place(t), nbytes(t), m.stream); err != nil {
+				return failed(op, "cuMemcpyDtoDAsync", err)
+			}
+			at += cu.DevicePtr(nbytes(t))
+		}
+		return nil
+	})
+}
+
+// aligned are bytes that may be seen as elements of any dtype.
+func aligned(n int64) []byte {
+	words := make([]complex128, (n+15)/16)
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n)
+}
+
+func read(op string, t *tensor.Tensor) ([]byte, error) {
+	if t.Numel() == 0 {
+		return nil, nil
+	}
+	bytes := aligned(nbytes(t))
+	return bytes, on(op, t.Device(), func(m *machine) error { return m.fetch(op, unsafe.Pointer(unsafe.SliceData(bytes)), t) })
+}
+
+func write(op string, w launch.Writing) error {
+	if w.To.Numel() == 0 {
+		return nil
+	}
+	bytes := aligned(nbytes(w.To))
+	w.Set(bytes)
+	return on(op, w.To.Device(), func(m *machine) error {
+		return failed(op, "cuMemcpyHtoDAsync", cu.MemcpyHtoDAsync(place(w.To), unsafe.Pointer(unsafe.SliceData(bytes)), int64(len(bytes)), m.stream))
+	})
+}

@@ -1,0 +1,77 @@
+// Package driver calls the CUDA driver where there is one: through gorgonia.org/cu, and through declarations of its own for what cu does
+// not offer. Its trampolines (trampolines.c) open the driver when it is first called.
+package driver
+
+// #include "driver.h"
+// #include <cuda.h>
+//
+// // Arguments go as one buffer: cu's own Launch takes 8 bytes for each.
+// static CUresult lt_launch(CUfunction f, unsigned blocks, unsigned threads, CUstream s, void *arguments, size_t n) {
+//   void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, arguments, CU_LAUNCH_PARAM_BUFFER_SIZE, &n, CU_LAUNCH_PARAM_END};
+//   return cuLaunchKernel(f, blocks, 1, 1, threads, 1, 1, 0, s, NULL, extra);
+// }
+import "C"
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"unsafe"
+
+	"gorgonia.org/cu"
+)
+
+// Absence tells why there is no driver to call, and is empty where there is one.
+func Absence() string { return C.GoString(C.lt_driver_absence()) }
+
+// Count is the number of devices.
+var Count = sync.OnceValue(func() int {
+	if Absence() != "" {
+		return 0
+	}
+	n, err := cu.NumDevices()
+	if err != nil {
+		return 0
+	}
+	return n
+})
+
+// Launch runs a kernel whose arguments are the n bytes at args.
+func Launch(f cu.Function, blocks, threads int, s cu.Stream, args unsafe.Pointer, n uintptr) error {
+	function := *(*C.CUfunction)(unsafe.Pointer(&f))
+	stream := C.CUstream(unsafe.Pointer(s.C()))
+	return result(C.lt_launch(function, C.uint(blocks), C.uint(threads), stream, args, C.size_t(n)))
+}
+
+// failure is an error code of the driver.
+type failure int
+
+func (f failure) Error() string { return Text(f) }
+
+func result(code C.CUresult) error {
+	if code == C.CUDA_SUCCESS {
+		return nil
+	}
+	return failure(code)
+}
+
+// Code is the number of an error that a call of the driver gave, cu's among them.
+func Code(err error) int {
+	if v := reflect.ValueOf(err); v.CanInt() {
+		return int(v.Int())
+	}
+	return -1
+}
+
+// Text is what the driver says of an error: its name and a sentence.
+func Text(err error) string {
+	code := Code(err)
+	var name, text *C.char
+	if code < 0 || C.cuGetErrorName(C.CUresult(code), &name) != C.CUDA_SUCCESS || C.cuGetErrorString(C.CUresult(code), &text) != C.CUDA_SUCCESS {
+		return fmt.Sprintf("error %d of the driver", code)
+	}
+	return C.GoString(name) + ", " + C.GoString(text)
+}
+
+// OutOfMemory tells whether an error says that a device has no memory left.
+func OutOfMemory(err error) bool { return Code(err) == C.CUDA_ERROR_OUT_OF_MEMORY }

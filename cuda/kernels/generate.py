@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Writes the kernels of the CUDA backend: generate.py ptx | simulator FOLDER | check.
+
+A unit is a file of engine/kernel/src/units whose kernels are elementwise, or one beside this script. Its table of kernels is expanded by the
+C++ preprocessor into an entry for every kernel and dtype. `ptx` compiles units by NVRTC into gen_UNIT.ptx.gz, and lists them in
+gen_entries.txt, each with a digest of its sources, which `check` compares, and its entries; what is up to date stays. `simulator` writes the same sources for the simulated driver.
+"""
+
+import concurrent.futures
+import ctypes
+import gzip
+import hashlib
+import importlib.util
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+SOURCES = ROOT / "engine/kernel/src"
+DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 complex32 bcomplex32".split()
+OWN = ["copy", "matrices"]
+UNITS = (
+    "arithmetic bitwise classify comparison complex division entropy exponential extremum hyperbolic index inverse_trigonometric logarithm"
+    " logical normal power reduce_minmax reduce_norm reduce_sum reduce_var rounding sign special ternary trigonometric"
+).split()
+OPTIONS = ["--gpu-architecture=compute_75", "-std=c++17", "-default-device", "--device-int128", "-fmad=false", "-w"]
+
+
+def includes(path, seen):
+    """The files that a source includes, itself among them."""
+    if path not in seen:
+        seen.add(path)
+        for name in re.findall(r'#include "([^"]+)"', path.read_text()):
+            found = (path.parent / name).resolve()
+            if found.exists() and "sim" not in found.parts:
+                includes(found, seen)
+    return seen
+
+
+def digest(unit):
+    """What identifies all that a unit is made of."""
+    text = source(unit)[1]
+    seen = set(HERE.glob("nvrtc/*"))
+    for name in re.findall(r'#include "([^"]+)"', text):
+        includes(ROOT / name, seen)
+    parts = [text.encode(), " ".join(OPTIONS).encode(), *(p.read_bytes() for p in sorted(seen))]
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
+
+
+def split(text):
+    """The parts of a list between commas outside of brackets."""
+    parts, depth, begin = [], 0, 0
+    for i, c in enumerate(text):
+        depth += (c in "<(") - (c in ">)")
+        if c == "," and depth == 0:
+            parts.append(text[begin:i])
+            begin = i + 1
+    return [p.strip() for p in [*parts, text[begin:]]]
+
+
+def entries(unit):
+    """Name and macro of every kernel of a unit."""
+    command = ["g++", "-E", "-P", "-x", "c++", "-std=c++17", "-DLT_TIER=cuda", str(SOURCES / f"units/{unit}.h")]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    native = "__complex__" in text
+    table = text[text.index(f"lt_{unit}_cuda[] =") :]
+    for name, signature, rows in re.findall(r'\{\s*"(\w+)",\s*"([^"]*)",\s*\{(.*?)\}\s*\}', table, re.S):
+        at = max(signature.find(">"), signature.find("="))
+        letters = signature.replace(">", "").replace("=", "")
+        for dtype, row in zip(DTYPES, split(rows)):
+            reducer = re.search(r"ReducerOf<lt::(.+)>::value$", row)
+            found = re.search(r"lt::(\w+)::row<(.+)>$", row)
+            if signature == "reduce" and reducer:
+                yield f"reduce_{name}_{dtype}", f"LT_REDUCING(reduce_{name}_{dtype}, {reducer[1]})"
+            elif at >= 0 and len(letters) <= 4 and found and not (native and dtype.startswith("complex")):
+                entry = f"{name}_{dtype}"
+                flag = 24 if "l" in letters else 0
+                macro = f"LT_SEEKING({entry}, {at}, {len(letters)}, {flag}" if flag or at == 0 else f"LT_ELEMENTWISE({entry}, {at}, {len(letters)}"
+                yield entry, f"{macro}, {found[1]}, {found[2]})"
+
+
+def source(unit):
+    """The entries of a unit, and its source."""
+    if unit in OWN:
+        text = (HERE / f"{unit}.h").read_text()
+        return re.findall(r"^LT_(?:KERNEL|ELEMENTWISE|PRODUCT)\((\w+)", text, re.M), f'#include "cuda/kernels/{unit}.h"\n'
+    text = (SOURCES / f"units/{unit}.h").read_text()
+    body = text[: text.index("LT_UNIT(")].replace('#include "../', '#include "engine/kernel/src/')
+    found = list(entries(unit))
+    macros = "\n".join(macro for _, macro in found)
+    needs = "reducing" if "LT_REDUCING" in macros else "seeking" if "LT_SEEKING" in macros else "elementwise"
+    return [name for name, _ in found], f'#include "cuda/kernels/{needs}.h"\n{body}\n{macros}\n'
+
+
+class Nvrtc:
+    """The run-time compiler, from its wheel."""
+
+    def __init__(self):
+        folder = importlib.util.find_spec("nvidia.cuda_nvrtc").submodule_search_locations[0]
+        self.lib = ctypes.CDLL(f"{folder}/lib/libnvrtc.so.12")
+
+    def text(self, what, program):
+        size = ctypes.c_size_t()
+        getattr(self.lib, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
+        text = ctypes.create_string_buffer(size.value)
+        getattr(self.lib, f"nvrtcGet{what}")(program, text)
+        return text.value.decode()
+
+    def compile(self, unit, text):
+        program = ctypes.c_void_p()
+        self.lib.nvrtcCreateProgram(ctypes.byref(program), text.encode(), f"{unit}.cu".encode(), 0, None, None)
+        options = [*OPTIONS, f"-I{ROOT}", f"-I{HERE}/nvrtc"]
+        array = (ctypes.c_char_p * len(options))(*(o.encode() for o in options))
+        if self.lib.nvrtcCompileProgram(program, len(options), array):
+            raise SystemExit(f"{unit}:\n{self.text('ProgramLog', program)}")
+        return self.text("PTX", program)
+
+
+def plain(ptx):
+    """PTX without comments, and with names of internal functions that are the same in every process."""
+    ptx = re.sub(r"^\s*//.*\n", "", ptx, flags=re.M)
+    names = dict.fromkeys(re.findall(r"\b\w*_INTERNAL_\w+", ptx))
+    for number, name in enumerate(names):
+        ptx = re.sub(rf"\b{name}\b", f"internal_{number}", ptx)
+    return ptx
+
+
+def listed():
+    """The lines of gen_entries.txt, by unit."""
+    path = HERE / "gen_entries.txt"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {line.split()[0]: line for line in lines}
+
+
+def compiled(unit, line):
+    mark, path = digest(unit), HERE / f"gen_{unit}.ptx.gz"
+    if line and line.split()[1] == mark and path.exists():
+        return line
+    names, text = source(unit)
+    path.write_bytes(gzip.compress(plain(Nvrtc().compile(unit, text)).encode(), 9, mtime=0))
+    return f"{unit} {mark} {' '.join(names)}"
+
+
+def ptx():
+    units, old = [*OWN, *UNITS], listed()
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        lines = list(pool.map(compiled, units, map(old.get, units)))
+    (HERE / "gen_entries.txt").write_text("\n".join(lines) + "\n")
+
+
+def simulator(folder):
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for unit in [*OWN, *UNITS]:
+        path, text = folder / f"{unit}.cpp", source(unit)[1]
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+
+def check():
+    lines = listed()
+    old = [unit for unit in [*OWN, *UNITS] if unit not in lines or lines[unit].split()[1] != digest(unit)]
+    if old:
+        raise SystemExit(f"kernels in cuda/kernels are older than their sources ({', '.join(old)}): run make cuda-kernels")
+
+
+if __name__ == "__main__":
+    {"ptx": ptx, "simulator": simulator, "check": check}[sys.argv[1]](*sys.argv[2:])

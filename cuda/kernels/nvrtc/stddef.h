@@ -1,0 +1,2 @@
+// NVRTC knows the functions of this header.
+#pragma once

@@ -1,0 +1,90 @@
+// The simulated machine: memory that only the simulation can use, and streams whose work is put
+// off.
+//
+// An address of a device lies in a reservation that nobody may touch: a program that uses it itself
+// ends there and then. The bytes lie elsewhere, at the same distance for all addresses. No address
+// is given out twice, and what is new holds no zeros.
+//
+// Work that is enqueued runs later: when a call has to wait for it, or at a moment that a seeded
+// generator chooses, and then in an order that it chooses among those that streams and events
+// allow.
+#ifndef LIBTENSOR_SIM_MACHINE_H
+#define LIBTENSOR_SIM_MACHINE_H
+
+#include <stdint.h>
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace sim {
+
+struct Allocation {
+  uint64_t begin, size;
+  int device;
+};
+
+// The bytes of devices.
+class Memory {
+ public:
+  Memory();
+  uint64_t allocate(int device, uint64_t size);  // 0 where the device has no more
+  bool free(uint64_t address);
+  // The allocation that holds all of n bytes, nullptr for none.
+  const Allocation *find(uint64_t address, uint64_t n);
+  char *bytes(uint64_t address) const { return (char *)(address + distance_); }
+  bool is_device(uint64_t address) const { return address - base_ < kSpan; }
+  uint64_t total() const { return total_; }
+  uint64_t used(int device) const;
+  size_t live() const { return live_.size(); }
+
+ private:
+  static constexpr uint64_t kSpan = 1ull << 40;
+  uint64_t base_, distance_, next_, total_;
+  std::map<uint64_t, Allocation> live_;
+  // Neighbouring elements mostly lie in the allocations of the last ones.
+  const Allocation *recent_[4] = {};
+  int oldest_ = 0;
+};
+
+struct Event {
+  uint64_t recorded = 0, completed = 0;
+};
+
+struct Work {
+  std::function<void()> run;
+  std::function<bool()> ready;
+};
+
+struct Stream {
+  int device = 0;
+  std::deque<Work> queue;
+};
+
+class Machine {
+ public:
+  Machine();
+  void enqueue(Stream *s, std::function<void()> run, std::function<bool()> ready = nullptr);
+  // Runs work until a condition holds.
+  bool run_until(const std::function<bool()> &done);
+  // Runs as much as the generator likes.
+  void run_some();
+
+  Memory memory;
+  std::vector<std::unique_ptr<Stream>> null_streams;  // one for each device
+  std::vector<Stream *> streams;                      // in the order in which they were made
+  int devices;
+  int lost = 0;  // the error of a launch or device that failed, which all calls after it get
+  std::mt19937_64 random;
+
+ private:
+  bool step();
+};
+
+Machine &machine();
+
+}  // namespace sim
+#endif

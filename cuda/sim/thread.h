@@ -1,0 +1,17 @@
+// What a kernel sees of the simulated device that runs it.
+#ifndef LIBTENSOR_SIM_THREAD_H
+#define LIBTENSOR_SIM_THREAD_H
+
+#include <stdint.h>
+
+// The number of the thread that runs, and of all.
+struct lt_sim_place_in_grid {
+  int64_t at, of;
+};
+extern "C" lt_sim_place_in_grid lt_sim_thread;
+
+// Memory of the simulation for n bytes at an address of the device. Where they are not all of one
+// live allocation the launch fails as one on a device does, with an illegal address.
+extern "C" char *lt_sim_place(uint64_t address, int64_t n, bool writes);
+
+#endif

@@ -1,0 +1,46 @@
+"""The simulated device: `make test-cuda` puts it on LD_LIBRARY_PATH."""
+
+import ctypes
+
+import pytest
+
+import libtensor as torch
+
+
+class Simulation:
+    """The simulated driver's own functions."""
+
+    def __init__(self):
+        self.library = ctypes.CDLL("libcuda.so.1")
+
+    def fail(self, function, call=1, code=2):
+        """Has a later call of a function of the driver return an error."""
+        self.library.lt_sim_fail(function.encode(), call, code)
+
+    def calls(self, function):
+        return self.library.lt_sim_calls(function.encode())
+
+    def repair(self):
+        self.library.lt_sim_repair()
+
+    def seed(self, seed):
+        self.library.lt_sim_seed(ctypes.c_uint64(seed))
+
+    def live(self):
+        """Allocations on devices, pinned ones of the host, and work that waits."""
+        numbers = (ctypes.c_int64 * 3)()
+        self.library.lt_sim_live(numbers)
+        return tuple(numbers)
+
+
+@pytest.fixture(scope="session")
+def simulation():
+    assert torch.cuda.is_available(), f"{torch.cuda.absence()}: run make test-cuda"
+    return Simulation()
+
+
+@pytest.fixture(autouse=True)
+def whole(simulation):
+    """Every test begins and ends with a device that works."""
+    yield
+    simulation.repair()

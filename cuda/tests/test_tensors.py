@@ -1,0 +1,114 @@
+"""Tensors on a CUDA device: where they are, how they come and go, what they refuse."""
+
+import random
+
+import pytest
+
+import libtensor as torch
+
+DTYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64]
+DTYPES += [torch.complex64, torch.complex128, torch.complex32]
+
+
+def values(dtype, *size):
+    torch.manual_seed(1)
+    return torch.randint(0, 100, size).to(dtype)
+
+
+def views(x):
+    """Views of every kind of a 3-dimensional tensor."""
+    return [
+        x,
+        x.t() if x.dim() == 2 else x.transpose(0, 2),
+        x[1:],
+        x[..., ::2],
+        x[:, 1],
+        x.permute(2, 0, 1),
+        x[:0],
+        x[1, 2, 3],
+        x[:, :1].expand(-1, 5, -1),
+        x.flip(0, 2),
+    ]
+
+
+def test_devices():
+    assert torch.cuda.is_available() and torch.cuda.device_count() == 2 and torch.cuda.absence() == ""
+    x = torch.zeros(2, 3, device="cuda")
+    assert x.device == torch.device("cuda:0") and x.is_cuda and not x.cpu().is_cuda
+    assert torch.empty(2, device="cuda:1").device == torch.device("cuda", 1) and torch.ones(2).cuda(1).device.index == 1
+    assert str(torch.accelerator.current_accelerator()) == "cuda"
+    with pytest.raises(RuntimeError, match="device cuda:2 does not exist: invalid device ordinal; the last of 2 is cuda:1"):
+        torch.zeros(2, device="cuda:2")
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_copies_there_and_back(dtype):
+    host = values(dtype, 3, 4, 6)
+    for k, view in enumerate(views(host)):
+        there = view.to("cuda")
+        assert there.device.type == "cuda" and there.shape == view.shape and torch.equal(there.cpu(), view), k
+    there = host.cuda()
+    for k, (a, b) in enumerate(zip(views(there), views(host), strict=True)):
+        assert a.device.type == "cuda" and torch.equal(a.cpu(), b), k
+        assert torch.equal(a.contiguous().cpu(), b) and torch.equal(a.clone().cpu(), b) and a.clone().stride() == b.clone().stride(), k
+        assert torch.equal(a.to("cuda:1").cpu(), b), k
+
+
+@pytest.mark.parametrize("to", DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_casts(dtype, to):
+    host = values(dtype, 2, 5)
+    assert torch.equal(host.cuda().to(to).cpu(), host.to(to))
+    assert torch.equal(host.to("cuda", to).cpu(), host.to(to))
+    target, expected = torch.zeros(5, 2, dtype=to, device="cuda").t(), torch.zeros(5, 2, dtype=to).t()
+    assert torch.equal(target.copy_(host).cpu(), expected.copy_(host)) and target.stride() == (1, 2)
+    assert torch.equal(torch.zeros(2, 5, dtype=to).copy_(host.cuda()), expected)
+
+
+def test_more_dimensions_than_a_launch_has():
+    host = torch.arange(2**19).reshape([2] * 19)
+    there = host.cuda()
+    order = list(range(19))
+    random.Random(3).shuffle(order)
+    assert torch.equal(there.permute(order).contiguous().cpu(), host.permute(order))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_fills(dtype):
+    for make in (
+        lambda d: torch.full((3, 4), 1, dtype=dtype, device=d),
+        lambda d: torch.zeros(7, dtype=dtype, device=d),
+        lambda d: torch.ones(2, 2, dtype=dtype, device=d),
+    ):
+        assert torch.equal(make("cuda").cpu(), make("cpu"))
+    x, y = torch.zeros(4, 4, dtype=dtype, device="cuda"), torch.zeros(4, 4, dtype=dtype)
+    for t in (x, y):
+        t[1:3, ::2] = 1
+        t.t()[3].fill_(t[1, 0])
+    assert torch.equal(x.cpu(), y)
+    assert torch.equal(torch.cat([x, x[1:]]).cpu(), torch.cat([y, y[1:]]))
+
+
+def test_printing_and_values():
+    x = torch.arange(6.0).reshape(2, 3).cuda()
+    assert repr(x) == "tensor([[0., 1., 2.],\n        [3., 4., 5.]], device='cuda:0')"
+    assert x.tolist() == [[0, 1, 2], [3, 4, 5]] and x[1, 1].item() == 4 and float(x[0, 2]) == 2
+    with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy"):
+        x.numpy()
+
+
+def test_mixtures():
+    x, y = torch.ones(3, device="cuda"), torch.arange(3.0)
+    assert (x + 1).tolist() == [2, 2, 2] and (2 * x).device == x.device
+    assert (x + torch.tensor(2.5)).tolist() == [3.5] * 3 and (torch.tensor(2.5, dtype=torch.float64) * x).dtype == torch.float32
+    for mix in (lambda: x + y, lambda: y + x, lambda: y.add_(x), lambda: x + torch.ones(1), lambda: x + x.to("cuda:1"), lambda: torch.cat([x, y])):
+        with pytest.raises(RuntimeError, match="expected all tensors to be on the same device, but found at least two devices, (cuda|cpu)"):
+            mix()
+    assert y.tolist() == [0, 1, 2]
+
+
+def test_what_has_no_kernel_refuses_by_name():
+    x = torch.ones(3, device="cuda")
+    for name in ("sort", "cumsum"):
+        with pytest.raises(NotImplementedError, match=f"{name} is not implemented on cuda"):
+            getattr(x, name)(0)
