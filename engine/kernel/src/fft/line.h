@@ -128,7 +128,6 @@ void transform_narrow(const char *base, const Plan &p, const T *in, T *out, bool
   run_stages<T>(p.columns, base, Adjacent<T, true>{const_cast<T *>(in), kPair, N, swap, T(1)}, done,
                 first, second);
   for (int64_t g = 0; g < groups; g++) {
-    ahead.fetch<0>(ahead.in, ahead.in_bytes, g, groups);
     ahead.fetch<1>(ahead.out, ahead.out_bytes, g, groups);
     // The last group is whole too, and makes again what the one before it has made of its rows.
     const int64_t k = (g + 1) * N < n1 ? g * N : n1 - N;
