@@ -1556,6 +1556,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0, r1)
 	}, // fake_quantize_per_channel_affine_cachemask
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.FakeQuantizeLearnablePerTensorAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.float(5))
+		return f.setTensors(err, r0)
+	}, // fake_quantize_learnable_per_tensor_affine
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FakeQuantizeLearnablePerChannelAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.int(5), f.float(6))
+		return f.setTensors(err, r0)
+	}, // fake_quantize_learnable_per_channel_affine
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.QuantizedAdd(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
 		return f.setTensors(err, r0)
 	}, // quantized.add
@@ -3406,6 +3414,8 @@ var called = [...]string{
 	"fake_quantize_per_tensor_affine_cachemask",
 	"fake_quantize_per_channel_affine",
 	"fake_quantize_per_channel_affine_cachemask",
+	"fake_quantize_learnable_per_tensor_affine",
+	"fake_quantize_learnable_per_channel_affine",
 	"quantized.add",
 	"quantized.add_relu",
 	"quantized.mul",

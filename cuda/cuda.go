@@ -13,11 +13,21 @@ func init() {
 	storage.Register(device.CUDA, memory{})
 	launch.Register(device.CUDA, launch.Device{
 		Elementwise: elementwise,
-		Copy:        copyTo,
-		Fill:        fill,
-		Join:        join,
-		Read:        read,
-		Write:       write,
+		Any:         anywhere,
+
+		Copy:     copyTo,
+		Fill:     fill,
+		Join:     join,
+		Triangle: triangular,
+		Read:     read,
+		Write:    write,
+
+		Reduce: reduce,
+
+		Indexed: indexed,
+		Within:  within,
+
+		Product: multiply,
 	})
 }
 
