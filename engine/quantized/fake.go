@@ -165,7 +165,8 @@ func (s *scope) learnable(x, scale, zero *tensor.Tensor, q *tensor.Quantizer, lo
 	}
 	scales, zeros, none := spread(scale), spread(zero), s.cast(s.Number(dtype.FloatScalar(0)), d)
 	units, rate := value(scales), s.Number(dtype.FloatScalar(factor))
-	ends := s.Step(func() (*tensor.Tensor, error) { return s.c.Round(nil, over(y, units), 0) })
+	steps := over(y, units)
+	ends := s.Step(func() (*tensor.Tensor, error) { return s.c.Round(nil, steps, 0) })
 	ofScale := choose(over(less(y, fixed), units), ends)
 	ofZero := choose(none, s.Unary(s.c.Neg, units))
 	learns := s.sum(s.product(ofScale, less(scales, units)), s.product(ofZero, less(zeros, value(zeros))))

@@ -118,9 +118,12 @@ func (s *scope) indices(name string, given, values *tensor.Tensor) *tensor.Tenso
 
 // bounds are the smallest and the largest index of each row; nil where there are none, or they are not known.
 func (s *scope) bounds(indices *tensor.Tensor) (low, high []int64) {
+	if s.Err != nil {
+		return nil, nil
+	}
 	n, count := indices.Sizes()[0], indices.Sizes()[1]
-	if s.Err != nil || count == 0 {
-		if s.Err == nil && launch.Known(indices) {
+	if count == 0 {
+		if launch.Known(indices) {
 			high = slices.Repeat([]int64{-1}, int(n))
 		}
 		return nil, high
