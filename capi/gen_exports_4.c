@@ -13,9 +13,37 @@ TENSOR_API tensor_status tensor_device_absence(const char *type, char **out) {
   return status;
 }
 
-TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
+TENSOR_API tensor_status tensor_device_synchronize(tensor_device device) {
   lt_value a[1];
   lt_frame frame = {.op = 481, .mode = LT_FUNCTION, .args = a};
+  LT_ENUM(device.type, -1, 5, "device_synchronize", "device"); a[0].device = device;
+  tensor_status status = lt_invoke(&frame, "device_synchronize");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_device_memory(tensor_device device, int64_t *in_use, int64_t *peak, int64_t *reserved, int64_t *free, int64_t *total) {
+  LT_RESULT(in_use, "device_memory", "in_use");
+  LT_RESULT(peak, "device_memory", "peak");
+  LT_RESULT(reserved, "device_memory", "reserved");
+  LT_RESULT(free, "device_memory", "free");
+  LT_RESULT(total, "device_memory", "total");
+  lt_value a[1];
+  lt_frame frame = {.op = 482, .mode = LT_FUNCTION, .args = a};
+  LT_ENUM(device.type, -1, 5, "device_memory", "device"); a[0].device = device;
+  tensor_status status = lt_invoke(&frame, "device_memory");
+  if (status == TENSOR_OK) {
+    *in_use = (int64_t)frame.results[0].i;
+    *peak = (int64_t)frame.results[1].i;
+    *reserved = (int64_t)frame.results[2].i;
+    *free = (int64_t)frame.results[3].i;
+    *total = (int64_t)frame.results[4].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
+  lt_value a[1];
+  lt_frame frame = {.op = 483, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   tensor_status status = lt_invoke(&frame, "set_num_threads");
   return status;
@@ -24,7 +52,7 @@ TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
 TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
   LT_RESULT(out, "get_num_threads", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 482, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 484, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_num_threads");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -35,7 +63,7 @@ TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
 TENSOR_API tensor_status tensor_cpu_tier(char **out) {
   LT_RESULT(out, "cpu_tier", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 483, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 485, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "cpu_tier");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -46,7 +74,7 @@ TENSOR_API tensor_status tensor_cpu_tier(char **out) {
 TENSOR_API tensor_status tensor_dispatch_table(const char *name, char **out) {
   LT_RESULT(out, "dispatch_table", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 484, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 486, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(name, "dispatch_table", "name"); a[0].text = name;
   tensor_status status = lt_invoke(&frame, "dispatch_table");
   if (status == TENSOR_OK) {
@@ -58,7 +86,7 @@ TENSOR_API tensor_status tensor_dispatch_table(const char *name, char **out) {
 TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_nonzero", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 485, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 487, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_nonzero", "self");
   tensor_status status = lt_invoke(&frame, "is_nonzero");
   if (status == TENSOR_OK) {
@@ -70,7 +98,7 @@ TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_conj", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 486, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 488, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_conj", "self");
   tensor_status status = lt_invoke(&frame, "is_conj");
   if (status == TENSOR_OK) {
@@ -82,7 +110,7 @@ TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_neg", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 487, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 489, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_neg", "self");
   tensor_status status = lt_invoke(&frame, "is_neg");
   if (status == TENSOR_OK) {
@@ -94,7 +122,7 @@ TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "is_same_size", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 488, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 490, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_same_size", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "is_same_size", "other");
   tensor_status status = lt_invoke(&frame, "is_same_size");
@@ -107,7 +135,7 @@ TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_
 TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "rand", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 489, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 491, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_DTYPE(dtype, "rand", "dtype"); a[2].i = dtype;
@@ -122,7 +150,7 @@ TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 489, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 491, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_DTYPE(dtype, "rand", "dtype"); a[2].i = dtype;
@@ -136,7 +164,7 @@ TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, 
 TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randn", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 490, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 492, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_DTYPE(dtype, "randn", "dtype"); a[2].i = dtype;
@@ -151,7 +179,7 @@ TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 490, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 492, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_DTYPE(dtype, "randn", "dtype"); a[2].i = dtype;
@@ -165,7 +193,7 @@ TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len,
 TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 491, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 493, .mode = LT_FUNCTION, .args = a};
   a[0].i = low;
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -182,7 +210,7 @@ TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t
 
 TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 491, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 493, .mode = LT_OUT, .args = a};
   a[0].i = low;
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -198,7 +226,7 @@ TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int
 TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint.high", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 492, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 494, .mode = LT_FUNCTION, .args = a};
   a[0].i = high;
   LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
@@ -214,7 +242,7 @@ TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, 
 
 TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 492, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 494, .mode = LT_OUT, .args = a};
   a[0].i = high;
   LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
@@ -229,7 +257,7 @@ TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *si
 TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randperm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 493, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 495, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_DTYPE(dtype, "randperm", "dtype"); a[2].i = dtype;
@@ -244,7 +272,7 @@ TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generato
 
 TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 493, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 495, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_DTYPE(dtype, "randperm", "dtype"); a[2].i = dtype;
@@ -258,7 +286,7 @@ TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *gene
 TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "rand_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 494, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 496, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rand_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand_like", "generator");
   LT_DTYPE(dtype, "rand_like", "dtype"); a[2].i = dtype;
@@ -275,7 +303,7 @@ TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator
 TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randn_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 495, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 497, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randn_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn_like", "generator");
   LT_DTYPE(dtype, "randn_like", "dtype"); a[2].i = dtype;
@@ -292,7 +320,7 @@ TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generato
 TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randint_like", "out");
   lt_value a[8];
-  lt_frame frame = {.op = 496, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 498, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like", "self");
   a[1].i = low;
   a[2].i = high;
@@ -311,7 +339,7 @@ TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, 
 TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randint_like.high", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 497, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 499, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like.high", "self");
   a[1].i = high;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint_like.high", "generator");
@@ -329,7 +357,7 @@ TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t 
 TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "normal.tensors", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 498, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 500, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
@@ -343,7 +371,7 @@ TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tenso
 TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "normal.tensors", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 498, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 500, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
   frame.number = 2;
@@ -357,7 +385,7 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tens
 
 TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 498, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 500, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
@@ -368,7 +396,7 @@ TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const t
 
 TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 498, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 500, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
   frame.number = 2;
@@ -381,7 +409,7 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, 
 TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "normal.size", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 499, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 501, .mode = LT_FUNCTION, .args = a};
   a[0].f = mean;
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -398,7 +426,7 @@ TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64
 
 TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 499, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 501, .mode = LT_OUT, .args = a};
   a[0].f = mean;
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -414,7 +442,7 @@ TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const i
 TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 500, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 502, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
   tensor_status status = lt_invoke(&frame, "bernoulli");
@@ -426,7 +454,7 @@ TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator
 
 TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 500, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 502, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
   LT_OUTPUT(frame.out[0], out, "bernoulli", "out");
@@ -437,7 +465,7 @@ TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_gener
 TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli.p", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 501, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 503, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli.p", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli.p", "generator");
@@ -451,7 +479,7 @@ TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tens
 TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "multinomial", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 502, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 504, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
   a[1].i = num_samples;
   a[2].i = replacement;
@@ -465,7 +493,7 @@ TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_sa
 
 TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 502, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 504, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
   a[1].i = num_samples;
   a[2].i = replacement;
@@ -478,7 +506,7 @@ TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t nu
 TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "poisson", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 503, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 505, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "poisson", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "poisson", "generator");
   tensor_status status = lt_invoke(&frame, "poisson");
@@ -491,7 +519,7 @@ TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t
 TENSOR_API tensor_status tensor_binomial(const tensor_t *count, const tensor_t *prob, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "binomial", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 504, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 506, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], count, LT_TENSOR, "binomial", "count");
   LT_REQUIRED(a[1], prob, LT_TENSOR, "binomial", "prob");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "binomial", "generator");
@@ -504,7 +532,7 @@ TENSOR_API tensor_status tensor_binomial(const tensor_t *count, const tensor_t *
 
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 505, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 507, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "uniform_", "self");
   a[1].f = from_;
   a[2].f = to;
@@ -515,7 +543,7 @@ TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to
 
 TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 506, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 508, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "normal_", "self");
   a[1].f = mean;
   a[2].f = std;
@@ -526,7 +554,7 @@ TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std,
 
 TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator) {
   lt_value a[2];
-  lt_frame frame = {.op = 507, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 509, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "random_", "generator");
   tensor_status status = lt_invoke(&frame, "random_");
@@ -535,7 +563,7 @@ TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *gene
 
 TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 508, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 510, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.to", "self");
   a[1].i = to;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "random_.to", "generator");
@@ -545,7 +573,7 @@ TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_ge
 
 TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 509, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 511, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.from", "self");
   a[1].i = from_;
   a[2].i = to;
@@ -556,7 +584,7 @@ TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int6
 
 TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 510, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 512, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_", "generator");
@@ -566,7 +594,7 @@ TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_gene
 
 TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 511, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 513, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_.tensor", "self");
   LT_REQUIRED(a[1], p, LT_TENSOR, "bernoulli_.tensor", "p");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_.tensor", "generator");
@@ -576,7 +604,7 @@ TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 512, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 514, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exponential_", "self");
   a[1].f = lambd;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "exponential_", "generator");
@@ -586,7 +614,7 @@ TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tenso
 
 TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 513, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 515, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cauchy_", "self");
   a[1].f = median;
   a[2].f = sigma;
@@ -597,7 +625,7 @@ TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double si
 
 TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 514, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 516, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log_normal_", "self");
   a[1].f = mean;
   a[2].f = std;
@@ -608,7 +636,7 @@ TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double 
 
 TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 515, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 517, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "geometric_", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "geometric_", "generator");
@@ -618,7 +646,7 @@ TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_gene
 
 TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
   lt_value a[1];
-  lt_frame frame = {.op = 516, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 518, .mode = LT_FUNCTION, .args = a};
   a[0].i = seed;
   tensor_status status = lt_invoke(&frame, "manual_seed");
   return status;
@@ -627,7 +655,7 @@ TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
 TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
   LT_RESULT(out, "default_generator", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 517, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 519, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "default_generator");
   if (status == TENSOR_OK) {
     *out = (tensor_generator_t *)frame.results[0].pointer;
@@ -638,7 +666,7 @@ TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
 TENSOR_API tensor_status tensor_generator_new(tensor_device device, const char *engine, tensor_generator_t **out) {
   LT_RESULT(out, "generator_new", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 518, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 520, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 5, "generator_new", "device"); a[0].device = device;
   LT_TEXT(engine, "generator_new", "engine"); a[1].text = engine;
   tensor_status status = lt_invoke(&frame, "generator_new");
@@ -650,7 +678,7 @@ TENSOR_API tensor_status tensor_generator_new(tensor_device device, const char *
 
 TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed) {
   lt_value a[2];
-  lt_frame frame = {.op = 519, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 521, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_manual_seed", "self");
   a[1].i = seed;
   tensor_status status = lt_invoke(&frame, "generator_manual_seed");
@@ -660,7 +688,7 @@ TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, 
 TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_seed", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 520, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 522, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_seed", "self");
   tensor_status status = lt_invoke(&frame, "generator_seed");
   if (status == TENSOR_OK) {
@@ -672,7 +700,7 @@ TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t
 TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_initial_seed", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 521, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 523, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_initial_seed", "self");
   tensor_status status = lt_invoke(&frame, "generator_initial_seed");
   if (status == TENSOR_OK) {
@@ -684,7 +712,7 @@ TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self,
 TENSOR_API tensor_status tensor_generator_engine(tensor_generator_t *self, char **out) {
   LT_RESULT(out, "generator_engine", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 522, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 524, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_engine", "self");
   tensor_status status = lt_invoke(&frame, "generator_engine");
   if (status == TENSOR_OK) {
@@ -696,7 +724,7 @@ TENSOR_API tensor_status tensor_generator_engine(tensor_generator_t *self, char 
 TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor_generator_t **out) {
   LT_RESULT(out, "generator_clone", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 523, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 525, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_clone", "self");
   tensor_status status = lt_invoke(&frame, "generator_clone");
   if (status == TENSOR_OK) {
@@ -708,7 +736,7 @@ TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor
 TENSOR_API tensor_status tensor_generator_get_offset(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_get_offset", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 524, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 526, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_offset", "self");
   tensor_status status = lt_invoke(&frame, "generator_get_offset");
   if (status == TENSOR_OK) {
@@ -719,7 +747,7 @@ TENSOR_API tensor_status tensor_generator_get_offset(tensor_generator_t *self, i
 
 TENSOR_API tensor_status tensor_generator_set_offset(tensor_generator_t *self, int64_t offset) {
   lt_value a[2];
-  lt_frame frame = {.op = 525, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 527, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_offset", "self");
   a[1].i = offset;
   tensor_status status = lt_invoke(&frame, "generator_set_offset");
@@ -729,7 +757,7 @@ TENSOR_API tensor_status tensor_generator_set_offset(tensor_generator_t *self, i
 TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out) {
   LT_RESULT(out, "generator_get_state", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 526, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 528, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_state", "self");
   tensor_status status = lt_invoke(&frame, "generator_get_state");
   if (status == TENSOR_OK) {
@@ -740,7 +768,7 @@ TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, te
 
 TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state) {
   lt_value a[2];
-  lt_frame frame = {.op = 527, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 529, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_state", "self");
   LT_REQUIRED(a[1], state, LT_TENSOR, "generator_set_state", "state");
   tensor_status status = lt_invoke(&frame, "generator_set_state");
@@ -750,7 +778,7 @@ TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, co
 TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "sum", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 528, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 530, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -764,7 +792,7 @@ TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 528, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 530, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -777,7 +805,7 @@ TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nansum", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 529, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 531, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -791,7 +819,7 @@ TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim,
 
 TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 529, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 531, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -804,7 +832,7 @@ TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *
 TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "prod", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 530, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 532, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -818,7 +846,7 @@ TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool kee
 
 TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 530, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 532, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -831,7 +859,7 @@ TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool
 TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "mean", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 531, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 533, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -845,7 +873,7 @@ TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 531, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 533, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -858,7 +886,7 @@ TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nanmean", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 532, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 534, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -872,7 +900,7 @@ TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 532, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 534, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -885,7 +913,7 @@ TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "any", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 533, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 535, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
   LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -898,7 +926,7 @@ TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 533, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 535, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
   LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -910,7 +938,7 @@ TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "all", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 534, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 536, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
   LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -923,7 +951,7 @@ TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 534, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 536, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
   LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -935,7 +963,7 @@ TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "count_nonzero", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 535, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 537, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "count_nonzero", "self");
   LT_SPAN(dim, dim_len, "count_nonzero", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   tensor_status status = lt_invoke(&frame, "count_nonzero");
@@ -948,7 +976,7 @@ TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_
 TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "std", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 536, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 538, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "std");
@@ -961,7 +989,7 @@ TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_
 TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.dim", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 537, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 539, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
   LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -975,7 +1003,7 @@ TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 537, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 539, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
   LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -988,7 +1016,7 @@ TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.correction", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 538, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 540, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
   LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
@@ -1002,7 +1030,7 @@ TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64
 
 TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 538, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 540, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
   LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
@@ -1015,7 +1043,7 @@ TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const i
 TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "var", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 539, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 541, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "var");
@@ -1028,7 +1056,7 @@ TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_
 TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "var.dim", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 540, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 542, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
   LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -1042,7 +1070,7 @@ TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 540, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 542, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
   LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -1055,7 +1083,7 @@ TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "var.correction", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 541, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 543, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
   LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
@@ -1069,7 +1097,7 @@ TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64
 
 TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 541, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 543, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
   LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
@@ -1083,7 +1111,7 @@ TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, te
   LT_RESULT(std, "std_mean", "std");
   LT_RESULT(mean, "std_mean", "mean");
   lt_value a[2];
-  lt_frame frame = {.op = 542, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 544, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "std_mean");
@@ -1098,7 +1126,7 @@ TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t
   LT_RESULT(std, "std_mean.dim", "std");
   LT_RESULT(mean, "std_mean.dim", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 543, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 545, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.dim", "self");
   LT_SPAN(dim, dim_len, "std_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -1115,7 +1143,7 @@ TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const 
   LT_RESULT(std, "std_mean.correction", "std");
   LT_RESULT(mean, "std_mean.correction", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 544, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 546, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.correction", "self");
   LT_SPAN(dim, dim_len, "std_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std_mean.correction", "correction"); a[2].scalar = correction;
@@ -1132,7 +1160,7 @@ TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, te
   LT_RESULT(var, "var_mean", "var");
   LT_RESULT(mean, "var_mean", "mean");
   lt_value a[2];
-  lt_frame frame = {.op = 545, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 547, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "var_mean");
@@ -1147,7 +1175,7 @@ TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t
   LT_RESULT(var, "var_mean.dim", "var");
   LT_RESULT(mean, "var_mean.dim", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 546, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 548, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.dim", "self");
   LT_SPAN(dim, dim_len, "var_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -1164,7 +1192,7 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
   LT_RESULT(var, "var_mean.correction", "var");
   LT_RESULT(mean, "var_mean.correction", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 547, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 549, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.correction", "self");
   LT_SPAN(dim, dim_len, "var_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var_mean.correction", "correction"); a[2].scalar = correction;
@@ -1180,7 +1208,7 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
 TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 548, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 550, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
   LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
   LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -1195,7 +1223,7 @@ TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, cons
 
 TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 548, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 550, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
   LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
   LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -1209,7 +1237,7 @@ TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, 
 TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm.name", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 549, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 551, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
   LT_TEXT(p, "norm.name", "p"); a[1].text = p;
   LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -1224,7 +1252,7 @@ TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, c
 
 TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 549, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 551, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
   LT_TEXT(p, "norm.name", "p"); a[1].text = p;
   LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -1238,7 +1266,7 @@ TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *
 TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "amax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 550, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 552, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
   LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1251,7 +1279,7 @@ TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 550, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 552, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
   LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1263,7 +1291,7 @@ TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "amin", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 551, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 553, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
   LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1276,7 +1304,7 @@ TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 551, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 553, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
   LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1288,7 +1316,7 @@ TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "max", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 552, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 554, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
   tensor_status status = lt_invoke(&frame, "max");
   if (status == TENSOR_OK) {
@@ -1299,7 +1327,7 @@ TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_max_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 552, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 554, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
   LT_OUTPUT(frame.out[0], out, "max", "out");
   tensor_status status = lt_invoke(&frame, "max");
@@ -1310,7 +1338,7 @@ TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(values, "max.dim", "values");
   LT_RESULT(indices, "max.dim", "indices");
   lt_value a[3];
-  lt_frame frame = {.op = 553, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 555, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1324,7 +1352,7 @@ TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
   lt_value a[3];
-  lt_frame frame = {.op = 553, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 555, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1337,7 +1365,7 @@ TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, b
 TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "min", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 554, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 556, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
   tensor_status status = lt_invoke(&frame, "min");
   if (status == TENSOR_OK) {
@@ -1348,7 +1376,7 @@ TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_min_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 554, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 556, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
   LT_OUTPUT(frame.out[0], out, "min", "out");
   tensor_status status = lt_invoke(&frame, "min");
@@ -1359,7 +1387,7 @@ TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(values, "min.dim", "values");
   LT_RESULT(indices, "min.dim", "indices");
   lt_value a[3];
-  lt_frame frame = {.op = 555, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 557, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1373,7 +1401,7 @@ TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
   lt_value a[3];
-  lt_frame frame = {.op = 555, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 557, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1386,7 +1414,7 @@ TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, b
 TENSOR_API tensor_status tensor_max_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "max.other", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 556, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 558, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "max.other", "other");
   tensor_status status = lt_invoke(&frame, "max.other");
@@ -1398,7 +1426,7 @@ TENSOR_API tensor_status tensor_max_other(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_max_other_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 556, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 558, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "max.other", "other");
   LT_OUTPUT(frame.out[0], out, "max.other", "out");
@@ -1409,7 +1437,7 @@ TENSOR_API tensor_status tensor_max_other_out(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_min_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "min.other", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 557, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 559, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "min.other", "other");
   tensor_status status = lt_invoke(&frame, "min.other");
@@ -1421,7 +1449,7 @@ TENSOR_API tensor_status tensor_min_other(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_min_other_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 557, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 559, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "min.other", "other");
   LT_OUTPUT(frame.out[0], out, "min.other", "out");
@@ -1433,7 +1461,7 @@ TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(min, "aminmax", "min");
   LT_RESULT(max, "aminmax", "max");
   lt_value a[3];
-  lt_frame frame = {.op = 558, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 560, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1447,7 +1475,7 @@ TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *min, tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 558, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 560, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1460,7 +1488,7 @@ TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, b
 TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 559, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 561, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1473,7 +1501,7 @@ TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool k
 
 TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 559, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 561, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1485,7 +1513,7 @@ TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bo
 TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmin", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 560, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 562, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmin", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1498,7 +1526,7 @@ TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool k
 
 TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 560, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 562, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmin", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1510,7 +1538,7 @@ TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bo
 TENSOR_API tensor_status tensor_floor(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "floor", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 561, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 563, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor", "self");
   tensor_status status = lt_invoke(&frame, "floor");
   if (status == TENSOR_OK) {
@@ -1521,7 +1549,7 @@ TENSOR_API tensor_status tensor_floor(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_floor_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 561, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 563, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor", "self");
   tensor_status status = lt_invoke(&frame, "floor");
   return status;
@@ -1529,7 +1557,7 @@ TENSOR_API tensor_status tensor_floor_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_floor_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 561, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 563, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor", "self");
   LT_OUTPUT(frame.out[0], out, "floor", "out");
   tensor_status status = lt_invoke(&frame, "floor");
@@ -1539,7 +1567,7 @@ TENSOR_API tensor_status tensor_floor_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ceil", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 562, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 564, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ceil", "self");
   tensor_status status = lt_invoke(&frame, "ceil");
   if (status == TENSOR_OK) {
@@ -1550,7 +1578,7 @@ TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_ceil_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 562, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 564, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ceil", "self");
   tensor_status status = lt_invoke(&frame, "ceil");
   return status;
@@ -1558,7 +1586,7 @@ TENSOR_API tensor_status tensor_ceil_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_ceil_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 562, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 564, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ceil", "self");
   LT_OUTPUT(frame.out[0], out, "ceil", "out");
   tensor_status status = lt_invoke(&frame, "ceil");
@@ -1568,7 +1596,7 @@ TENSOR_API tensor_status tensor_ceil_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "trunc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 563, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 565, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trunc", "self");
   tensor_status status = lt_invoke(&frame, "trunc");
   if (status == TENSOR_OK) {
@@ -1579,7 +1607,7 @@ TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_trunc_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 563, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 565, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trunc", "self");
   tensor_status status = lt_invoke(&frame, "trunc");
   return status;
@@ -1587,7 +1615,7 @@ TENSOR_API tensor_status tensor_trunc_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_trunc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 563, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 565, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trunc", "self");
   LT_OUTPUT(frame.out[0], out, "trunc", "out");
   tensor_status status = lt_invoke(&frame, "trunc");
@@ -1597,7 +1625,7 @@ TENSOR_API tensor_status tensor_trunc_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "fix", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 564, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 566, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fix", "self");
   tensor_status status = lt_invoke(&frame, "fix");
   if (status == TENSOR_OK) {
@@ -1608,7 +1636,7 @@ TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_fix_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 564, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 566, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fix", "self");
   tensor_status status = lt_invoke(&frame, "fix");
   return status;
@@ -1616,7 +1644,7 @@ TENSOR_API tensor_status tensor_fix_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_fix_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 564, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 566, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fix", "self");
   LT_OUTPUT(frame.out[0], out, "fix", "out");
   tensor_status status = lt_invoke(&frame, "fix");
@@ -1626,7 +1654,7 @@ TENSOR_API tensor_status tensor_fix_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
   LT_RESULT(out, "round", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 565, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 567, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "round", "self");
   a[1].i = decimals;
   tensor_status status = lt_invoke(&frame, "round");
@@ -1638,7 +1666,7 @@ TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, te
 
 TENSOR_API tensor_status tensor_round_(tensor_t *self, int64_t decimals) {
   lt_value a[2];
-  lt_frame frame = {.op = 565, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 567, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "round", "self");
   a[1].i = decimals;
   tensor_status status = lt_invoke(&frame, "round");
@@ -1647,7 +1675,7 @@ TENSOR_API tensor_status tensor_round_(tensor_t *self, int64_t decimals) {
 
 TENSOR_API tensor_status tensor_round_out(const tensor_t *self, int64_t decimals, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 565, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 567, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "round", "self");
   a[1].i = decimals;
   LT_OUTPUT(frame.out[0], out, "round", "out");
@@ -1658,7 +1686,7 @@ TENSOR_API tensor_status tensor_round_out(const tensor_t *self, int64_t decimals
 TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "frac", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 566, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 568, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frac", "self");
   tensor_status status = lt_invoke(&frame, "frac");
   if (status == TENSOR_OK) {
@@ -1669,7 +1697,7 @@ TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_frac_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 566, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 568, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frac", "self");
   tensor_status status = lt_invoke(&frame, "frac");
   return status;
@@ -1677,7 +1705,7 @@ TENSOR_API tensor_status tensor_frac_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 566, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 568, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frac", "self");
   LT_OUTPUT(frame.out[0], out, "frac", "out");
   tensor_status status = lt_invoke(&frame, "frac");
@@ -1687,7 +1715,7 @@ TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp.tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 567, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 569, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -1700,7 +1728,7 @@ TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_
 
 TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 567, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 569, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -1710,7 +1738,7 @@ TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *mi
 
 TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 567, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 569, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
@@ -1722,7 +1750,7 @@ TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clamp", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 568, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 570, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
   LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
@@ -1735,7 +1763,7 @@ TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, t
 
 TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
   lt_value a[3];
-  lt_frame frame = {.op = 568, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 570, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
   LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
@@ -1745,7 +1773,7 @@ TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor
 
 TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 568, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 570, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
   LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
@@ -1757,7 +1785,7 @@ TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar mi
 TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clip.tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 569, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 571, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
@@ -1770,7 +1798,7 @@ TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 569, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 571, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
@@ -1780,7 +1808,7 @@ TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min
 
 TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 569, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 571, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
@@ -1792,7 +1820,7 @@ TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tens
 TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clip", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 570, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 572, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
   LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
@@ -1805,7 +1833,7 @@ TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, te
 
 TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
   lt_value a[3];
-  lt_frame frame = {.op = 570, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 572, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
   LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
@@ -1815,7 +1843,7 @@ TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_
 
 TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 570, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 572, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
   LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
@@ -1827,7 +1855,7 @@ TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min
 TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *min, tensor_t **out) {
   LT_RESULT(out, "clamp_min", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 571, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 573, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_REQUIRED(a[1], min, LT_TENSOR, "clamp_min", "min");
   tensor_status status = lt_invoke(&frame, "clamp_min");
@@ -1840,7 +1868,7 @@ TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_clamp_min_scalar(const tensor_t *self, tensor_scalar min, tensor_t **out) {
   LT_RESULT(out, "clamp_min", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 571, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 573, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_SCALAR(min, LT_MUST, "clamp_min", "min"); a[1].scalar = min;
   frame.number = 2;
@@ -1853,7 +1881,7 @@ TENSOR_API tensor_status tensor_clamp_min_scalar(const tensor_t *self, tensor_sc
 
 TENSOR_API tensor_status tensor_clamp_min_(tensor_t *self, const tensor_t *min) {
   lt_value a[2];
-  lt_frame frame = {.op = 571, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 573, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_REQUIRED(a[1], min, LT_TENSOR, "clamp_min", "min");
   tensor_status status = lt_invoke(&frame, "clamp_min");
@@ -1862,7 +1890,7 @@ TENSOR_API tensor_status tensor_clamp_min_(tensor_t *self, const tensor_t *min) 
 
 TENSOR_API tensor_status tensor_clamp_min_scalar_(tensor_t *self, tensor_scalar min) {
   lt_value a[2];
-  lt_frame frame = {.op = 571, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 573, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_SCALAR(min, LT_MUST, "clamp_min", "min"); a[1].scalar = min;
   frame.number = 2;
@@ -1872,7 +1900,7 @@ TENSOR_API tensor_status tensor_clamp_min_scalar_(tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_clamp_min_out(const tensor_t *self, const tensor_t *min, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 571, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 573, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_REQUIRED(a[1], min, LT_TENSOR, "clamp_min", "min");
   LT_OUTPUT(frame.out[0], out, "clamp_min", "out");
@@ -1882,7 +1910,7 @@ TENSOR_API tensor_status tensor_clamp_min_out(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_clamp_min_scalar_out(const tensor_t *self, tensor_scalar min, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 571, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 573, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_SCALAR(min, LT_MUST, "clamp_min", "min"); a[1].scalar = min;
   frame.number = 2;
@@ -1894,7 +1922,7 @@ TENSOR_API tensor_status tensor_clamp_min_scalar_out(const tensor_t *self, tenso
 TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp_max", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 572, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 574, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_REQUIRED(a[1], max, LT_TENSOR, "clamp_max", "max");
   tensor_status status = lt_invoke(&frame, "clamp_max");
@@ -1907,7 +1935,7 @@ TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_clamp_max_scalar(const tensor_t *self, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clamp_max", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 572, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 574, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_SCALAR(max, LT_MUST, "clamp_max", "max"); a[1].scalar = max;
   frame.number = 2;
@@ -1920,7 +1948,7 @@ TENSOR_API tensor_status tensor_clamp_max_scalar(const tensor_t *self, tensor_sc
 
 TENSOR_API tensor_status tensor_clamp_max_(tensor_t *self, const tensor_t *max) {
   lt_value a[2];
-  lt_frame frame = {.op = 572, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 574, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_REQUIRED(a[1], max, LT_TENSOR, "clamp_max", "max");
   tensor_status status = lt_invoke(&frame, "clamp_max");
@@ -1929,7 +1957,7 @@ TENSOR_API tensor_status tensor_clamp_max_(tensor_t *self, const tensor_t *max) 
 
 TENSOR_API tensor_status tensor_clamp_max_scalar_(tensor_t *self, tensor_scalar max) {
   lt_value a[2];
-  lt_frame frame = {.op = 572, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 574, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_SCALAR(max, LT_MUST, "clamp_max", "max"); a[1].scalar = max;
   frame.number = 2;
@@ -1939,7 +1967,7 @@ TENSOR_API tensor_status tensor_clamp_max_scalar_(tensor_t *self, tensor_scalar 
 
 TENSOR_API tensor_status tensor_clamp_max_out(const tensor_t *self, const tensor_t *max, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 572, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 574, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_REQUIRED(a[1], max, LT_TENSOR, "clamp_max", "max");
   LT_OUTPUT(frame.out[0], out, "clamp_max", "out");
@@ -1949,7 +1977,7 @@ TENSOR_API tensor_status tensor_clamp_max_out(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_clamp_max_scalar_out(const tensor_t *self, tensor_scalar max, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 572, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 574, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_SCALAR(max, LT_MUST, "clamp_max", "max"); a[1].scalar = max;
   frame.number = 2;
@@ -1961,7 +1989,7 @@ TENSOR_API tensor_status tensor_clamp_max_scalar_out(const tensor_t *self, tenso
 TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "maximum", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 573, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 575, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "maximum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "maximum", "other");
   tensor_status status = lt_invoke(&frame, "maximum");
@@ -1973,7 +2001,7 @@ TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_maximum_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 573, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 575, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "maximum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "maximum", "other");
   LT_OUTPUT(frame.out[0], out, "maximum", "out");
@@ -1984,7 +2012,7 @@ TENSOR_API tensor_status tensor_maximum_out(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_minimum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "minimum", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 574, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 576, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "minimum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "minimum", "other");
   tensor_status status = lt_invoke(&frame, "minimum");
@@ -1996,7 +2024,7 @@ TENSOR_API tensor_status tensor_minimum(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 574, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 576, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "minimum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "minimum", "other");
   LT_OUTPUT(frame.out[0], out, "minimum", "out");
@@ -2007,7 +2035,7 @@ TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_fmax(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmax", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 575, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 577, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmax", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmax", "other");
   tensor_status status = lt_invoke(&frame, "fmax");
@@ -2019,7 +2047,7 @@ TENSOR_API tensor_status tensor_fmax(const tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 575, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 577, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmax", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmax", "other");
   LT_OUTPUT(frame.out[0], out, "fmax", "out");
@@ -2030,7 +2058,7 @@ TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmin", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 576, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 578, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmin", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmin", "other");
   tensor_status status = lt_invoke(&frame, "fmin");
@@ -2042,7 +2070,7 @@ TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 576, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 578, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmin", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmin", "other");
   LT_OUTPUT(frame.out[0], out, "fmin", "out");
@@ -2053,7 +2081,7 @@ TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "relu", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 577, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 579, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "relu", "self");
   tensor_status status = lt_invoke(&frame, "relu");
   if (status == TENSOR_OK) {
@@ -2064,7 +2092,7 @@ TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_relu_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 577, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 579, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "relu", "self");
   tensor_status status = lt_invoke(&frame, "relu");
   return status;
@@ -2073,7 +2101,7 @@ TENSOR_API tensor_status tensor_relu_(tensor_t *self) {
 TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "where", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 578, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 580, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
   LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
   LT_REQUIRED(a[2], other, LT_TENSOR, "where", "other");
@@ -2087,7 +2115,7 @@ TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t 
 TENSOR_API tensor_status tensor_where_scalar(const tensor_t *condition, const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "where", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 578, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 580, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
   LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
   LT_SCALAR(other, LT_MUST, "where", "other"); a[2].scalar = other;
@@ -2101,7 +2129,7 @@ TENSOR_API tensor_status tensor_where_scalar(const tensor_t *condition, const te
 
 TENSOR_API tensor_status tensor_where_out(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 578, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 580, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
   LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
   LT_REQUIRED(a[2], other, LT_TENSOR, "where", "other");
@@ -2112,7 +2140,7 @@ TENSOR_API tensor_status tensor_where_out(const tensor_t *condition, const tenso
 
 TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 578, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 580, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
   LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
   LT_SCALAR(other, LT_MUST, "where", "other"); a[2].scalar = other;
@@ -2125,7 +2153,7 @@ TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, cons
 TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "cumsum", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 579, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 581, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "cumsum", "dtype"); a[2].i = dtype;
@@ -2138,7 +2166,7 @@ TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor
 
 TENSOR_API tensor_status tensor_cumsum_(tensor_t *self, int64_t dim, tensor_dtype dtype) {
   lt_value a[3];
-  lt_frame frame = {.op = 579, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 581, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "cumsum", "dtype"); a[2].i = dtype;
@@ -2148,7 +2176,7 @@ TENSOR_API tensor_status tensor_cumsum_(tensor_t *self, int64_t dim, tensor_dtyp
 
 TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 579, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 581, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "cumsum", "dtype"); a[2].i = dtype;
@@ -2160,7 +2188,7 @@ TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, te
 TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "cumprod", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 580, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 582, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "cumprod", "dtype"); a[2].i = dtype;
@@ -2173,7 +2201,7 @@ TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tenso
 
 TENSOR_API tensor_status tensor_cumprod_(tensor_t *self, int64_t dim, tensor_dtype dtype) {
   lt_value a[3];
-  lt_frame frame = {.op = 580, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 582, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "cumprod", "dtype"); a[2].i = dtype;
@@ -2183,7 +2211,7 @@ TENSOR_API tensor_status tensor_cumprod_(tensor_t *self, int64_t dim, tensor_dty
 
 TENSOR_API tensor_status tensor_cumprod_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 580, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 582, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "cumprod", "dtype"); a[2].i = dtype;
@@ -2196,7 +2224,7 @@ TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor
   LT_RESULT(values, "cummax", "values");
   LT_RESULT(indices, "cummax", "indices");
   lt_value a[2];
-  lt_frame frame = {.op = 581, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 583, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cummax", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "cummax");
@@ -2209,7 +2237,7 @@ TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor
 
 TENSOR_API tensor_status tensor_cummax_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices) {
   lt_value a[2];
-  lt_frame frame = {.op = 581, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 583, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cummax", "self");
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], values, "cummax", "values");
@@ -2222,7 +2250,7 @@ TENSOR_API tensor_status tensor_cummin(const tensor_t *self, int64_t dim, tensor
   LT_RESULT(values, "cummin", "values");
   LT_RESULT(indices, "cummin", "indices");
   lt_value a[2];
-  lt_frame frame = {.op = 582, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 584, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cummin", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "cummin");
@@ -2235,7 +2263,7 @@ TENSOR_API tensor_status tensor_cummin(const tensor_t *self, int64_t dim, tensor
 
 TENSOR_API tensor_status tensor_cummin_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices) {
   lt_value a[2];
-  lt_frame frame = {.op = 582, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 584, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cummin", "self");
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], values, "cummin", "values");
@@ -2247,7 +2275,7 @@ TENSOR_API tensor_status tensor_cummin_out(const tensor_t *self, int64_t dim, te
 TENSOR_API tensor_status tensor_logcumsumexp(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "logcumsumexp", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 583, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 585, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logcumsumexp", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "logcumsumexp");
@@ -2259,7 +2287,7 @@ TENSOR_API tensor_status tensor_logcumsumexp(const tensor_t *self, int64_t dim, 
 
 TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t dim, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 583, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 585, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logcumsumexp", "self");
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], out, "logcumsumexp", "out");
@@ -2270,7 +2298,7 @@ TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t d
 TENSOR_API tensor_status tensor_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "logsumexp", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 584, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 586, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logsumexp", "self");
   LT_SPAN(dim, dim_len, "logsumexp", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2283,7 +2311,7 @@ TENSOR_API tensor_status tensor_logsumexp(const tensor_t *self, const int64_t *d
 
 TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 584, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 586, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logsumexp", "self");
   LT_SPAN(dim, dim_len, "logsumexp", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2295,7 +2323,7 @@ TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_
 TENSOR_API tensor_status tensor_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "softmax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 585, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 587, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "softmax", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "softmax", "dtype"); a[2].i = dtype;
@@ -2308,7 +2336,7 @@ TENSOR_API tensor_status tensor_softmax(const tensor_t *self, int64_t dim, tenso
 
 TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 585, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 587, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "softmax", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "softmax", "dtype"); a[2].i = dtype;
@@ -2320,7 +2348,7 @@ TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, t
 TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "log_softmax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 586, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 588, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log_softmax", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "log_softmax", "dtype"); a[2].i = dtype;
@@ -2333,7 +2361,7 @@ TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, t
 
 TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 586, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 588, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log_softmax", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "log_softmax", "dtype"); a[2].i = dtype;
@@ -2345,7 +2373,7 @@ TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t di
 TENSOR_API tensor_status tensor_signal_windows_bartlett(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.bartlett", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 587, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 589, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].i = sym;
   LT_DTYPE(dtype, "signal.windows.bartlett", "dtype"); a[2].i = dtype;
@@ -2361,7 +2389,7 @@ TENSOR_API tensor_status tensor_signal_windows_bartlett(int64_t M, bool sym, ten
 TENSOR_API tensor_status tensor_signal_windows_blackman(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.blackman", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 588, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 590, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].i = sym;
   LT_DTYPE(dtype, "signal.windows.blackman", "dtype"); a[2].i = dtype;
@@ -2377,7 +2405,7 @@ TENSOR_API tensor_status tensor_signal_windows_blackman(int64_t M, bool sym, ten
 TENSOR_API tensor_status tensor_signal_windows_cosine(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.cosine", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 589, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 591, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].i = sym;
   LT_DTYPE(dtype, "signal.windows.cosine", "dtype"); a[2].i = dtype;
@@ -2393,7 +2421,7 @@ TENSOR_API tensor_status tensor_signal_windows_cosine(int64_t M, bool sym, tenso
 TENSOR_API tensor_status tensor_signal_windows_exponential(int64_t M, const double *center, double tau, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.exponential", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 590, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 592, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].pointer = (void *)center;
   a[2].f = tau;
@@ -2411,7 +2439,7 @@ TENSOR_API tensor_status tensor_signal_windows_exponential(int64_t M, const doub
 TENSOR_API tensor_status tensor_signal_windows_gaussian(int64_t M, double std, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.gaussian", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 591, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 593, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].f = std;
   a[2].i = sym;
@@ -2428,7 +2456,7 @@ TENSOR_API tensor_status tensor_signal_windows_gaussian(int64_t M, double std, b
 TENSOR_API tensor_status tensor_signal_windows_general_cosine(int64_t M, const double *coefficients, int64_t coefficients_len, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.general_cosine", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 592, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 594, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   LT_SPAN(coefficients, coefficients_len, "signal.windows.general_cosine", "coefficients"); a[1].list.data = coefficients, a[1].list.length = coefficients_len;
   a[2].i = sym;
@@ -2445,7 +2473,7 @@ TENSOR_API tensor_status tensor_signal_windows_general_cosine(int64_t M, const d
 TENSOR_API tensor_status tensor_signal_windows_general_hamming(int64_t M, double alpha, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.general_hamming", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 593, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 595, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].f = alpha;
   a[2].i = sym;
@@ -2462,7 +2490,7 @@ TENSOR_API tensor_status tensor_signal_windows_general_hamming(int64_t M, double
 TENSOR_API tensor_status tensor_signal_windows_hamming(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.hamming", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 594, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 596, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].i = sym;
   LT_DTYPE(dtype, "signal.windows.hamming", "dtype"); a[2].i = dtype;
@@ -2478,7 +2506,7 @@ TENSOR_API tensor_status tensor_signal_windows_hamming(int64_t M, bool sym, tens
 TENSOR_API tensor_status tensor_signal_windows_hann(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.hann", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 595, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 597, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].i = sym;
   LT_DTYPE(dtype, "signal.windows.hann", "dtype"); a[2].i = dtype;
@@ -2494,7 +2522,7 @@ TENSOR_API tensor_status tensor_signal_windows_hann(int64_t M, bool sym, tensor_
 TENSOR_API tensor_status tensor_signal_windows_kaiser(int64_t M, double beta, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.kaiser", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 596, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 598, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].f = beta;
   a[2].i = sym;
@@ -2511,7 +2539,7 @@ TENSOR_API tensor_status tensor_signal_windows_kaiser(int64_t M, double beta, bo
 TENSOR_API tensor_status tensor_signal_windows_nuttall(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.nuttall", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 597, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 599, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].i = sym;
   LT_DTYPE(dtype, "signal.windows.nuttall", "dtype"); a[2].i = dtype;
@@ -2521,64 +2549,6 @@ TENSOR_API tensor_status tensor_signal_windows_nuttall(int64_t M, bool sym, tens
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sort(const tensor_t *self, int64_t dim, bool descending, tensor_t **values, tensor_t **indices) {
-  LT_RESULT(values, "sort", "values");
-  LT_RESULT(indices, "sort", "indices");
-  lt_value a[3];
-  lt_frame frame = {.op = 598, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sort", "self");
-  a[1].i = dim;
-  a[2].i = descending;
-  tensor_status status = lt_invoke(&frame, "sort");
-  if (status == TENSOR_OK) {
-    *values = (tensor_t *)frame.results[0].pointer;
-    *indices = (tensor_t *)frame.results[1].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sort_out(const tensor_t *self, int64_t dim, bool descending, tensor_t *values, tensor_t *indices) {
-  lt_value a[3];
-  lt_frame frame = {.op = 598, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sort", "self");
-  a[1].i = dim;
-  a[2].i = descending;
-  LT_OUTPUT(frame.out[0], values, "sort", "values");
-  LT_OUTPUT(frame.out[1], indices, "sort", "indices");
-  tensor_status status = lt_invoke(&frame, "sort");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sort_stable(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t **values, tensor_t **indices) {
-  LT_RESULT(values, "sort.stable", "values");
-  LT_RESULT(indices, "sort.stable", "indices");
-  lt_value a[4];
-  lt_frame frame = {.op = 599, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sort.stable", "self");
-  a[1].i = stable;
-  a[2].i = dim;
-  a[3].i = descending;
-  tensor_status status = lt_invoke(&frame, "sort.stable");
-  if (status == TENSOR_OK) {
-    *values = (tensor_t *)frame.results[0].pointer;
-    *indices = (tensor_t *)frame.results[1].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_sort_stable_out(const tensor_t *self, int32_t stable, int64_t dim, bool descending, tensor_t *values, tensor_t *indices) {
-  lt_value a[4];
-  lt_frame frame = {.op = 599, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "sort.stable", "self");
-  a[1].i = stable;
-  a[2].i = dim;
-  a[3].i = descending;
-  LT_OUTPUT(frame.out[0], values, "sort.stable", "values");
-  LT_OUTPUT(frame.out[1], indices, "sort.stable", "indices");
-  tensor_status status = lt_invoke(&frame, "sort.stable");
   return status;
 }
 
