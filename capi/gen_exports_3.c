@@ -8,7 +8,7 @@ TENSOR_API tensor_status tensor_linalg_pinv_rcond(const tensor_t *self, double r
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.rcond", "self");
   a[1].f = rcond;
   a[2].i = hermitian;
-  tensor_status status = lt_invoke(&frame, "linalg.pinv.rcond");
+  tensor_status status = lt_invoke(&frame, "linalg.pinv");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -22,7 +22,7 @@ TENSOR_API tensor_status tensor_linalg_pinv_rcond_out(const tensor_t *self, doub
   a[1].f = rcond;
   a[2].i = hermitian;
   LT_OUTPUT(frame.out[0], out, "linalg.pinv.rcond", "out");
-  tensor_status status = lt_invoke(&frame, "linalg.pinv.rcond");
+  tensor_status status = lt_invoke(&frame, "linalg.pinv");
   return status;
 }
 
@@ -33,7 +33,7 @@ TENSOR_API tensor_status tensor_linalg_pinv_rcond_tensor(const tensor_t *self, c
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.rcond_tensor", "self");
   LT_REQUIRED(a[1], rcond, LT_TENSOR, "linalg.pinv.rcond_tensor", "rcond");
   a[2].i = hermitian;
-  tensor_status status = lt_invoke(&frame, "linalg.pinv.rcond_tensor");
+  tensor_status status = lt_invoke(&frame, "linalg.pinv");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -47,7 +47,7 @@ TENSOR_API tensor_status tensor_linalg_pinv_rcond_tensor_out(const tensor_t *sel
   LT_REQUIRED(a[1], rcond, LT_TENSOR, "linalg.pinv.rcond_tensor", "rcond");
   a[2].i = hermitian;
   LT_OUTPUT(frame.out[0], out, "linalg.pinv.rcond_tensor", "out");
-  tensor_status status = lt_invoke(&frame, "linalg.pinv.rcond_tensor");
+  tensor_status status = lt_invoke(&frame, "linalg.pinv");
   return status;
 }
 
@@ -671,7 +671,7 @@ TENSOR_API tensor_status tensor_logical_and_(tensor_t *self, const tensor_t *oth
   lt_frame frame = {.op = 386, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_and", "other");
-  tensor_status status = lt_invoke(&frame, "logical_and");
+  tensor_status status = lt_invoke(&frame, "logical_and_");
   return status;
 }
 
@@ -703,7 +703,7 @@ TENSOR_API tensor_status tensor_logical_or_(tensor_t *self, const tensor_t *othe
   lt_frame frame = {.op = 387, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_or", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_or", "other");
-  tensor_status status = lt_invoke(&frame, "logical_or");
+  tensor_status status = lt_invoke(&frame, "logical_or_");
   return status;
 }
 
@@ -735,7 +735,7 @@ TENSOR_API tensor_status tensor_logical_xor_(tensor_t *self, const tensor_t *oth
   lt_frame frame = {.op = 388, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_xor", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_xor", "other");
-  tensor_status status = lt_invoke(&frame, "logical_xor");
+  tensor_status status = lt_invoke(&frame, "logical_xor_");
   return status;
 }
 
@@ -765,7 +765,7 @@ TENSOR_API tensor_status tensor_logical_not_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 389, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_not", "self");
-  tensor_status status = lt_invoke(&frame, "logical_not");
+  tensor_status status = lt_invoke(&frame, "logical_not_");
   return status;
 }
 
@@ -810,7 +810,7 @@ TENSOR_API tensor_status tensor_bitwise_and_(tensor_t *self, const tensor_t *oth
   lt_frame frame = {.op = 390, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_and", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_and");
+  tensor_status status = lt_invoke(&frame, "bitwise_and_");
   return status;
 }
 
@@ -820,7 +820,7 @@ TENSOR_API tensor_status tensor_bitwise_and_scalar_(tensor_t *self, tensor_scala
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_and", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_and");
+  tensor_status status = lt_invoke(&frame, "bitwise_and_");
   return status;
 }
 
@@ -877,7 +877,7 @@ TENSOR_API tensor_status tensor_bitwise_or_(tensor_t *self, const tensor_t *othe
   lt_frame frame = {.op = 391, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_or", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
+  tensor_status status = lt_invoke(&frame, "bitwise_or_");
   return status;
 }
 
@@ -887,7 +887,7 @@ TENSOR_API tensor_status tensor_bitwise_or_scalar_(tensor_t *self, tensor_scalar
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_or", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
+  tensor_status status = lt_invoke(&frame, "bitwise_or_");
   return status;
 }
 
@@ -944,7 +944,7 @@ TENSOR_API tensor_status tensor_bitwise_xor_(tensor_t *self, const tensor_t *oth
   lt_frame frame = {.op = 392, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_xor", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
+  tensor_status status = lt_invoke(&frame, "bitwise_xor_");
   return status;
 }
 
@@ -954,7 +954,7 @@ TENSOR_API tensor_status tensor_bitwise_xor_scalar_(tensor_t *self, tensor_scala
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_xor", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
+  tensor_status status = lt_invoke(&frame, "bitwise_xor_");
   return status;
 }
 
@@ -995,7 +995,7 @@ TENSOR_API tensor_status tensor_bitwise_not_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 393, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_not", "self");
-  tensor_status status = lt_invoke(&frame, "bitwise_not");
+  tensor_status status = lt_invoke(&frame, "bitwise_not_");
   return status;
 }
 
@@ -1040,7 +1040,7 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_(tensor_t *self, const tensor
   lt_frame frame = {.op = 394, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_left_shift", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
+  tensor_status status = lt_invoke(&frame, "bitwise_left_shift_");
   return status;
 }
 
@@ -1050,7 +1050,7 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_(tensor_t *self, tenso
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_left_shift", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
+  tensor_status status = lt_invoke(&frame, "bitwise_left_shift_");
   return status;
 }
 
@@ -1107,7 +1107,7 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_(tensor_t *self, const tenso
   lt_frame frame = {.op = 395, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_right_shift", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
+  tensor_status status = lt_invoke(&frame, "bitwise_right_shift_");
   return status;
 }
 
@@ -1117,7 +1117,7 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_(tensor_t *self, tens
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_right_shift", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
+  tensor_status status = lt_invoke(&frame, "bitwise_right_shift_");
   return status;
 }
 
@@ -1396,7 +1396,7 @@ TENSOR_API tensor_status tensor_addmm_(tensor_t *self, const tensor_t *mat1, con
   LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
   LT_SCALAR(beta, LT_MUST, "addmm", "beta"); a[3].scalar = beta;
   LT_SCALAR(alpha, LT_MUST, "addmm", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addmm");
+  tensor_status status = lt_invoke(&frame, "addmm_");
   return status;
 }
 
@@ -1437,7 +1437,7 @@ TENSOR_API tensor_status tensor_baddbmm_(tensor_t *self, const tensor_t *batch1,
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
   LT_SCALAR(beta, LT_MUST, "baddbmm", "beta"); a[3].scalar = beta;
   LT_SCALAR(alpha, LT_MUST, "baddbmm", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "baddbmm");
+  tensor_status status = lt_invoke(&frame, "baddbmm_");
   return status;
 }
 
@@ -1478,7 +1478,7 @@ TENSOR_API tensor_status tensor_addbmm_(tensor_t *self, const tensor_t *batch1, 
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
   LT_SCALAR(beta, LT_MUST, "addbmm", "beta"); a[3].scalar = beta;
   LT_SCALAR(alpha, LT_MUST, "addbmm", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addbmm");
+  tensor_status status = lt_invoke(&frame, "addbmm_");
   return status;
 }
 
@@ -1519,7 +1519,7 @@ TENSOR_API tensor_status tensor_addmv_(tensor_t *self, const tensor_t *mat, cons
   LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
   LT_SCALAR(beta, LT_MUST, "addmv", "beta"); a[3].scalar = beta;
   LT_SCALAR(alpha, LT_MUST, "addmv", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addmv");
+  tensor_status status = lt_invoke(&frame, "addmv_");
   return status;
 }
 
@@ -1560,7 +1560,7 @@ TENSOR_API tensor_status tensor_addr_(tensor_t *self, const tensor_t *vec1, cons
   LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
   LT_SCALAR(beta, LT_MUST, "addr", "beta"); a[3].scalar = beta;
   LT_SCALAR(alpha, LT_MUST, "addr", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addr");
+  tensor_status status = lt_invoke(&frame, "addr_");
   return status;
 }
 
@@ -1623,7 +1623,7 @@ TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tenso
   LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot.dims", "other");
   LT_SPAN(dims_self, dims_self_len, "tensordot.dims", "dims_self"); a[2].list.data = dims_self, a[2].list.length = dims_self_len;
   LT_SPAN(dims_other, dims_other_len, "tensordot.dims", "dims_other"); a[3].list.data = dims_other, a[3].list.length = dims_other_len;
-  tensor_status status = lt_invoke(&frame, "tensordot.dims");
+  tensor_status status = lt_invoke(&frame, "tensordot");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1638,7 +1638,7 @@ TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const t
   LT_SPAN(dims_self, dims_self_len, "tensordot.dims", "dims_self"); a[2].list.data = dims_self, a[2].list.length = dims_self_len;
   LT_SPAN(dims_other, dims_other_len, "tensordot.dims", "dims_other"); a[3].list.data = dims_other, a[3].list.length = dims_other_len;
   LT_OUTPUT(frame.out[0], out, "tensordot.dims", "out");
-  tensor_status status = lt_invoke(&frame, "tensordot.dims");
+  tensor_status status = lt_invoke(&frame, "tensordot");
   return status;
 }
 
@@ -1814,7 +1814,7 @@ TENSOR_API tensor_status tensor_quantize_per_tensor_tensor_qparams(const tensor_
   LT_REQUIRED(a[1], scale, LT_TENSOR, "quantize_per_tensor.tensor_qparams", "scale");
   LT_REQUIRED(a[2], zero_point, LT_TENSOR, "quantize_per_tensor.tensor_qparams", "zero_point");
   LT_ENUM(dtype, -1, 18, "quantize_per_tensor.tensor_qparams", "dtype"); a[3].i = dtype;
-  tensor_status status = lt_invoke(&frame, "quantize_per_tensor.tensor_qparams");
+  tensor_status status = lt_invoke(&frame, "quantize_per_tensor");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1829,7 +1829,7 @@ TENSOR_API tensor_status tensor_quantize_per_tensor_tensors(const tensor_t *cons
   LT_REQUIRED(a[1], scales, LT_TENSOR, "quantize_per_tensor.tensors", "scales");
   LT_REQUIRED(a[2], zero_points, LT_TENSOR, "quantize_per_tensor.tensors", "zero_points");
   LT_ENUM(dtype, -1, 18, "quantize_per_tensor.tensors", "dtype"); a[3].i = dtype;
-  tensor_status status = lt_invoke(&frame, "quantize_per_tensor.tensors");
+  tensor_status status = lt_invoke(&frame, "quantize_per_tensor");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
@@ -1883,7 +1883,7 @@ TENSOR_API tensor_status tensor_dequantize_tensors(const tensor_t *const *tensor
   lt_value a[1];
   lt_frame frame = {.op = 431, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "dequantize.tensors", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  tensor_status status = lt_invoke(&frame, "dequantize.tensors");
+  tensor_status status = lt_invoke(&frame, "dequantize");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
@@ -2090,7 +2090,7 @@ TENSOR_API tensor_status tensor_fake_quantize_per_tensor_affine_tensor_qparams(c
   LT_REQUIRED(a[2], zero_point, LT_TENSOR, "fake_quantize_per_tensor_affine.tensor_qparams", "zero_point");
   a[3].i = quant_min;
   a[4].i = quant_max;
-  tensor_status status = lt_invoke(&frame, "fake_quantize_per_tensor_affine.tensor_qparams");
+  tensor_status status = lt_invoke(&frame, "fake_quantize_per_tensor_affine");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2151,10 +2151,45 @@ TENSOR_API tensor_status tensor_fake_quantize_per_channel_affine_cachemask(const
   return status;
 }
 
+TENSOR_API tensor_status tensor_fake_quantize_learnable_per_tensor_affine(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t quant_min, int64_t quant_max, double grad_factor, tensor_t **out) {
+  LT_RESULT(out, "fake_quantize_learnable_per_tensor_affine", "out");
+  lt_value a[6];
+  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fake_quantize_learnable_per_tensor_affine", "self");
+  LT_REQUIRED(a[1], scale, LT_TENSOR, "fake_quantize_learnable_per_tensor_affine", "scale");
+  LT_REQUIRED(a[2], zero_point, LT_TENSOR, "fake_quantize_learnable_per_tensor_affine", "zero_point");
+  a[3].i = quant_min;
+  a[4].i = quant_max;
+  a[5].f = grad_factor;
+  tensor_status status = lt_invoke(&frame, "fake_quantize_learnable_per_tensor_affine");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_fake_quantize_learnable_per_channel_affine(const tensor_t *self, const tensor_t *scale, const tensor_t *zero_point, int64_t axis, int64_t quant_min, int64_t quant_max, double grad_factor, tensor_t **out) {
+  LT_RESULT(out, "fake_quantize_learnable_per_channel_affine", "out");
+  lt_value a[7];
+  lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "fake_quantize_learnable_per_channel_affine", "self");
+  LT_REQUIRED(a[1], scale, LT_TENSOR, "fake_quantize_learnable_per_channel_affine", "scale");
+  LT_REQUIRED(a[2], zero_point, LT_TENSOR, "fake_quantize_learnable_per_channel_affine", "zero_point");
+  a[3].i = axis;
+  a[4].i = quant_min;
+  a[5].i = quant_max;
+  a[6].f = grad_factor;
+  tensor_status status = lt_invoke(&frame, "fake_quantize_learnable_per_channel_affine");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_quantized_add(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out) {
   LT_RESULT(out, "quantized.add", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 450, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.add", "qa");
   LT_REQUIRED(a[1], qb, LT_TENSOR, "quantized.add", "qb");
   a[2].f = scale;
@@ -2169,7 +2204,7 @@ TENSOR_API tensor_status tensor_quantized_add(const tensor_t *qa, const tensor_t
 TENSOR_API tensor_status tensor_quantized_add_relu(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out) {
   LT_RESULT(out, "quantized.add_relu", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 451, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 453, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.add_relu", "qa");
   LT_REQUIRED(a[1], qb, LT_TENSOR, "quantized.add_relu", "qb");
   a[2].f = scale;
@@ -2184,7 +2219,7 @@ TENSOR_API tensor_status tensor_quantized_add_relu(const tensor_t *qa, const ten
 TENSOR_API tensor_status tensor_quantized_mul(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out) {
   LT_RESULT(out, "quantized.mul", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 452, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 454, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.mul", "qa");
   LT_REQUIRED(a[1], qb, LT_TENSOR, "quantized.mul", "qb");
   a[2].f = scale;
@@ -2199,7 +2234,7 @@ TENSOR_API tensor_status tensor_quantized_mul(const tensor_t *qa, const tensor_t
 TENSOR_API tensor_status tensor_quantized_mul_relu(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out) {
   LT_RESULT(out, "quantized.mul_relu", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 453, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.mul_relu", "qa");
   LT_REQUIRED(a[1], qb, LT_TENSOR, "quantized.mul_relu", "qb");
   a[2].f = scale;
@@ -2214,7 +2249,7 @@ TENSOR_API tensor_status tensor_quantized_mul_relu(const tensor_t *qa, const ten
 TENSOR_API tensor_status tensor_quantized_add_scalar(const tensor_t *qa, tensor_scalar b, tensor_t **out) {
   LT_RESULT(out, "quantized.add_scalar", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 454, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.add_scalar", "qa");
   LT_SCALAR(b, LT_MUST, "quantized.add_scalar", "b"); a[1].scalar = b;
   tensor_status status = lt_invoke(&frame, "quantized.add_scalar");
@@ -2227,7 +2262,7 @@ TENSOR_API tensor_status tensor_quantized_add_scalar(const tensor_t *qa, tensor_
 TENSOR_API tensor_status tensor_quantized_add_scalar_relu(const tensor_t *qa, tensor_scalar b, tensor_t **out) {
   LT_RESULT(out, "quantized.add_scalar_relu", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 455, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.add_scalar_relu", "qa");
   LT_SCALAR(b, LT_MUST, "quantized.add_scalar_relu", "b"); a[1].scalar = b;
   tensor_status status = lt_invoke(&frame, "quantized.add_scalar_relu");
@@ -2240,7 +2275,7 @@ TENSOR_API tensor_status tensor_quantized_add_scalar_relu(const tensor_t *qa, te
 TENSOR_API tensor_status tensor_quantized_mul_scalar(const tensor_t *qa, tensor_scalar b, tensor_t **out) {
   LT_RESULT(out, "quantized.mul_scalar", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 456, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.mul_scalar", "qa");
   LT_SCALAR(b, LT_MUST, "quantized.mul_scalar", "b"); a[1].scalar = b;
   tensor_status status = lt_invoke(&frame, "quantized.mul_scalar");
@@ -2253,7 +2288,7 @@ TENSOR_API tensor_status tensor_quantized_mul_scalar(const tensor_t *qa, tensor_
 TENSOR_API tensor_status tensor_quantized_mul_scalar_relu(const tensor_t *qa, tensor_scalar b, tensor_t **out) {
   LT_RESULT(out, "quantized.mul_scalar_relu", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 457, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.mul_scalar_relu", "qa");
   LT_SCALAR(b, LT_MUST, "quantized.mul_scalar_relu", "b"); a[1].scalar = b;
   tensor_status status = lt_invoke(&frame, "quantized.mul_scalar_relu");
@@ -2266,7 +2301,7 @@ TENSOR_API tensor_status tensor_quantized_mul_scalar_relu(const tensor_t *qa, te
 TENSOR_API tensor_status tensor_quantized_relu6(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "quantized.relu6", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 458, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantized.relu6", "self");
   tensor_status status = lt_invoke(&frame, "quantized.relu6");
   if (status == TENSOR_OK) {
@@ -2278,7 +2313,7 @@ TENSOR_API tensor_status tensor_quantized_relu6(const tensor_t *self, tensor_t *
 TENSOR_API tensor_status tensor_quantized_cat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, const double *scale, int64_t zero_point, tensor_t **out) {
   LT_RESULT(out, "quantized.cat", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 459, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "quantized.cat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   a[2].pointer = (void *)scale;
@@ -2293,7 +2328,7 @@ TENSOR_API tensor_status tensor_quantized_cat(const tensor_t *const *tensors, in
 TENSOR_API tensor_status tensor_quantized_matmul(const tensor_t *qa, const tensor_t *qb, double scale, int64_t zero_point, tensor_t **out) {
   LT_RESULT(out, "quantized.matmul", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 460, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], qa, LT_TENSOR, "quantized.matmul", "qa");
   LT_REQUIRED(a[1], qb, LT_TENSOR, "quantized.matmul", "qb");
   a[2].f = scale;
@@ -2308,7 +2343,7 @@ TENSOR_API tensor_status tensor_quantized_matmul(const tensor_t *qa, const tenso
 TENSOR_API tensor_status tensor_quantized_linear_pack(const tensor_t *weight, tensor_t **out) {
   LT_RESULT(out, "quantized.linear_pack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 461, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], weight, LT_TENSOR, "quantized.linear_pack", "weight");
   tensor_status status = lt_invoke(&frame, "quantized.linear_pack");
   if (status == TENSOR_OK) {
@@ -2320,7 +2355,7 @@ TENSOR_API tensor_status tensor_quantized_linear_pack(const tensor_t *weight, te
 TENSOR_API tensor_status tensor_quantized_linear(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, const tensor_t *packed, tensor_t **out) {
   LT_RESULT(out, "quantized.linear", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 462, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantized.linear", "self");
   LT_REQUIRED(a[1], weight, LT_TENSOR, "quantized.linear", "weight");
   LT_OPTIONAL(a[2], bias, LT_TENSOR, "quantized.linear", "bias");
@@ -2337,7 +2372,7 @@ TENSOR_API tensor_status tensor_quantized_linear(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_quantized_linear_relu(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, double scale, int64_t zero_point, const tensor_t *packed, tensor_t **out) {
   LT_RESULT(out, "quantized.linear_relu", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 463, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantized.linear_relu", "self");
   LT_REQUIRED(a[1], weight, LT_TENSOR, "quantized.linear_relu", "weight");
   LT_OPTIONAL(a[2], bias, LT_TENSOR, "quantized.linear_relu", "bias");
@@ -2354,7 +2389,7 @@ TENSOR_API tensor_status tensor_quantized_linear_relu(const tensor_t *self, cons
 TENSOR_API tensor_status tensor_quantized_linear_dynamic(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, bool reduce_range, const tensor_t *packed, tensor_t **out) {
   LT_RESULT(out, "quantized.linear_dynamic", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 464, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "quantized.linear_dynamic", "self");
   LT_REQUIRED(a[1], weight, LT_TENSOR, "quantized.linear_dynamic", "weight");
   LT_OPTIONAL(a[2], bias, LT_TENSOR, "quantized.linear_dynamic", "bias");
@@ -2370,7 +2405,7 @@ TENSOR_API tensor_status tensor_quantized_linear_dynamic(const tensor_t *self, c
 TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precision, int64_t threshold, int64_t edgeitems, int64_t linewidth, int32_t sci_mode, char **out) {
   LT_RESULT(out, "to_string", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 465, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "to_string", "self");
   a[1].i = precision;
   a[2].i = threshold;
@@ -2387,7 +2422,7 @@ TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precisio
 TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "scalar_operand", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 466, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(value, LT_MUST, "scalar_operand", "value"); a[0].scalar = value;
   tensor_status status = lt_invoke(&frame, "scalar_operand");
   if (status == TENSOR_OK) {
@@ -2399,7 +2434,7 @@ TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **o
 TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tensor_t *tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_REQUIRED(a[1], tensor2, LT_TENSOR, "result_type", "tensor2");
   tensor_status status = lt_invoke(&frame, "result_type");
@@ -2412,7 +2447,7 @@ TENSOR_API tensor_status tensor_result_type(const tensor_t *tensor1, const tenso
 TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tensor_scalar tensor2, tensor_dtype *out) {
   LT_RESULT(out, "result_type", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 467, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], tensor1, LT_TENSOR, "result_type", "tensor1");
   LT_SCALAR(tensor2, LT_MUST, "result_type", "tensor2"); a[1].scalar = tensor2;
   frame.number = 2;
@@ -2426,7 +2461,7 @@ TENSOR_API tensor_status tensor_result_type_scalar(const tensor_t *tensor1, tens
 TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype type2, tensor_dtype *out) {
   LT_RESULT(out, "promote_types", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
   LT_DTYPE(type1, "promote_types", "type1"); a[0].i = type1;
   LT_DTYPE(type2, "promote_types", "type2"); a[1].i = type2;
   tensor_status status = lt_invoke(&frame, "promote_types");
@@ -2439,7 +2474,7 @@ TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype t
 TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bool *out) {
   LT_RESULT(out, "can_cast", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 469, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
   LT_DTYPE(from_, "can_cast", "from_"); a[0].i = from_;
   LT_DTYPE(to, "can_cast", "to"); a[1].i = to;
   tensor_status status = lt_invoke(&frame, "can_cast");
@@ -2451,7 +2486,7 @@ TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bo
 
 TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
   lt_value a[1];
-  lt_frame frame = {.op = 470, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
   LT_DTYPE(d, "set_default_dtype", "d"); a[0].i = d;
   tensor_status status = lt_invoke(&frame, "set_default_dtype");
   return status;
@@ -2460,7 +2495,7 @@ TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
 TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
   LT_RESULT(out, "get_default_dtype", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 471, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_dtype");
   if (status == TENSOR_OK) {
     *out = (tensor_dtype)frame.results[0].i;
@@ -2470,7 +2505,7 @@ TENSOR_API tensor_status tensor_get_default_dtype(tensor_dtype *out) {
 
 TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
   lt_value a[1];
-  lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 5, "set_default_device", "device"); a[0].device = device;
   tensor_status status = lt_invoke(&frame, "set_default_device");
   return status;
@@ -2479,7 +2514,7 @@ TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
 TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
   LT_RESULT(out, "get_default_device", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 473, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_default_device");
   if (status == TENSOR_OK) {
     *out = frame.results[0].device;
@@ -2489,7 +2524,7 @@ TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
 
 TENSOR_API tensor_status tensor_set_grad_enabled(bool enabled) {
   lt_value a[1];
-  lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
   a[0].i = enabled;
   tensor_status status = lt_invoke(&frame, "set_grad_enabled");
   return status;
@@ -2498,7 +2533,7 @@ TENSOR_API tensor_status tensor_set_grad_enabled(bool enabled) {
 TENSOR_API tensor_status tensor_is_grad_enabled(bool *out) {
   LT_RESULT(out, "is_grad_enabled", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "is_grad_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -2508,7 +2543,7 @@ TENSOR_API tensor_status tensor_is_grad_enabled(bool *out) {
 
 TENSOR_API tensor_status tensor_set_inference_mode(bool enabled) {
   lt_value a[1];
-  lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
   a[0].i = enabled;
   tensor_status status = lt_invoke(&frame, "set_inference_mode");
   return status;
@@ -2517,34 +2552,10 @@ TENSOR_API tensor_status tensor_set_inference_mode(bool enabled) {
 TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out) {
   LT_RESULT(out, "is_inference_mode_enabled", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "is_inference_mode_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out) {
-  LT_RESULT(out, "parse_device", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(text, "parse_device", "text"); a[0].text = text;
-  tensor_status status = lt_invoke(&frame, "parse_device");
-  if (status == TENSOR_OK) {
-    *out = frame.results[0].device;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_device_count(const char *type, int64_t *out) {
-  LT_RESULT(out, "device_count", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
-  LT_TEXT(type, "device_count", "type"); a[0].text = type;
-  tensor_status status = lt_invoke(&frame, "device_count");
-  if (status == TENSOR_OK) {
-    *out = (int64_t)frame.results[0].i;
   }
   return status;
 }

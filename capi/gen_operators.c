@@ -1356,6 +1356,18 @@ static intptr_t packed_eye_m_out(lt_value *a) { return tensor_eye_m_out(a[0].i, 
 
 static intptr_t packed_fail_allocation(lt_value *a) { return tensor_fail_allocation(a[0].i); }
 
+static intptr_t packed_fake_quantize_learnable_per_channel_affine(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fake_quantize_learnable_per_channel_affine(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, a[4].i, a[5].i, a[6].f, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_fake_quantize_learnable_per_tensor_affine(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_fake_quantize_learnable_per_tensor_affine(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, a[4].i, a[5].f, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_fake_quantize_per_channel_affine(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_fake_quantize_per_channel_affine(a[0].pointer, a[1].pointer, a[2].pointer, a[3].i, a[4].i, a[5].i, &made);
@@ -6896,6 +6908,25 @@ static const lt_parameter of_fail_allocation[] = {
     {"countdown", 'I', 0, -1, {0}},
 };
 
+static const lt_parameter of_fake_quantize_learnable_per_channel_affine[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"scale", 'T', 0, -1, {0}},
+    {"zero_point", 'T', 0, -1, {0}},
+    {"axis", 'I', 0, -1, {0}},
+    {"quant_min", 'I', 0, -1, {0}},
+    {"quant_max", 'I', 0, -1, {0}},
+    {"grad_factor", 'F', LT_DEFAULT, -1, {.f = 1.0}},
+};
+
+static const lt_parameter of_fake_quantize_learnable_per_tensor_affine[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"scale", 'T', 0, -1, {0}},
+    {"zero_point", 'T', 0, -1, {0}},
+    {"quant_min", 'I', 0, -1, {0}},
+    {"quant_max", 'I', 0, -1, {0}},
+    {"grad_factor", 'F', LT_DEFAULT, -1, {.f = 1.0}},
+};
+
 static const lt_parameter of_fake_quantize_per_channel_affine[] = {
     {"input", 'T', 0, -1, {0}},
     {"scale", 'T', 0, -1, {0}},
@@ -10915,6 +10946,8 @@ lt_operator lt_operators[] = {
     {"eye", {{packed_eye, NULL}, {NULL, NULL}, {packed_eye_out, NULL}}, of_eye, 4, "T", "(int n, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"eye.m", {{packed_eye_m, NULL}, {NULL, NULL}, {packed_eye_m_out, NULL}}, of_eye_m, 5, "T", "(int n, int m, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"fail_allocation", {{packed_fail_allocation, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fail_allocation, 1, "", "(int countdown)", -1, 0},
+    {"fake_quantize_learnable_per_channel_affine", {{packed_fake_quantize_learnable_per_channel_affine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fake_quantize_learnable_per_channel_affine, 7, "T", "(Tensor input, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.0)", -1, 0},
+    {"fake_quantize_learnable_per_tensor_affine", {{packed_fake_quantize_learnable_per_tensor_affine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fake_quantize_learnable_per_tensor_affine, 6, "T", "(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.0)", -1, 0},
     {"fake_quantize_per_channel_affine", {{packed_fake_quantize_per_channel_affine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fake_quantize_per_channel_affine, 6, "T", "(Tensor input, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max)", -1, 0},
     {"fake_quantize_per_channel_affine_cachemask", {{packed_fake_quantize_per_channel_affine_cachemask, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fake_quantize_per_channel_affine_cachemask, 6, "TT", "(Tensor input, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max)", -1, 0},
     {"fake_quantize_per_tensor_affine", {{packed_fake_quantize_per_tensor_affine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fake_quantize_per_tensor_affine, 5, "T", "(Tensor input, float scale, int zero_point, int quant_min, int quant_max)", -1, 0},
@@ -11599,4 +11632,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 861;
+const int lt_operator_count = 863;

@@ -194,6 +194,12 @@ export namespace autograd {
   /** grad, off the event loop. */
   function gradAsync(outputs: Tensors, inputs: Tensors, options?: GradOptions & { signal?: Signal | null }): Promise<(Tensor | null)[]>;
   /**
+   * Has the hook called in each run with the gradients of several tensors once the last of them that the run comes to is computed,
+   * with null for those that it does not come to; with mode 'any', with the first of them alone. What the hook gives is ignored.
+   */
+  function registerMultiGradHook(tensors: Iterable<Tensor>, hook: (grads: (Tensor | null)[]) => void, options?: { mode?: 'all' }): RemovableHandle;
+  function registerMultiGradHook(tensors: Iterable<Tensor>, hook: (grad: Tensor) => void, options: { mode: 'any' }): RemovableHandle;
+  /**
    * Calls fn, whose operations save for their gradients what pack makes of each tensor; unpack makes a tensor of the same shape and
    * dtype of it again when a gradient needs it. None of the functions may be asynchronous.
    */
@@ -5361,7 +5367,8 @@ export function addrAsync(input: Tensor, vec1: Tensor, vec2: Tensor, options?: {
 /**
  * Sums products of the operands' elements over the subscripts that the output lacks. `equation` names a letter for every dimension of every
  * operand, such as "bij,bjk->bik"; "..." stands for dimensions that broadcast; a letter repeated in one operand takes its diagonal. Without
- * "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions.
+ * "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions. The dimensions
+ * of the output have the names of the operands' dimensions with their letters, which must not differ; what is summed away may have any.
  */
 export function einsum(equation: string, options: { tensors: readonly Tensor[] }): Tensor;
 export function einsum(equation: string, tensors: readonly Tensor[]): Tensor;
@@ -5593,6 +5600,29 @@ export function fakeQuantizePerChannelAffineCachemask(input: Tensor, scale: Tens
 /** fakeQuantizePerChannelAffineCachemask, off the event loop. */
 export function fakeQuantizePerChannelAffineCachemaskAsync(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; axis: Int; quantMin: Int; quantMax: Int; signal?: Signal | null }): Promise<{ output: Tensor; mask: Tensor }>;
 export function fakeQuantizePerChannelAffineCachemaskAsync(input: Tensor, scale: Tensor, zeroPoint: Tensor, axis: Int, quantMin: Int, quantMax: Int, options?: { signal?: Signal | null }): Promise<{ output: Tensor; mask: Tensor }>;
+/**
+ * fake_quantize_per_tensor_affine with a `scale` and a `zero_point` of one element each that learn: gradients flow to them, multiplied by
+ * `grad_factor`. The zero point, of floats, is rounded and held to [`quant_min`, `quant_max`]. The gradient of the scale is the error of
+ * rounding in units of the scale where a number is in the range, elsewhere the end of the range less the zero point; that of the zero
+ * point is minus the scale where a number is not in the range.
+ */
+export function fakeQuantizeLearnablePerTensorAffine(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; quantMin: Int; quantMax: Int; gradFactor?: number }): Tensor;
+export function fakeQuantizeLearnablePerTensorAffine(input: Tensor, scale: Tensor, zeroPoint: Tensor, quantMin: Int, quantMax: Int, options?: { gradFactor?: number }): Tensor;
+export function fakeQuantizeLearnablePerTensorAffine(input: Tensor, scale: Tensor, zeroPoint: Tensor, quantMin: Int, quantMax: Int, gradFactor: number): Tensor;
+/** fakeQuantizeLearnablePerTensorAffine, off the event loop. */
+export function fakeQuantizeLearnablePerTensorAffineAsync(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; quantMin: Int; quantMax: Int; gradFactor?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fakeQuantizeLearnablePerTensorAffineAsync(input: Tensor, scale: Tensor, zeroPoint: Tensor, quantMin: Int, quantMax: Int, options?: { gradFactor?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fakeQuantizeLearnablePerTensorAffineAsync(input: Tensor, scale: Tensor, zeroPoint: Tensor, quantMin: Int, quantMax: Int, gradFactor: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * fake_quantize_learnable_per_tensor_affine with an element of `scale` and of `zero_point` for each index along the dimension `axis`.
+ */
+export function fakeQuantizeLearnablePerChannelAffine(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; axis: Int; quantMin: Int; quantMax: Int; gradFactor?: number }): Tensor;
+export function fakeQuantizeLearnablePerChannelAffine(input: Tensor, scale: Tensor, zeroPoint: Tensor, axis: Int, quantMin: Int, quantMax: Int, options?: { gradFactor?: number }): Tensor;
+export function fakeQuantizeLearnablePerChannelAffine(input: Tensor, scale: Tensor, zeroPoint: Tensor, axis: Int, quantMin: Int, quantMax: Int, gradFactor: number): Tensor;
+/** fakeQuantizeLearnablePerChannelAffine, off the event loop. */
+export function fakeQuantizeLearnablePerChannelAffineAsync(input: Tensor, options: { scale: Tensor; zeroPoint: Tensor; axis: Int; quantMin: Int; quantMax: Int; gradFactor?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fakeQuantizeLearnablePerChannelAffineAsync(input: Tensor, scale: Tensor, zeroPoint: Tensor, axis: Int, quantMin: Int, quantMax: Int, options?: { gradFactor?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fakeQuantizeLearnablePerChannelAffineAsync(input: Tensor, scale: Tensor, zeroPoint: Tensor, axis: Int, quantMin: Int, quantMax: Int, gradFactor: number, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
  * `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
@@ -8327,7 +8357,7 @@ export namespace quantized {
   export function catAsync(tensors: readonly Tensor[], dim: Int | string, scale: number | null, zeroPoint: Int | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * The matrix product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and
-   * `zero_point`. Sums are of integers in int32 where `qb` is a matrix of 8-bit integers.
+   * `zero_point`: of vectors and of batches of matrices too, as matmul has it. Sums of 8-bit integers are of integers, in int32.
    */
   export function matmul(qa: Tensor, options: { qb: Tensor; scale: number; zeroPoint: Int }): Tensor;
   export function matmul(qa: Tensor, qb: Tensor, scale: number, zeroPoint: Int): Tensor;
@@ -8892,7 +8922,7 @@ export namespace special {
   export function chebyshevPolynomialWAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function chebyshevPolynomialWAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   * The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
    */
   export function hermitePolynomialH(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function hermitePolynomialH(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -8900,7 +8930,7 @@ export namespace special {
   export function hermitePolynomialHAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hermitePolynomialHAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   * The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
    */
   export function hermitePolynomialHe(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function hermitePolynomialHe(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -8908,7 +8938,7 @@ export namespace special {
   export function hermitePolynomialHeAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hermitePolynomialHeAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   * The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. NaN where no digit is known, of degrees of 2^58 or more. The shapes broadcast. Integers and bool count as the default dtype.
    */
   export function laguerrePolynomialL(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function laguerrePolynomialL(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -8916,7 +8946,7 @@ export namespace special {
   export function laguerrePolynomialLAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function laguerrePolynomialLAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 2^48 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   * The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 2^48 give NaN within (-1, 1). The shapes broadcast. Integers and bool count as the default dtype.
    */
   export function legendrePolynomialP(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function legendrePolynomialP(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;

@@ -287,6 +287,10 @@ const lt_expm1Async = lt.expm1Async;
 const lt_eye = lt.eye;
 const lt_eyeAsync = lt.eyeAsync;
 const lt_failAllocation = lt.failAllocation;
+const lt_fakeQuantizeLearnablePerChannelAffine = lt.fakeQuantizeLearnablePerChannelAffine;
+const lt_fakeQuantizeLearnablePerChannelAffineAsync = lt.fakeQuantizeLearnablePerChannelAffineAsync;
+const lt_fakeQuantizeLearnablePerTensorAffine = lt.fakeQuantizeLearnablePerTensorAffine;
+const lt_fakeQuantizeLearnablePerTensorAffineAsync = lt.fakeQuantizeLearnablePerTensorAffineAsync;
 const lt_fakeQuantizePerChannelAffine = lt.fakeQuantizePerChannelAffine;
 const lt_fakeQuantizePerChannelAffineAsync = lt.fakeQuantizePerChannelAffineAsync;
 const lt_fakeQuantizePerChannelAffineCachemask = lt.fakeQuantizePerChannelAffineCachemask;
@@ -1228,6 +1232,10 @@ export {
   lt_eye as eye,
   lt_eyeAsync as eyeAsync,
   lt_failAllocation as failAllocation,
+  lt_fakeQuantizeLearnablePerChannelAffine as fakeQuantizeLearnablePerChannelAffine,
+  lt_fakeQuantizeLearnablePerChannelAffineAsync as fakeQuantizeLearnablePerChannelAffineAsync,
+  lt_fakeQuantizeLearnablePerTensorAffine as fakeQuantizeLearnablePerTensorAffine,
+  lt_fakeQuantizeLearnablePerTensorAffineAsync as fakeQuantizeLearnablePerTensorAffineAsync,
   lt_fakeQuantizePerChannelAffine as fakeQuantizePerChannelAffine,
   lt_fakeQuantizePerChannelAffineAsync as fakeQuantizePerChannelAffineAsync,
   lt_fakeQuantizePerChannelAffineCachemask as fakeQuantizePerChannelAffineCachemask,

@@ -5649,6 +5649,26 @@ func (c Ctx) FakeQuantizePerChannelAffineCachemask(self, scale, zero *tensor.Ten
 	return quantized.FakeQuantizePerChannelAffineCachemask(c, self, scale, zero, axis, lo, hi)
 }
 
+// FakeQuantizeLearnablePerTensorAffine is the operator fake_quantize_learnable_per_tensor_affine.
+func (c Ctx) FakeQuantizeLearnablePerTensorAffine(self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
+		if does := backend(key).FakeQuantizeLearnablePerTensorAffine; does != nil {
+			return does(c, self, scale, zero, lo, hi, factor)
+		}
+	}
+	return quantized.FakeQuantizeLearnablePerTensorAffine(c, self, scale, zero, lo, hi, factor)
+}
+
+// FakeQuantizeLearnablePerChannelAffine is the operator fake_quantize_learnable_per_channel_affine.
+func (c Ctx) FakeQuantizeLearnablePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
+		if does := backend(key).FakeQuantizeLearnablePerChannelAffine; does != nil {
+			return does(c, self, scale, zero, axis, lo, hi, factor)
+		}
+	}
+	return quantized.FakeQuantizeLearnablePerChannelAffine(c, self, scale, zero, axis, lo, hi, factor)
+}
+
 // QuantizedAdd is the operator quantized.add.
 func (c Ctx) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {

@@ -428,6 +428,8 @@ type Backend struct {
 	FakeQuantizePerTensorAffineCachemask     func(c Ctx, self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, *tensor.Tensor, error)
 	FakeQuantizePerChannelAffine             func(c Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, error)
 	FakeQuantizePerChannelAffineCachemask    func(c Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, *tensor.Tensor, error)
+	FakeQuantizeLearnablePerTensorAffine     func(c Ctx, self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (*tensor.Tensor, error)
+	FakeQuantizeLearnablePerChannelAffine    func(c Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (*tensor.Tensor, error)
 	QuantizedAdd                             func(c Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error)
 	QuantizedAddRelu                         func(c Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error)
 	QuantizedMul                             func(c Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error)

@@ -161,10 +161,9 @@ func (f factor) size(position int) int64 {
 	return 1
 }
 
-// arrange makes a factor of operand i: repeated labels become diagonals, and dimensions come in the layout's order.
-func (s *scope) arrange(l *layout, i int, labels []rune, t *tensor.Tensor) factor {
-	var at []int // of every dimension
-	covered := t.Dim() - len(labels) + 1
+// positions are those of every dimension of a tensor of n dimensions.
+func (l *layout) positions(labels []rune, n int) (at []int) {
+	covered := n - len(labels) + 1
 	for _, label := range labels {
 		first, n := l.at[label], 1
 		if label == ellipsis {
@@ -174,6 +173,39 @@ func (s *scope) arrange(l *layout, i int, labels []rune, t *tensor.Tensor) facto
 			at = append(at, p)
 		}
 	}
+	return at
+}
+
+// names are those of the output: of the operands' dimensions at its positions. What is summed away may have any.
+func (e *equation) names(l *layout, operands []*tensor.Tensor) ([]string, error) {
+	var names []string
+	for i, t := range operands {
+		if t.Names() == nil {
+			continue
+		}
+		if names == nil {
+			names = make([]string, l.kept)
+		}
+		for d, p := range l.positions(e.inputs[i], t.Dim()) {
+			name := t.Names()[d]
+			switch {
+			case p >= l.kept || name == "":
+			case names[p] != "" && names[p] != name:
+				return nil, status.Runtimef("einsum: subscript %q is dim '%s' of one operand and dim '%s' of another; rename() one of them", string(l.label(p)), names[p], name)
+			default:
+				names[p] = name
+			}
+		}
+	}
+	if name := tensor.RepeatedName(names); name != "" {
+		return nil, status.Runtimef("einsum: the result would have the name '%s' twice, in dims %s; rename() one of them", name, tensor.NamesText(names))
+	}
+	return names, nil
+}
+
+// arrange makes a factor of operand i: repeated labels become diagonals, and dimensions come in the layout's order.
+func (s *scope) arrange(l *layout, i int, labels []rune, t *tensor.Tensor) factor {
+	at := l.positions(labels, t.Dim())
 	for d := 0; d < len(at) && s.Err == nil; d++ {
 		p := at[d]
 		first := slices.Index(at, p)
@@ -216,7 +248,11 @@ func Einsum(c aten.Ctx, text string, operands []*tensor.Tensor) (*tensor.Tensor,
 	if err != nil {
 		return nil, err
 	}
-	s := within(c, "einsum")
+	names, err := e.names(l, operands)
+	if err != nil {
+		return nil, err
+	}
+	s := within(c.Past(tensor.Named), "einsum")
 	defer s.Close()
 	factors := make([]factor, len(operands))
 	for i, t := range operands {
@@ -228,7 +264,11 @@ func Einsum(c aten.Ctx, text string, operands []*tensor.Tensor) (*tensor.Tensor,
 	if err := l.checkSizes(factors); err != nil {
 		return nil, err
 	}
-	return s.result(nil, s.spread(s.product(l, factors), l.kept))
+	r, err := s.result(nil, s.spread(s.product(l, factors), l.kept))
+	if err == nil && names != nil {
+		r.SetNames(names)
+	}
+	return r, err
 }
 
 // pairs lists the factors to multiply next, by number; a product has the next number.

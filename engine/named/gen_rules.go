@@ -359,6 +359,8 @@ var rules = aten.Backend{
 	FakeQuantizePerTensorAffineCachemask:     namedFakeQuantizePerTensorAffineCachemask,
 	FakeQuantizePerChannelAffine:             namedFakeQuantizePerChannelAffine,
 	FakeQuantizePerChannelAffineCachemask:    namedFakeQuantizePerChannelAffineCachemask,
+	FakeQuantizeLearnablePerTensorAffine:     namedFakeQuantizeLearnablePerTensorAffine,
+	FakeQuantizeLearnablePerChannelAffine:    namedFakeQuantizeLearnablePerChannelAffine,
 	QuantizedAdd:                             namedQuantizedAdd,
 	QuantizedAddRelu:                         namedQuantizedAddRelu,
 	QuantizedMul:                             namedQuantizedMul,
@@ -3344,8 +3346,7 @@ func namedAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dty
 }
 
 func namedEinsum(c aten.Ctx, text string, operands []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("einsum", tensor.Named)
-	return
+	return c.Past(tensor.Named).Einsum(text, operands)
 }
 
 func namedKron(c aten.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
@@ -3545,6 +3546,26 @@ func namedFakeQuantizePerChannelAffineCachemask(c aten.Ctx, self, scale, zero *t
 	}
 	r0, r1, err = c.Past(tensor.Named).FakeQuantizePerChannelAffineCachemask(self, scale, zero, axis, lo, hi)
 	give(names, err, r0, r1)
+	return
+}
+
+func namedFakeQuantizeLearnablePerTensorAffine(c aten.Ctx, self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (r0 *tensor.Tensor, err error) {
+	names, err := keep(self)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).FakeQuantizeLearnablePerTensorAffine(self, scale, zero, lo, hi, factor)
+	give(names, err, r0)
+	return
+}
+
+func namedFakeQuantizeLearnablePerChannelAffine(c aten.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (r0 *tensor.Tensor, err error) {
+	names, err := keep(self)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).FakeQuantizeLearnablePerChannelAffine(self, scale, zero, axis, lo, hi, factor)
+	give(names, err, r0)
 	return
 }
 

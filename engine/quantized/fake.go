@@ -22,10 +22,15 @@ func FakeQuantizePerChannelAffineCachemask(c aten.Ctx, self, scale, zero *tensor
 	s := within(c, "fake_quantize_per_channel_affine")
 	defer s.Close()
 	q := s.channels(self, scale, zero, axis)
-	if n := int64(len(q.Scales)); s.Err == nil && (n != self.Sizes()[q.Axis] || len(q.Zeros) != len(q.Scales)) {
-		s.failf("a scale and a zero point are needed for each of the %d channels along axis %d, but got %d and %d", self.Sizes()[q.Axis], q.Axis, n, len(q.Zeros))
-	}
+	s.complete(self, q)
 	return s.fake(self, q, lo, hi)
+}
+
+// complete refuses a quantizer that some channels of x are missing in.
+func (s *scope) complete(x *tensor.Tensor, q *tensor.Quantizer) {
+	if n := int64(len(q.Scales)); s.Err == nil && (n != x.Sizes()[q.Axis] || len(q.Zeros) != len(q.Scales)) {
+		s.failf("a scale and a zero point are needed for each of the %d channels along axis %d, but got %d and %d", x.Sizes()[q.Axis], q.Axis, n, len(q.Zeros))
+	}
 }
 
 func (s *scope) fake(x *tensor.Tensor, q *tensor.Quantizer, lo, hi int64) (output, mask *tensor.Tensor, err error) {
@@ -99,4 +104,70 @@ func firstOf(c aten.Ctx, op string, first, second *tensor.Tensor, err error) (*t
 	s.Keep(first, err)
 	s.Keep(second, nil)
 	return s.Give(first)
+}
+
+// FakeQuantizeLearnablePerTensorAffine is FakeQuantizePerTensorAffine with gradients of the scale and the zero point.
+func FakeQuantizeLearnablePerTensorAffine(c aten.Ctx, self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (*tensor.Tensor, error) {
+	s := within(c, "fake_quantize_learnable_per_tensor_affine")
+	defer s.Close()
+	q := &tensor.Quantizer{Scales: s.floats("scale", scale), Zeros: s.whole(zero, lo, hi), Axis: -1}
+	if s.Err == nil && (len(q.Scales) != 1 || len(q.Zeros) != 1) {
+		s.failf("scale and zero_point must have one element, but got %d and %d", len(q.Scales), len(q.Zeros))
+	}
+	return s.learnable(self, scale, zero, q, lo, hi, factor)
+}
+
+// FakeQuantizeLearnablePerChannelAffine is that with a scale and a zero point for each index along an axis.
+func FakeQuantizeLearnablePerChannelAffine(c aten.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (*tensor.Tensor, error) {
+	s := within(c, "fake_quantize_learnable_per_channel_affine")
+	defer s.Close()
+	at := s.axis(self, axis, scale, zero)
+	q := &tensor.Quantizer{Scales: s.floats("scale", scale), Zeros: s.whole(zero, lo, hi), Axis: at}
+	s.complete(self, q)
+	return s.learnable(self, scale, zero, q, lo, hi, factor)
+}
+
+// whole are zero points that learn, rounded and held to the range.
+func (s *scope) whole(zero *tensor.Tensor, lo, hi int64) []int64 {
+	return elements(s, zero, dtype.Float64, func(v dtype.Scalar) int64 {
+		return int64(min(max(math.RoundToEven(v.Float()), float64(lo)), float64(hi)))
+	})
+}
+
+// learnable is what fake gives, plus zeros that gradients flow through: of x, of the scale times its derivative, and of the zero point.
+func (s *scope) learnable(x, scale, zero *tensor.Tensor, q *tensor.Quantizer, lo, hi int64, factor float64) (*tensor.Tensor, error) {
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	d := x.DType()
+	value := func(t *tensor.Tensor) *tensor.Tensor {
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.Detach(t) })
+	}
+	less := func(a, b *tensor.Tensor) *tensor.Tensor {
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.Sub(nil, a, b, dtype.IntScalar(1)) })
+	}
+	over := func(a, b *tensor.Tensor) *tensor.Tensor {
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.Div(nil, a, b, "") })
+	}
+	spread := func(t *tensor.Tensor) *tensor.Tensor {
+		wide := s.cast(t, d)
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(wide, broadcast(q, x.Dim())) })
+	}
+	fixed := value(x)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	y, inside, err := s.fake(fixed, q, lo, hi)
+	s.Keep(y, err)
+	s.Keep(inside, nil)
+	choose := func(a, b *tensor.Tensor) *tensor.Tensor {
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.Where(nil, inside, a, b) })
+	}
+	scales, zeros, none := spread(scale), spread(zero), s.cast(s.Number(dtype.FloatScalar(0)), d)
+	units, rate := value(scales), s.Number(dtype.FloatScalar(factor))
+	ends := s.Step(func() (*tensor.Tensor, error) { return s.c.Round(nil, over(y, units), 0) })
+	ofScale := choose(over(less(y, fixed), units), ends)
+	ofZero := choose(none, s.Unary(s.c.Neg, units))
+	learns := s.sum(s.product(ofScale, less(scales, units)), s.product(ofZero, less(zeros, value(zeros))))
+	return s.Give(s.sum(s.sum(y, choose(less(x, fixed), none)), s.product(learns, rate)))
 }

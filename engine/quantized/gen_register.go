@@ -31,6 +31,8 @@ func init() {
 		FakeQuantizePerTensorAffineCachemask:     FakeQuantizePerTensorAffineCachemask,
 		FakeQuantizePerChannelAffine:             FakeQuantizePerChannelAffine,
 		FakeQuantizePerChannelAffineCachemask:    FakeQuantizePerChannelAffineCachemask,
+		FakeQuantizeLearnablePerTensorAffine:     FakeQuantizeLearnablePerTensorAffine,
+		FakeQuantizeLearnablePerChannelAffine:    FakeQuantizeLearnablePerChannelAffine,
 		QuantizedAdd:                             QuantizedAdd,
 		QuantizedAddRelu:                         QuantizedAddRelu,
 		QuantizedMul:                             QuantizedMul,

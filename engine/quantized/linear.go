@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -94,7 +95,7 @@ func QuantizedLinearDynamic(c aten.Ctx, self, weight, bias *tensor.Tensor, reduc
 	return s.Give(s.multiplied(p, dtype.Float32, nil))
 }
 
-// QuantizedMatmul is the matrix product of two tensors: with sums of integers where the second is a matrix of 8-bit integers.
+// QuantizedMatmul is the matrix product of two tensors: with sums of integers where they have 8 bits.
 func QuantizedMatmul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	s := within(c, "quantized.matmul")
 	defer s.Close()
@@ -102,16 +103,60 @@ func QuantizedMatmul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int6
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	if qa.DType() == dtype.QInt32 || qb.Dim() != 2 || qa.Dim() < 2 {
+	if qa.DType() == dtype.QInt32 || qa.Dim() == 0 || qb.Dim() == 0 {
 		r := s.Binary(c.Matmul, s.dense(qa), s.dense(qb))
 		return s.Give(s.quantized(r, qa.DType(), tensor.PerTensor(scale, zero)))
 	}
-	if last := qa.Sizes()[qa.Dim()-1]; last != qb.Sizes()[0] {
-		s.failf("sizes %v and %v cannot be multiplied: %d columns go with as many rows, not %d", qa.Sizes(), qb.Sizes(), last, qb.Sizes()[0])
+	rows := max(qb.Dim()-2, 0)
+	if last := qa.Sizes()[qa.Dim()-1]; last != qb.Sizes()[rows] {
+		s.failf("sizes %v and %v cannot be multiplied: %d columns go with as many rows, not %d", qa.Sizes(), qb.Sizes(), last, qb.Sizes()[rows])
 		return nil, s.Err
 	}
 	p := product{a: s.ints(qa), b: s.ints(qb), of: qa.Quantizer(), by: qb.Quantizer()}
-	return s.Give(s.multiplied(p, qa.DType(), tensor.PerTensor(scale, zero)))
+	return s.Give(s.matrices(p, qa.DType(), tensor.PerTensor(scale, zero)))
+}
+
+// matrices is the product of tensors of any dimensions, as matmul has it: of vectors too, and of batches of matrices.
+func (s *scope) matrices(p product, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
+	a, b := p.a.Sizes(), p.b.Sizes()
+	if len(b) == 1 {
+		p.b = s.Step(func() (*tensor.Tensor, error) { return s.c.Unsqueeze(nil, p.b, 1) })
+		sizes := a[:len(a)-1]
+		made := s.multiplied(p, d, q)
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(made, sizes) })
+	}
+	if len(b) == 2 {
+		return s.multiplied(p, d, q)
+	}
+	k, n, sizes, m := b[len(b)-2], b[len(b)-1], []int64{b[len(b)-1]}, int64(1)
+	var outer []int64
+	if len(a) > 1 {
+		m, outer, sizes = a[len(a)-2], a[:len(a)-2], []int64{a[len(a)-2], n}
+	}
+	batch, err := shape.Broadcast(s.Op, outer, b[:len(b)-2])
+	s.Fail(err)
+	count := shape.Product(batch)
+	// matrices that lie one after the other
+	each := func(t *tensor.Tensor, rows, columns int64) *tensor.Tensor {
+		wide := s.Step(func() (*tensor.Tensor, error) { return s.c.Expand(t, append(slices.Clone(batch), rows, columns), false) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(wide, []int64{count, rows, columns}) })
+	}
+	if s.Err != nil {
+		return nil
+	}
+	x, y := each(p.a, m, k), each(p.b, k, n)
+	to := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, append(slices.Clone(batch), sizes...), d.Stored(), p.a.Device()) })
+	made := s.as(to, d, q) // refused before there is work
+	places := s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(to, []int64{count, m, n}) })
+	for i := int64(0); i < count && s.Err == nil; i++ {
+		one := func(t *tensor.Tensor) *tensor.Tensor {
+			return s.Step(func() (*tensor.Tensor, error) { return s.c.Select(t, 0, i) })
+		}
+		p.a, p.b = one(x), one(y)
+		part, place := s.ints(s.multiplied(p, d, q)), one(places)
+		s.Do(func() error { return s.c.Copy(place, part, false) })
+	}
+	return made
 }
 
 func (s *scope) transposed(t *tensor.Tensor) *tensor.Tensor {

@@ -72,6 +72,12 @@ func QuantizePerChannel(c aten.Ctx, self, scales, zeros *tensor.Tensor, axis int
 
 // channels is the quantizer for a tensor.
 func (s *scope) channels(t, scales, zeros *tensor.Tensor, axis int64) *tensor.Quantizer {
+	at := s.axis(t, axis, scales, zeros)
+	return &tensor.Quantizer{Scales: s.floats("scales", scales), Zeros: s.integers("zero_points", zeros), Axis: at}
+}
+
+// axis is the dimension of t that scales and zero points are for.
+func (s *scope) axis(t *tensor.Tensor, axis int64, scales, zeros *tensor.Tensor) int {
 	at, err := shape.WrapDim(s.Op, axis, t.Dim())
 	s.Fail(err)
 	if t.Dim() == 0 {
@@ -82,7 +88,7 @@ func (s *scope) channels(t, scales, zeros *tensor.Tensor, axis int64) *tensor.Qu
 			s.failf("scales and zero_points must have one dimension, but got sizes %v", x.Sizes())
 		}
 	}
-	return &tensor.Quantizer{Scales: s.floats("scales", scales), Zeros: s.integers("zero_points", zeros), Axis: at}
+	return at
 }
 
 // QuantizePerTensorDynamic quantizes with the scale and zero point that hold all numbers.

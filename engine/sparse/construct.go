@@ -246,7 +246,7 @@ func (s *scope) checkSizes(compressed, values *tensor.Tensor, size []int64, f fo
 		major = b + 1
 	}
 	if want := size[major] / f.block[major-b]; want != n {
-		s.failf("%s must have one entry more than the %d that it counts of the matrix of size %v, but got %d", name, want, size, n+1)
+		s.failf("%s must have %d entries, one more than the matrix of size %v has of what they count, but got %d", name, uint64(want)+1, size, n+1)
 	}
 }
 

@@ -5962,6 +5962,39 @@ static const lt_operator overloads_fake_quantize_per_channel_affine_cachemask[] 
     {"fakeQuantizePerChannelAffineCachemask", arguments_fake_quantize_per_channel_affine_cachemask, results_fake_quantize_per_channel_affine_cachemask, 6, 6, 2, -1, 0, {{call_fake_quantize_per_channel_affine_cachemask, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_fake_quantize_learnable_per_tensor_affine(const lt_value *a, lt_value *r) { return tensor_fake_quantize_learnable_per_tensor_affine(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, a[4].i, a[5].f, &r[0].tensor); }
+static const lt_argument arguments_fake_quantize_learnable_per_tensor_affine[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_TENSOR, 0, -1, {0}},
+    {"zeroPoint", LT_TENSOR, 0, -1, {0}},
+    {"quantMin", LT_INT, 0, -1, {0}},
+    {"quantMax", LT_INT, 0, -1, {0}},
+    {"gradFactor", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1.0}},
+};
+static const lt_argument results_fake_quantize_learnable_per_tensor_affine[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_fake_quantize_learnable_per_tensor_affine[] = {
+    {"fakeQuantizeLearnablePerTensorAffine", arguments_fake_quantize_learnable_per_tensor_affine, results_fake_quantize_learnable_per_tensor_affine, 6, 6, 1, -1, 0, {{call_fake_quantize_learnable_per_tensor_affine, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_fake_quantize_learnable_per_channel_affine(const lt_value *a, lt_value *r) { return tensor_fake_quantize_learnable_per_channel_affine(a[0].tensor, a[1].tensor, a[2].tensor, a[3].i, a[4].i, a[5].i, a[6].f, &r[0].tensor); }
+static const lt_argument arguments_fake_quantize_learnable_per_channel_affine[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"scale", LT_TENSOR, 0, -1, {0}},
+    {"zeroPoint", LT_TENSOR, 0, -1, {0}},
+    {"axis", LT_INT, 0, -1, {0}},
+    {"quantMin", LT_INT, 0, -1, {0}},
+    {"quantMax", LT_INT, 0, -1, {0}},
+    {"gradFactor", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1.0}},
+};
+static const lt_argument results_fake_quantize_learnable_per_channel_affine[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_fake_quantize_learnable_per_channel_affine[] = {
+    {"fakeQuantizeLearnablePerChannelAffine", arguments_fake_quantize_learnable_per_channel_affine, results_fake_quantize_learnable_per_channel_affine, 7, 7, 1, -1, 0, {{call_fake_quantize_learnable_per_channel_affine, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_quantized_add(const lt_value *a, lt_value *r) { return tensor_quantized_add(a[0].tensor, a[1].tensor, a[2].f, a[3].i, &r[0].tensor); }
 static const lt_argument arguments_quantized_add[] = {
     {"qa", LT_TENSOR, 0, -1, {0}},
@@ -11452,6 +11485,8 @@ const lt_entry lt_entries[] = {
     {"fakeQuantizePerTensorAffineCachemask", overloads_fake_quantize_per_tensor_affine_cachemask, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"fakeQuantizePerChannelAffine", overloads_fake_quantize_per_channel_affine, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"fakeQuantizePerChannelAffineCachemask", overloads_fake_quantize_per_channel_affine_cachemask, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fakeQuantizeLearnablePerTensorAffine", overloads_fake_quantize_learnable_per_tensor_affine, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"fakeQuantizeLearnablePerChannelAffine", overloads_fake_quantize_learnable_per_channel_affine, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"quantized.add", overloads_quantized_add, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"quantized.addRelu", overloads_quantized_add_relu, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"quantized.mul", overloads_quantized_mul, 1, LT_AS_FUNCTION | LT_AS_ASYNC},

@@ -8,6 +8,7 @@ from ._tensor import Tensor
 PRIVATE = (
     *("make_per_tensor_quantized_tensor", "make_per_channel_quantized_tensor", "choose_qparams_per_tensor"),
     *("empty_affine_quantized", "empty_per_channel_affine_quantized"),
+    *("fake_quantize_learnable_per_tensor_affine", "fake_quantize_learnable_per_channel_affine"),
 )
 
 

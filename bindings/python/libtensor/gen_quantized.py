@@ -101,7 +101,7 @@ def cat(tensors, dim, scale=None, zero_point=None):
 @_operator("quantized.matmul")
 def matmul(qa, qb, scale, zero_point):
     """The matrix product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and
-    `zero_point`. Sums are of integers in int32 where `qb` is a matrix of 8-bit integers.
+    `zero_point`: of vectors and of batches of matrices too, as matmul has it. Sums of 8-bit integers are of integers, in int32.
 
     >>> q = torch.quantize_per_tensor(torch.eye(2), 0.5, 0, torch.qint8)
     >>> torch.ops.quantized.matmul(q, q, 1.0, 0).int_repr()

@@ -7,9 +7,19 @@ from ._serialize import parts
 from .gen_sparse import *  # noqa: F403
 from .gen_sparse import __all__ as _names
 
-__all__ = [*_names, "from_scipy", "to_scipy"]
+__all__ = [*_names, "as_sparse_gradcheck", "from_scipy", "to_scipy"]
 
 _MAKERS = {"csr": _sparse.sparse_csr_tensor, "csc": _sparse.sparse_csc_tensor, "bsr": _sparse.sparse_bsr_tensor}
+
+
+def as_sparse_gradcheck(gradcheck):
+    """A function like autograd.gradcheck that takes sparse tensors: the function itself, since gradcheck and gradgradcheck take them.
+
+    >>> check = torch.sparse.as_sparse_gradcheck(torch.autograd.gradcheck)
+    >>> check(lambda s: s.to_dense() ** 2, torch.eye(2, dtype=torch.float64).to_sparse().requires_grad_())
+    True
+    """
+    return gradcheck
 
 
 def from_scipy(array):

@@ -306,3 +306,26 @@ def test_copies_and_files_keep_names(tmp_path):
 def test_documented():
     for name in ("rename", "rename_", "refine_names", "align_to", "align_as", "unflatten", "has_names"):
         assert inspect.getdoc(getattr(torch.Tensor, name))
+
+
+def test_einsum_names_dimensions_by_their_letters():
+    x, w = torch.ones(2, 3, names=("N", "C")), torch.ones(3, 4, names=("A", "D"))
+    for equation, operands, names in (
+        ("nc,cd->nd", (x, w), ("N", "D")),  # what is summed away may have any names
+        ("nc,cd", (x, torch.ones(3, 4)), (None, "N")),
+        ("nc->cn", (x,), ("C", "N")),
+        ("...c->c...", (x,), ("C", "N")),
+        ("...c,...c->...", (x, torch.ones(5, 2, 3, names=("T", None, "Q"))), ("T", "N")),
+        ("ii->i", (torch.ones(2, 2, names=("A", None)),), ("A",)),
+        ("nc,nc->", (x, x), ()),
+    ):
+        y = torch.einsum(equation, *operands)
+        assert y.names == names and torch.equal(y.rename(None), torch.einsum(equation, *(t.rename(None) for t in operands)))
+    assert x.names == ("N", "C")
+    leaf = torch.ones(2, 3, names=("N", "C"), requires_grad=True)
+    torch.einsum("nc,nc->c", leaf, leaf).sum("C").backward()
+    assert leaf.grad.tolist() == [[2.0] * 3] * 2
+    with pytest.raises(RuntimeError, match="""einsum: subscript "c" is dim 'C' of one operand and dim 'A' of another"""):
+        torch.einsum("nc,cd->ncd", x, w)
+    with pytest.raises(RuntimeError, match="einsum: the result would have the name 'N' twice"):
+        torch.einsum("nc,mc->nm", x, x)

@@ -112,3 +112,49 @@ def test_scales_of_channels_are_not_rounded():
     want = ((q.int_repr().double() - torch.tensor([[0.0], [3.0]])) * scales[:, None]).float()
     assert torch.equal(q.dequantize(), want) and torch.equal(q.t().dequantize(), want.t())
     assert q.dequantize()[0, 0].item() == torch.tensor(122 * 0.001).item()
+
+
+@pytest.mark.parametrize("dtype", [torch.quint8, torch.qint8])
+def test_products_of_vectors_and_batches(dtype):
+    torch.manual_seed(4)
+    sizes = [
+        ((5,), (5, 3)),
+        ((4, 5), (5,)),
+        ((5,), (5,)),
+        ((2, 4, 5), (2, 5, 3)),
+        ((3, 1, 4, 5), (2, 5, 1)),
+        ((5,), (2, 5, 3)),
+        ((0, 4, 5), (0, 5, 3)),
+    ]
+    for a, b in [*sizes, ((2, 4, 0), (2, 0, 3))]:
+        x, y = (torch.quantize_per_tensor(torch.randn(*s), 0.05, 60, dtype) for s in (a, b))
+        sums = (integers(x) - 60) @ (integers(y) - 60)
+        got = ops.matmul(x, y, 0.01, 3)
+        assert got.dtype is dtype and got.shape == sums.shape and (got.q_scale(), got.q_zero_point()) == (0.01, 3)
+        assert torch.equal(got.int_repr(), rounded(sums.float() * torch.tensor(0.05 * 0.05 / 0.01), 1.0, 3, dtype))
+    with pytest.raises(RuntimeError, match="5 columns go with as many rows, not 4"):
+        ops.matmul(torch.quantize_per_tensor(torch.ones(2, 5), 0.1, 0, dtype), torch.quantize_per_tensor(torch.ones(3, 4, 5), 0.1, 0, dtype), 0.1, 0)
+
+
+def test_scales_and_zero_points_learn():
+    numbers = [[-1.0, 0.26, 9.0], [1.0, 2.0, 0.05]]
+    grads = torch.arange(6.0).reshape(2, 3)
+    for factor in (1.0, 0.25):
+        x, scale = torch.tensor(numbers, requires_grad=True), torch.tensor([0.1], requires_grad=True)
+        zero = torch.tensor([1.4], requires_grad=True)  # which is 1
+        y = torch._fake_quantize_learnable_per_tensor_affine(x, scale, zero, 0, 15, factor)
+        assert torch.equal(y, torch.fake_quantize_per_tensor_affine(x.detach(), 0.1, 1, 0, 15))
+        (y * grads).sum().backward()
+        assert x.grad.tolist() == [[0, 1, 0], [3, 0, 5]]
+        of_scale = torch.tensor([[-1.0, 0.4, 14.0], [0.0, 14.0, -0.5]])
+        assert torch.allclose(scale.grad, (of_scale * grads).sum() * factor, atol=1e-4) and scale.grad.shape == (1,)
+        assert torch.allclose(zero.grad, torch.tensor(-0.1 * (2 + 4) * factor))
+    x, scale = torch.tensor(numbers, requires_grad=True), torch.tensor([0.1, 0.5, 2.0], requires_grad=True)
+    y = torch._fake_quantize_learnable_per_channel_affine(x, scale, torch.zeros(3), 1, -1, 3)
+    assert torch.equal(y, torch.fake_quantize_per_channel_affine(x.detach(), scale.detach(), torch.zeros(3, dtype=torch.int32), 1, -1, 3))
+    y.sum().backward()
+    assert torch.allclose(scale.grad, torch.tensor([-1.0 + 3, 0.24 / 0.5 + 3, 3 - 0.025])) and x.grad.tolist() == [[0, 1, 0], [0, 0, 1]]
+    with pytest.raises(RuntimeError, match="scale and zero_point must have one element, but got 3 and 1"):
+        torch._fake_quantize_learnable_per_tensor_affine(x, scale, torch.zeros(1), 0, 15)
+    with pytest.raises(RuntimeError, match="needed for each of the 2 channels along axis 0, but got 3 and 3"):
+        torch._fake_quantize_learnable_per_channel_affine(x, scale, torch.zeros(3), 0, 0, 15)

@@ -50,3 +50,21 @@ def test_bools_are_not_subtracted(layout):
         with pytest.raises(NotImplementedError, match="sub: subtraction, the `-` operator, with a bool tensor is not supported"):
             x - y
     assert torch.equal((a + b).to_dense(), torch.tensor(DENSE) + (torch.tensor(DENSE) > 0))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_gradients_of_sparse_tensors_are_checked(layout):
+    check = torch.sparse.as_sparse_gradcheck(torch.autograd.gradcheck)
+    s = getattr(torch.tensor(DENSE, dtype=torch.float64), layout)().requires_grad_()
+    b = torch.randn(3, 2, dtype=torch.float64, requires_grad=True)
+    assert check(lambda s, b: torch.sspaddmm(s @ s, s, torch.eye(3, dtype=s.dtype)).to_dense() @ b, (s, b), masked=True)
+    assert check(lambda s, b: torch.hspmm(s, b).to_dense(), (s, b))
+    for reduce in ("mean", "amax", "amin"):
+        assert check(lambda s, b, reduce=reduce: torch.sparse.mm(s, b, reduce), (s, b))
+    with pytest.raises(RuntimeError, match="Jacobian mismatch"):
+        check(lambda s: s.to_dense() * s.to_dense().detach(), (s,))
+
+
+def test_sizes_with_the_largest_integer_are_named():
+    with pytest.raises(RuntimeError, match="ccol_indices must have 9223372036854775808 entries"):
+        torch.sparse_csc_tensor([0], [], torch.zeros(0), [0, 2**63 - 1])

@@ -30,8 +30,12 @@ REASONS = {
     **dict.fromkeys(("igamma", "igammac", "zeta"), "one of the two derivatives is not implemented; bindings/python/tests/test_autograd.py"),
     **dict.fromkeys(("normal", "binomial"), "numbers that are drawn have no derivatives, as in PyTorch, though they move with the mean or the count"),
     **dict.fromkeys(
-        (f"fake_quantize_per_{kind}_affine{mask}" for kind in ("tensor", "channel") for mask in ("", "_cachemask")),
+        (f"fake_quantize_{of}_affine{mask}" for of in ("per_tensor", "per_channel") for mask in ("", "_cachemask")),
         "has the derivative of what it rounds; bindings/python/tests/test_quantized.py",
+    ),
+    **dict.fromkeys(
+        (f"fake_quantize_learnable_per_{kind}_affine" for kind in ("tensor", "channel")),
+        "has the derivatives of what it rounds; bindings/python/tests/test_quantized_products.py",
     ),
     **dict.fromkeys(
         ("svd_lowrank", "pca_lowrank"), "draws at random; vectors are unique up to a factor; bindings/python/tests/test_lowrank.py tries the values"
