@@ -1651,13 +1651,18 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { r0, err := c.ParseDevice(f.str(0)); return f.setDevice(err, r0) },  // parse_device
 	func(c aten.Ctx, f frame) error { r0, err := c.DeviceCount(f.str(0)); return f.setInt(err, r0) },     // device_count
 	func(c aten.Ctx, f frame) error { r0, err := c.DeviceAbsence(f.str(0)); return f.setStr(err, r0) },   // device_absence
-	func(c aten.Ctx, f frame) error { return c.SetNumThreads(f.int(0)) },                                 // set_num_threads
-	func(c aten.Ctx, f frame) error { r0, err := c.GetNumThreads(); return f.setInt(err, r0) },           // get_num_threads
-	func(c aten.Ctx, f frame) error { r0, err := c.CpuTier(); return f.setStr(err, r0) },                 // cpu_tier
-	func(c aten.Ctx, f frame) error { r0, err := c.DispatchTable(f.str(0)); return f.setStr(err, r0) },   // dispatch_table
-	func(c aten.Ctx, f frame) error { r0, err := c.IsNonzero(f.tensor(0)); return f.setBool(err, r0) },   // is_nonzero
-	func(c aten.Ctx, f frame) error { r0, err := c.IsConj(f.tensor(0)); return f.setBool(err, r0) },      // is_conj
-	func(c aten.Ctx, f frame) error { r0, err := c.IsNeg(f.tensor(0)); return f.setBool(err, r0) },       // is_neg
+	func(c aten.Ctx, f frame) error { return c.DeviceSynchronize(f.device(0)) },                          // device_synchronize
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, r3, r4, err := c.DeviceMemory(f.device(0))
+		return f.setInt(err, r0, r1, r2, r3, r4)
+	}, // device_memory
+	func(c aten.Ctx, f frame) error { return c.SetNumThreads(f.int(0)) },                               // set_num_threads
+	func(c aten.Ctx, f frame) error { r0, err := c.GetNumThreads(); return f.setInt(err, r0) },         // get_num_threads
+	func(c aten.Ctx, f frame) error { r0, err := c.CpuTier(); return f.setStr(err, r0) },               // cpu_tier
+	func(c aten.Ctx, f frame) error { r0, err := c.DispatchTable(f.str(0)); return f.setStr(err, r0) }, // dispatch_table
+	func(c aten.Ctx, f frame) error { r0, err := c.IsNonzero(f.tensor(0)); return f.setBool(err, r0) }, // is_nonzero
+	func(c aten.Ctx, f frame) error { r0, err := c.IsConj(f.tensor(0)); return f.setBool(err, r0) },    // is_conj
+	func(c aten.Ctx, f frame) error { r0, err := c.IsNeg(f.tensor(0)); return f.setBool(err, r0) },     // is_neg
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.IsSameSize(f.tensor(0), f.tensor(1))
 		return f.setBool(err, r0)

@@ -4218,6 +4218,14 @@ TENSOR_API tensor_status tensor_device_count(const char *type, int64_t *out);
 // tensor_string_free.
 TENSOR_API tensor_status tensor_device_absence(const char *type, char **out);
 
+// Waits until `device` has done all work that it was given; the CPU and meta have none that waits. What failed meanwhile is an error here.
+TENSOR_API tensor_status tensor_device_synchronize(tensor_device device);
+
+// The memory of `device` in bytes: what tensors hold now and held at most, what the library has from the driver (freed memory is kept for
+// reuse; empty_cache gives it back), what the driver has left, and all that there is. Only devices with memory of their own have an account;
+// memory_stats is that of the CPU.
+TENSOR_API tensor_status tensor_device_memory(tensor_device device, int64_t *in_use, int64_t *peak, int64_t *reserved, int64_t *free, int64_t *total);
+
 // Sets how many threads one operator may use; at least 1. Results do not depend on it.
 TENSOR_API tensor_status tensor_set_num_threads(int64_t n);
 

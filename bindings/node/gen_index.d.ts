@@ -5706,6 +5706,16 @@ export function deviceCount(type: string): Int;
  */
 export function deviceAbsence(type: string): string;
 /**
+ * Waits until `device` has done all work that it was given; the CPU and meta have none that waits. What failed meanwhile is an error here.
+ */
+export function deviceSynchronize(device: Device): void;
+/**
+ * The memory of `device` in bytes: what tensors hold now and held at most, what the library has from the driver (freed memory is kept for
+ * reuse; empty_cache gives it back), what the driver has left, and all that there is. Only devices with memory of their own have an account;
+ * memory_stats is that of the CPU.
+ */
+export function deviceMemory(device: Device): { inUse: Int; peak: Int; reserved: Int; free: Int; total: Int };
+/**
  * Sets how many threads one operator may use; at least 1. Results do not depend on it.
  */
 export function setNumThreads(n: Int): void;

@@ -23,8 +23,9 @@ DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 com
 OWN = ["copy", "matrices"]
 UNITS = (
     "arithmetic bitwise classify comparison complex division entropy exponential extremum hyperbolic index inverse_trigonometric logarithm"
-    " logical normal power reduce_minmax reduce_norm reduce_sum reduce_var rounding sign special ternary trigonometric"
+    " logical normal power ranges reduce_minmax reduce_norm reduce_sum reduce_var rounding scan sign softmax special ternary trigonometric"
 ).split()
+HEADERS = {"LT_REDUCING": "reducing", "LT_SEEKING": "seeking", "LT_LANE": "lanes", "LT_RANGE": "lanes"}
 OPTIONS = ["--gpu-architecture=compute_75", "-std=c++17", "-default-device", "--device-int128", "-fmad=false", "-w"]
 
 
@@ -72,10 +73,14 @@ def entries(unit):
         for dtype, row in zip(DTYPES, split(rows)):
             reducer = re.search(r"ReducerOf<lt::(.+)>::value$", row)
             found = re.search(r"lt::(\w+)::row<(.+)>$", row)
-            if signature == "reduce" and reducer:
+            entry = f"{name}_{dtype}"
+            if signature == "scan" and found:
+                yield entry, f"LT_LANE({entry}, {found[1]}, {found[2]})"
+            elif unit == "ranges" and found:
+                yield entry, f"LT_RANGE({entry}, {found[1]}, {found[2]})"
+            elif signature == "reduce" and reducer:
                 yield f"reduce_{name}_{dtype}", f"LT_REDUCING(reduce_{name}_{dtype}, {reducer[1]})"
             elif at >= 0 and len(letters) <= 4 and found and not (native and dtype.startswith("complex")):
-                entry = f"{name}_{dtype}"
                 flag = 24 if "l" in letters else 0
                 macro = f"LT_SEEKING({entry}, {at}, {len(letters)}, {flag}" if flag or at == 0 else f"LT_ELEMENTWISE({entry}, {at}, {len(letters)}"
                 yield entry, f"{macro}, {found[1]}, {found[2]})"
@@ -90,7 +95,7 @@ def source(unit):
     body = text[: text.index("LT_UNIT(")].replace('#include "../', '#include "engine/kernel/src/')
     found = list(entries(unit))
     macros = "\n".join(macro for _, macro in found)
-    needs = "reducing" if "LT_REDUCING" in macros else "seeking" if "LT_SEEKING" in macros else "elementwise"
+    needs = next((header for macro, header in HEADERS.items() if macro in macros), "elementwise")
     return [name for name, _ in found], f'#include "cuda/kernels/{needs}.h"\n{body}\n{macros}\n'
 
 

@@ -4,21 +4,11 @@
 #ifndef LIBTENSOR_CUDA_REDUCING_H
 #define LIBTENSOR_CUDA_REDUCING_H
 
-#include "device.h"
-#include "native.h"
+#include "numbers.h"
 #include "../../engine/kernel/src/reduce.h"
-
-#ifndef INFINITY
-#define INFINITY __builtin_inff()
-#define NAN __builtin_nanf("")
-#endif
 
 namespace lt {
 namespace {
-
-// The functions of single numbers, beside those of vectors.
-using ::pow;
-using ::sqrt;
 
 constexpr int kReducedDims = 16;
 

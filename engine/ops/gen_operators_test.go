@@ -487,6 +487,8 @@ var operators = map[string]any{
 	"parse_device":                           ctx.ParseDevice,
 	"device_count":                           ctx.DeviceCount,
 	"device_absence":                         ctx.DeviceAbsence,
+	"device_synchronize":                     ctx.DeviceSynchronize,
+	"device_memory":                          ctx.DeviceMemory,
 	"set_num_threads":                        ctx.SetNumThreads,
 	"get_num_threads":                        ctx.GetNumThreads,
 	"cpu_tier":                               ctx.CpuTier,
