@@ -1,6 +1,9 @@
 package main
 
+// #define _GNU_SOURCE
 // #include "handle.h"
+// #include <pthread.h>
+// #include <stdbool.h>
 // #include <stdlib.h>
 // static lt_thread *lt_caller(void) { return lt_me; }
 // static int32_t lt_call(uintptr_t function, uintptr_t context, void *given, int64_t n, void *made, int64_t m) {
@@ -14,6 +17,23 @@ package main
 // }
 // static void lt_watch(uintptr_t function, uintptr_t context, void *node, _Bool failed) {
 //   ((tensor_watcher)function)((void *)context, node, failed);
+// }
+// // Whether the stack of the thread has room for a function of the program's, and what that calls.
+// static bool lt_has_room(void) {
+//   static _Thread_local char *end;
+//   static _Thread_local size_t needed;
+//   if (!end) {
+//     pthread_attr_t attributes;
+//     void *low;
+//     size_t size;
+//     if (pthread_getattr_np(pthread_self(), &attributes)) return true;
+//     pthread_attr_getstack(&attributes, &low, &size);
+//     pthread_attr_destroy(&attributes);
+//     needed = size / 4 < 262144 ? size / 4 : 262144;
+//     end = (char *)low;
+//   }
+//   char here;
+//   return (size_t)(&here - end) > needed;
 // }
 // static lt_slot *lt_lookup(uintptr_t handle) { return lt_find((void *)handle); }
 // static void lt_drop(uintptr_t handle) { tensor_free((tensor_t *)handle); }
@@ -90,6 +110,9 @@ func (h handles) free() {
 
 // call runs a function of the program's, in whose calls gradients are on where c says so, and gives what it makes.
 func call(c aten.Ctx, given []*tensor.Tensor, made int, f func(h handles) C.int32_t) ([]*tensor.Tensor, error) {
+	if !C.lt_has_room() {
+		return nil, status.Runtimef("the library and functions that it calls are within each other too often for the stack of the thread")
+	}
 	thread := C.lt_caller()
 	h, err := newHandles(thread, given, made)
 	if err != nil {

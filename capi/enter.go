@@ -126,8 +126,8 @@ func trace(stack []uintptr) string {
 
 // fail reports the error of a call, in the name of the operator that was called: what it runs has other names.
 func fail(c *C.lt_frame, err error) C.int32_t {
-	if op := called[c.op]; op != "" {
-		err = status.In(op, err)
+	if !c.runs {
+		err = status.In(C.GoString(c.name), err)
 	}
 	e := &status.Error{Code: status.Internal}
 	errors.As(err, &e)

@@ -36,7 +36,7 @@ TENSOR_API tensor_status tensor_add_(tensor_t *self, const tensor_t *other, tens
   LT_REQUIRED(a[0], self, LT_TENSOR, "add", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "add", "other");
   LT_SCALAR(alpha, LT_MUST, "add", "alpha"); a[2].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "add");
+  tensor_status status = lt_invoke(&frame, "add_");
   return status;
 }
 
@@ -47,7 +47,7 @@ TENSOR_API tensor_status tensor_add_scalar_(tensor_t *self, tensor_scalar other,
   LT_SCALAR(other, LT_MUST, "add", "other"); a[1].scalar = other;
   frame.number = 2;
   LT_SCALAR(alpha, LT_MUST, "add", "alpha"); a[2].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "add");
+  tensor_status status = lt_invoke(&frame, "add_");
   return status;
 }
 
@@ -109,7 +109,7 @@ TENSOR_API tensor_status tensor_sub_(tensor_t *self, const tensor_t *other, tens
   LT_REQUIRED(a[0], self, LT_TENSOR, "sub", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "sub", "other");
   LT_SCALAR(alpha, LT_MUST, "sub", "alpha"); a[2].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "sub");
+  tensor_status status = lt_invoke(&frame, "sub_");
   return status;
 }
 
@@ -120,7 +120,7 @@ TENSOR_API tensor_status tensor_sub_scalar_(tensor_t *self, tensor_scalar other,
   LT_SCALAR(other, LT_MUST, "sub", "other"); a[1].scalar = other;
   frame.number = 2;
   LT_SCALAR(alpha, LT_MUST, "sub", "alpha"); a[2].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "sub");
+  tensor_status status = lt_invoke(&frame, "sub_");
   return status;
 }
 
@@ -182,7 +182,7 @@ TENSOR_API tensor_status tensor_subtract_(tensor_t *self, const tensor_t *other,
   LT_REQUIRED(a[0], self, LT_TENSOR, "subtract", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "subtract", "other");
   LT_SCALAR(alpha, LT_MUST, "subtract", "alpha"); a[2].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "subtract");
+  tensor_status status = lt_invoke(&frame, "subtract_");
   return status;
 }
 
@@ -193,7 +193,7 @@ TENSOR_API tensor_status tensor_subtract_scalar_(tensor_t *self, tensor_scalar o
   LT_SCALAR(other, LT_MUST, "subtract", "other"); a[1].scalar = other;
   frame.number = 2;
   LT_SCALAR(alpha, LT_MUST, "subtract", "alpha"); a[2].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "subtract");
+  tensor_status status = lt_invoke(&frame, "subtract_");
   return status;
 }
 
@@ -281,7 +281,7 @@ TENSOR_API tensor_status tensor_mul_(tensor_t *self, const tensor_t *other) {
   lt_frame frame = {.op = 4, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mul", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "mul", "other");
-  tensor_status status = lt_invoke(&frame, "mul");
+  tensor_status status = lt_invoke(&frame, "mul_");
   return status;
 }
 
@@ -291,7 +291,7 @@ TENSOR_API tensor_status tensor_mul_scalar_(tensor_t *self, tensor_scalar other)
   LT_REQUIRED(a[0], self, LT_TENSOR, "mul", "self");
   LT_SCALAR(other, LT_MUST, "mul", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "mul");
+  tensor_status status = lt_invoke(&frame, "mul_");
   return status;
 }
 
@@ -348,7 +348,7 @@ TENSOR_API tensor_status tensor_multiply_(tensor_t *self, const tensor_t *other)
   lt_frame frame = {.op = 5, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multiply", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "multiply", "other");
-  tensor_status status = lt_invoke(&frame, "multiply");
+  tensor_status status = lt_invoke(&frame, "multiply_");
   return status;
 }
 
@@ -358,7 +358,7 @@ TENSOR_API tensor_status tensor_multiply_scalar_(tensor_t *self, tensor_scalar o
   LT_REQUIRED(a[0], self, LT_TENSOR, "multiply", "self");
   LT_SCALAR(other, LT_MUST, "multiply", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "multiply");
+  tensor_status status = lt_invoke(&frame, "multiply_");
   return status;
 }
 
@@ -418,7 +418,7 @@ TENSOR_API tensor_status tensor_div_(tensor_t *self, const tensor_t *other, cons
   LT_REQUIRED(a[0], self, LT_TENSOR, "div", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "div", "other");
   a[2].text = rounding_mode;
-  tensor_status status = lt_invoke(&frame, "div");
+  tensor_status status = lt_invoke(&frame, "div_");
   return status;
 }
 
@@ -429,7 +429,7 @@ TENSOR_API tensor_status tensor_div_scalar_(tensor_t *self, tensor_scalar other,
   LT_SCALAR(other, LT_MUST, "div", "other"); a[1].scalar = other;
   frame.number = 2;
   a[2].text = rounding_mode;
-  tensor_status status = lt_invoke(&frame, "div");
+  tensor_status status = lt_invoke(&frame, "div_");
   return status;
 }
 
@@ -491,7 +491,7 @@ TENSOR_API tensor_status tensor_divide_(tensor_t *self, const tensor_t *other, c
   LT_REQUIRED(a[0], self, LT_TENSOR, "divide", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "divide", "other");
   a[2].text = rounding_mode;
-  tensor_status status = lt_invoke(&frame, "divide");
+  tensor_status status = lt_invoke(&frame, "divide_");
   return status;
 }
 
@@ -502,7 +502,7 @@ TENSOR_API tensor_status tensor_divide_scalar_(tensor_t *self, tensor_scalar oth
   LT_SCALAR(other, LT_MUST, "divide", "other"); a[1].scalar = other;
   frame.number = 2;
   a[2].text = rounding_mode;
-  tensor_status status = lt_invoke(&frame, "divide");
+  tensor_status status = lt_invoke(&frame, "divide_");
   return status;
 }
 
@@ -561,7 +561,7 @@ TENSOR_API tensor_status tensor_true_divide_(tensor_t *self, const tensor_t *oth
   lt_frame frame = {.op = 8, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "true_divide", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "true_divide", "other");
-  tensor_status status = lt_invoke(&frame, "true_divide");
+  tensor_status status = lt_invoke(&frame, "true_divide_");
   return status;
 }
 
@@ -571,7 +571,7 @@ TENSOR_API tensor_status tensor_true_divide_scalar_(tensor_t *self, tensor_scala
   LT_REQUIRED(a[0], self, LT_TENSOR, "true_divide", "self");
   LT_SCALAR(other, LT_MUST, "true_divide", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "true_divide");
+  tensor_status status = lt_invoke(&frame, "true_divide_");
   return status;
 }
 
@@ -628,7 +628,7 @@ TENSOR_API tensor_status tensor_floor_divide_(tensor_t *self, const tensor_t *ot
   lt_frame frame = {.op = 9, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor_divide", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "floor_divide", "other");
-  tensor_status status = lt_invoke(&frame, "floor_divide");
+  tensor_status status = lt_invoke(&frame, "floor_divide_");
   return status;
 }
 
@@ -638,7 +638,7 @@ TENSOR_API tensor_status tensor_floor_divide_scalar_(tensor_t *self, tensor_scal
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor_divide", "self");
   LT_SCALAR(other, LT_MUST, "floor_divide", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "floor_divide");
+  tensor_status status = lt_invoke(&frame, "floor_divide_");
   return status;
 }
 
@@ -695,7 +695,7 @@ TENSOR_API tensor_status tensor_remainder_(tensor_t *self, const tensor_t *other
   lt_frame frame = {.op = 10, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "remainder", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "remainder", "other");
-  tensor_status status = lt_invoke(&frame, "remainder");
+  tensor_status status = lt_invoke(&frame, "remainder_");
   return status;
 }
 
@@ -705,7 +705,7 @@ TENSOR_API tensor_status tensor_remainder_scalar_(tensor_t *self, tensor_scalar 
   LT_REQUIRED(a[0], self, LT_TENSOR, "remainder", "self");
   LT_SCALAR(other, LT_MUST, "remainder", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "remainder");
+  tensor_status status = lt_invoke(&frame, "remainder_");
   return status;
 }
 
@@ -762,7 +762,7 @@ TENSOR_API tensor_status tensor_fmod_(tensor_t *self, const tensor_t *other) {
   lt_frame frame = {.op = 11, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmod", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmod", "other");
-  tensor_status status = lt_invoke(&frame, "fmod");
+  tensor_status status = lt_invoke(&frame, "fmod_");
   return status;
 }
 
@@ -772,7 +772,7 @@ TENSOR_API tensor_status tensor_fmod_scalar_(tensor_t *self, tensor_scalar other
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmod", "self");
   LT_SCALAR(other, LT_MUST, "fmod", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "fmod");
+  tensor_status status = lt_invoke(&frame, "fmod_");
   return status;
 }
 
@@ -829,7 +829,7 @@ TENSOR_API tensor_status tensor_pow_(tensor_t *self, const tensor_t *exponent) {
   lt_frame frame = {.op = 12, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "pow", "self");
   LT_REQUIRED(a[1], exponent, LT_TENSOR, "pow", "exponent");
-  tensor_status status = lt_invoke(&frame, "pow");
+  tensor_status status = lt_invoke(&frame, "pow_");
   return status;
 }
 
@@ -839,7 +839,7 @@ TENSOR_API tensor_status tensor_pow_scalar_(tensor_t *self, tensor_scalar expone
   LT_REQUIRED(a[0], self, LT_TENSOR, "pow", "self");
   LT_SCALAR(exponent, LT_MUST, "pow", "exponent"); a[1].scalar = exponent;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "pow");
+  tensor_status status = lt_invoke(&frame, "pow_");
   return status;
 }
 
@@ -896,7 +896,7 @@ TENSOR_API tensor_status tensor_float_power_(tensor_t *self, const tensor_t *exp
   lt_frame frame = {.op = 13, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "float_power", "self");
   LT_REQUIRED(a[1], exponent, LT_TENSOR, "float_power", "exponent");
-  tensor_status status = lt_invoke(&frame, "float_power");
+  tensor_status status = lt_invoke(&frame, "float_power_");
   return status;
 }
 
@@ -906,7 +906,7 @@ TENSOR_API tensor_status tensor_float_power_scalar_(tensor_t *self, tensor_scala
   LT_REQUIRED(a[0], self, LT_TENSOR, "float_power", "self");
   LT_SCALAR(exponent, LT_MUST, "float_power", "exponent"); a[1].scalar = exponent;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "float_power");
+  tensor_status status = lt_invoke(&frame, "float_power_");
   return status;
 }
 
@@ -947,7 +947,7 @@ TENSOR_API tensor_status tensor_neg_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 14, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "neg", "self");
-  tensor_status status = lt_invoke(&frame, "neg");
+  tensor_status status = lt_invoke(&frame, "neg_");
   return status;
 }
 
@@ -976,7 +976,7 @@ TENSOR_API tensor_status tensor_negative_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 15, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "negative", "self");
-  tensor_status status = lt_invoke(&frame, "negative");
+  tensor_status status = lt_invoke(&frame, "negative_");
   return status;
 }
 
@@ -1017,7 +1017,7 @@ TENSOR_API tensor_status tensor_square_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 17, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "square", "self");
-  tensor_status status = lt_invoke(&frame, "square");
+  tensor_status status = lt_invoke(&frame, "square_");
   return status;
 }
 
@@ -1046,7 +1046,7 @@ TENSOR_API tensor_status tensor_reciprocal_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 18, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "reciprocal", "self");
-  tensor_status status = lt_invoke(&frame, "reciprocal");
+  tensor_status status = lt_invoke(&frame, "reciprocal_");
   return status;
 }
 
@@ -1075,7 +1075,7 @@ TENSOR_API tensor_status tensor_abs_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 19, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "abs", "self");
-  tensor_status status = lt_invoke(&frame, "abs");
+  tensor_status status = lt_invoke(&frame, "abs_");
   return status;
 }
 
@@ -1104,7 +1104,7 @@ TENSOR_API tensor_status tensor_absolute_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 20, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "absolute", "self");
-  tensor_status status = lt_invoke(&frame, "absolute");
+  tensor_status status = lt_invoke(&frame, "absolute_");
   return status;
 }
 
@@ -1133,7 +1133,7 @@ TENSOR_API tensor_status tensor_sign_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 21, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sign", "self");
-  tensor_status status = lt_invoke(&frame, "sign");
+  tensor_status status = lt_invoke(&frame, "sign_");
   return status;
 }
 
@@ -1162,7 +1162,7 @@ TENSOR_API tensor_status tensor_sgn_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 22, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sgn", "self");
-  tensor_status status = lt_invoke(&frame, "sgn");
+  tensor_status status = lt_invoke(&frame, "sgn_");
   return status;
 }
 
@@ -1207,7 +1207,7 @@ TENSOR_API tensor_status tensor_copysign_(tensor_t *self, const tensor_t *other)
   lt_frame frame = {.op = 23, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "copysign", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "copysign", "other");
-  tensor_status status = lt_invoke(&frame, "copysign");
+  tensor_status status = lt_invoke(&frame, "copysign_");
   return status;
 }
 
@@ -1217,7 +1217,7 @@ TENSOR_API tensor_status tensor_copysign_scalar_(tensor_t *self, tensor_scalar o
   LT_REQUIRED(a[0], self, LT_TENSOR, "copysign", "self");
   LT_SCALAR(other, LT_MUST, "copysign", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "copysign");
+  tensor_status status = lt_invoke(&frame, "copysign_");
   return status;
 }
 
@@ -1264,7 +1264,7 @@ TENSOR_API tensor_status tensor_addcmul_(tensor_t *self, const tensor_t *tensor1
   LT_REQUIRED(a[1], tensor1, LT_TENSOR, "addcmul", "tensor1");
   LT_REQUIRED(a[2], tensor2, LT_TENSOR, "addcmul", "tensor2");
   LT_SCALAR(value, LT_MUST, "addcmul", "value"); a[3].scalar = value;
-  tensor_status status = lt_invoke(&frame, "addcmul");
+  tensor_status status = lt_invoke(&frame, "addcmul_");
   return status;
 }
 
@@ -1302,7 +1302,7 @@ TENSOR_API tensor_status tensor_addcdiv_(tensor_t *self, const tensor_t *tensor1
   LT_REQUIRED(a[1], tensor1, LT_TENSOR, "addcdiv", "tensor1");
   LT_REQUIRED(a[2], tensor2, LT_TENSOR, "addcdiv", "tensor2");
   LT_SCALAR(value, LT_MUST, "addcdiv", "value"); a[3].scalar = value;
-  tensor_status status = lt_invoke(&frame, "addcdiv");
+  tensor_status status = lt_invoke(&frame, "addcdiv_");
   return status;
 }
 
@@ -1353,7 +1353,7 @@ TENSOR_API tensor_status tensor_lerp_(tensor_t *self, const tensor_t *end, const
   LT_REQUIRED(a[0], self, LT_TENSOR, "lerp", "self");
   LT_REQUIRED(a[1], end, LT_TENSOR, "lerp", "end");
   LT_REQUIRED(a[2], weight, LT_TENSOR, "lerp", "weight");
-  tensor_status status = lt_invoke(&frame, "lerp");
+  tensor_status status = lt_invoke(&frame, "lerp_");
   return status;
 }
 
@@ -1364,7 +1364,7 @@ TENSOR_API tensor_status tensor_lerp_scalar_(tensor_t *self, const tensor_t *end
   LT_REQUIRED(a[1], end, LT_TENSOR, "lerp", "end");
   LT_SCALAR(weight, LT_MUST, "lerp", "weight"); a[2].scalar = weight;
   frame.number = 3;
-  tensor_status status = lt_invoke(&frame, "lerp");
+  tensor_status status = lt_invoke(&frame, "lerp_");
   return status;
 }
 
@@ -1396,6 +1396,7 @@ TENSOR_API tensor_status tensor_set_requires_grad(const tensor_t *self, bool req
   lt_frame frame = {.op = 27, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_requires_grad", "self");
   a[1].i = requires_grad;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "set_requires_grad");
   return status;
 }
@@ -1405,6 +1406,7 @@ TENSOR_API tensor_status tensor_requires_grad(const tensor_t *self, bool *out) {
   lt_value a[1];
   lt_frame frame = {.op = 28, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "requires_grad", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "requires_grad");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1417,6 +1419,7 @@ TENSOR_API tensor_status tensor_is_leaf(const tensor_t *self, bool *out) {
   lt_value a[1];
   lt_frame frame = {.op = 29, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_leaf", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "is_leaf");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1429,6 +1432,7 @@ TENSOR_API tensor_status tensor_output_nr(const tensor_t *self, int64_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 30, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "output_nr", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "output_nr");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1441,6 +1445,7 @@ TENSOR_API tensor_status tensor_grad_fn_name(const tensor_t *self, char **out) {
   lt_value a[1];
   lt_frame frame = {.op = 31, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "grad_fn_name", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "grad_fn_name");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -1453,6 +1458,7 @@ TENSOR_API tensor_status tensor_grad(const tensor_t *self, tensor_t **out) {
   lt_value a[1];
   lt_frame frame = {.op = 32, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "grad", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "grad");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1465,6 +1471,7 @@ TENSOR_API tensor_status tensor_set_grad(const tensor_t *self, const tensor_t *g
   lt_frame frame = {.op = 33, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_grad", "self");
   LT_OPTIONAL(a[1], grad, LT_TENSOR, "set_grad", "grad");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "set_grad");
   return status;
 }
@@ -1474,6 +1481,7 @@ TENSOR_API tensor_status tensor_set_data_(tensor_t *self, const tensor_t *data) 
   lt_frame frame = {.op = 34, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_data_", "self");
   LT_REQUIRED(a[1], data, LT_TENSOR, "set_data_", "data");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "set_data_");
   return status;
 }
@@ -1482,6 +1490,7 @@ TENSOR_API tensor_status tensor_retain_grad(const tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 35, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "retain_grad", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "retain_grad");
   return status;
 }
@@ -1491,6 +1500,7 @@ TENSOR_API tensor_status tensor_retains_grad(const tensor_t *self, bool *out) {
   lt_value a[1];
   lt_frame frame = {.op = 36, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "retains_grad", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "retains_grad");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1502,6 +1512,7 @@ TENSOR_API tensor_status tensor_detach_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 37, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "detach_", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "detach_");
   return status;
 }
@@ -1514,6 +1525,7 @@ TENSOR_API tensor_status tensor_backward(const tensor_t *const *tensors, int64_t
   a[2].i = retain_graph;
   a[3].i = create_graph;
   LT_LIST(inputs, inputs_len, false, "backward", "inputs"); a[4].list.data = inputs, a[4].list.length = inputs_len;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "backward");
   return status;
 }
@@ -1529,6 +1541,7 @@ TENSOR_API tensor_status tensor_autograd_grad(const tensor_t *const *outputs, in
   a[4].i = create_graph;
   a[5].i = allow_unused;
   a[6].i = materialize_grads;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "autograd_grad");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
@@ -1541,6 +1554,7 @@ TENSOR_API tensor_status tensor_grad_fn(const tensor_t *self, tensor_node_t **ou
   lt_value a[1];
   lt_frame frame = {.op = 40, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "grad_fn", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "grad_fn");
   if (status == TENSOR_OK) {
     *out = (tensor_node_t *)frame.results[0].pointer;
@@ -1554,6 +1568,7 @@ TENSOR_API tensor_status tensor_gradient_edge(const tensor_t *self, tensor_node_
   lt_value a[1];
   lt_frame frame = {.op = 41, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gradient_edge", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "gradient_edge");
   if (status == TENSOR_OK) {
     *node = (tensor_node_t *)frame.results[0].pointer;
@@ -1567,6 +1582,7 @@ TENSOR_API tensor_status tensor_node_name(tensor_node_t *self, char **out) {
   lt_value a[1];
   lt_frame frame = {.op = 42, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_name", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_name");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -1579,6 +1595,7 @@ TENSOR_API tensor_status tensor_node_id(tensor_node_t *self, int64_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 43, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_id", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_id");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1591,6 +1608,7 @@ TENSOR_API tensor_status tensor_node_weak(tensor_node_t *self, tensor_node_t **o
   lt_value a[1];
   lt_frame frame = {.op = 44, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_weak", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_weak");
   if (status == TENSOR_OK) {
     *out = (tensor_node_t *)frame.results[0].pointer;
@@ -1603,6 +1621,7 @@ TENSOR_API tensor_status tensor_node_edges(tensor_node_t *self, int64_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 45, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_edges", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_edges");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1617,6 +1636,7 @@ TENSOR_API tensor_status tensor_node_edge(tensor_node_t *self, int64_t i, tensor
   lt_frame frame = {.op = 46, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_edge", "self");
   a[1].i = i;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_edge");
   if (status == TENSOR_OK) {
     *node = (tensor_node_t *)frame.results[0].pointer;
@@ -1630,6 +1650,7 @@ TENSOR_API tensor_status tensor_node_variable(tensor_node_t *self, tensor_t **ou
   lt_value a[1];
   lt_frame frame = {.op = 47, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_variable", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_variable");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1643,6 +1664,7 @@ TENSOR_API tensor_status tensor_node_result(tensor_node_t *self, int64_t output,
   lt_frame frame = {.op = 48, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_result", "self");
   a[1].i = output;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_result");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1655,6 +1677,7 @@ TENSOR_API tensor_status tensor_node_saved(tensor_node_t *self, tensor_t ***out,
   lt_value a[1];
   lt_frame frame = {.op = 49, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_saved", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_saved");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
@@ -1668,6 +1691,7 @@ TENSOR_API tensor_status tensor_node_set_context(tensor_node_t *self, void *cont
   LT_REQUIRED(a[0], self, LT_NODE, "node_set_context", "self");
   a[1].pointer = (void *)context;
   a[2].pointer = (void *)deleter;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_set_context");
   return status;
 }
@@ -1677,6 +1701,7 @@ TENSOR_API tensor_status tensor_node_context(tensor_node_t *self, void **out) {
   lt_value a[1];
   lt_frame frame = {.op = 51, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_NODE, "node_context", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_context");
   if (status == TENSOR_OK) {
     *out = (void *)frame.results[0].pointer;
@@ -1692,6 +1717,7 @@ TENSOR_API tensor_status tensor_register_hook(const tensor_t *self, tensor_callb
   a[1].pointer = (void *)hook;
   a[2].pointer = (void *)context;
   a[3].pointer = (void *)deleter;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "register_hook");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1708,6 +1734,7 @@ TENSOR_API tensor_status tensor_register_multi_grad_hook(const tensor_t *const *
   a[2].pointer = (void *)hook;
   a[3].pointer = (void *)context;
   a[4].pointer = (void *)deleter;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "register_multi_grad_hook");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1723,6 +1750,7 @@ TENSOR_API tensor_status tensor_register_post_accumulate_grad_hook(const tensor_
   a[1].pointer = (void *)hook;
   a[2].pointer = (void *)context;
   a[3].pointer = (void *)deleter;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "register_post_accumulate_grad_hook");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1738,6 +1766,7 @@ TENSOR_API tensor_status tensor_node_register_hook(tensor_node_t *self, tensor_c
   a[1].pointer = (void *)hook;
   a[2].pointer = (void *)context;
   a[3].pointer = (void *)deleter;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_register_hook");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1753,6 +1782,7 @@ TENSOR_API tensor_status tensor_node_register_prehook(tensor_node_t *self, tenso
   a[1].pointer = (void *)hook;
   a[2].pointer = (void *)context;
   a[3].pointer = (void *)deleter;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "node_register_prehook");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1764,6 +1794,7 @@ TENSOR_API tensor_status tensor_remove_hook(int64_t hook) {
   lt_value a[1];
   lt_frame frame = {.op = 57, .mode = LT_FUNCTION, .args = a};
   a[0].i = hook;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "remove_hook");
   return status;
 }
@@ -1776,6 +1807,7 @@ TENSOR_API tensor_status tensor_push_saved_tensors_hooks(tensor_pack pack, tenso
   a[2].pointer = (void *)drop;
   a[3].pointer = (void *)context;
   a[4].pointer = (void *)deleter;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "push_saved_tensors_hooks");
   return status;
 }
@@ -1783,6 +1815,7 @@ TENSOR_API tensor_status tensor_push_saved_tensors_hooks(tensor_pack pack, tenso
 TENSOR_API tensor_status tensor_pop_saved_tensors_hooks(void) {
   lt_value a[1];
   lt_frame frame = {.op = 59, .mode = LT_FUNCTION, .args = a};
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "pop_saved_tensors_hooks");
   return status;
 }
@@ -1800,6 +1833,7 @@ TENSOR_API tensor_status tensor_record_function(const char *name, const tensor_t
   a[6].pointer = (void *)backward;
   a[7].pointer = (void *)context;
   a[8].pointer = (void *)deleter;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "record_function");
   if (status == TENSOR_OK) {
     *out = (tensor_node_t *)frame.results[0].pointer;
@@ -1812,6 +1846,7 @@ TENSOR_API tensor_status tensor_get_version(const tensor_t *self, int64_t *out) 
   lt_value a[1];
   lt_frame frame = {.op = 61, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "get_version", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "get_version");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1823,6 +1858,7 @@ TENSOR_API tensor_status tensor_increment_version(const tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 62, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "increment_version", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "increment_version");
   return status;
 }
@@ -1832,6 +1868,7 @@ TENSOR_API tensor_status tensor_set_detect_anomaly(bool enabled, bool check_nan)
   lt_frame frame = {.op = 63, .mode = LT_FUNCTION, .args = a};
   a[0].i = enabled;
   a[1].i = check_nan;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "set_detect_anomaly");
   return status;
 }
@@ -1840,6 +1877,7 @@ TENSOR_API tensor_status tensor_is_anomaly_enabled(bool *out) {
   LT_RESULT(out, "is_anomaly_enabled", "out");
   lt_value a[1];
   lt_frame frame = {.op = 64, .mode = LT_FUNCTION, .args = a};
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "is_anomaly_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1851,6 +1889,7 @@ TENSOR_API tensor_status tensor_is_anomaly_check_nan_enabled(bool *out) {
   LT_RESULT(out, "is_anomaly_check_nan_enabled", "out");
   lt_value a[1];
   lt_frame frame = {.op = 65, .mode = LT_FUNCTION, .args = a};
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "is_anomaly_check_nan_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1863,6 +1902,7 @@ TENSOR_API tensor_status tensor_set_anomaly_watcher(tensor_watcher watcher, void
   lt_frame frame = {.op = 66, .mode = LT_FUNCTION, .args = a};
   a[0].pointer = (void *)watcher;
   a[1].pointer = (void *)context;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "set_anomaly_watcher");
   return status;
 }
@@ -1872,6 +1912,7 @@ TENSOR_API tensor_status tensor_new_handle(const tensor_t *self, tensor_t **out)
   lt_value a[1];
   lt_frame frame = {.op = 67, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "new_handle", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "new_handle");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1885,6 +1926,7 @@ TENSOR_API tensor_status tensor_is_grad(const tensor_t *self, const tensor_t *ot
   lt_frame frame = {.op = 68, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_grad", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "is_grad", "other");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "is_grad");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1897,6 +1939,7 @@ TENSOR_API tensor_status tensor_untracked(const tensor_t *self, tensor_t **out) 
   lt_value a[1];
   lt_frame frame = {.op = 69, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "untracked", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "untracked");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1909,6 +1952,7 @@ TENSOR_API tensor_status tensor_is_inference(const tensor_t *self, bool *out) {
   lt_value a[1];
   lt_frame frame = {.op = 70, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_inference", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "is_inference");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1948,7 +1992,7 @@ TENSOR_API tensor_status tensor_eq_(tensor_t *self, const tensor_t *other) {
   lt_frame frame = {.op = 71, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "eq", "other");
-  tensor_status status = lt_invoke(&frame, "eq");
+  tensor_status status = lt_invoke(&frame, "eq_");
   return status;
 }
 
@@ -1958,7 +2002,7 @@ TENSOR_API tensor_status tensor_eq_scalar_(tensor_t *self, tensor_scalar other) 
   LT_REQUIRED(a[0], self, LT_TENSOR, "eq", "self");
   LT_SCALAR(other, LT_MUST, "eq", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "eq");
+  tensor_status status = lt_invoke(&frame, "eq_");
   return status;
 }
 
@@ -2015,7 +2059,7 @@ TENSOR_API tensor_status tensor_ne_(tensor_t *self, const tensor_t *other) {
   lt_frame frame = {.op = 72, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ne", "other");
-  tensor_status status = lt_invoke(&frame, "ne");
+  tensor_status status = lt_invoke(&frame, "ne_");
   return status;
 }
 
@@ -2025,7 +2069,7 @@ TENSOR_API tensor_status tensor_ne_scalar_(tensor_t *self, tensor_scalar other) 
   LT_REQUIRED(a[0], self, LT_TENSOR, "ne", "self");
   LT_SCALAR(other, LT_MUST, "ne", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "ne");
+  tensor_status status = lt_invoke(&frame, "ne_");
   return status;
 }
 
@@ -2082,7 +2126,7 @@ TENSOR_API tensor_status tensor_not_equal_(tensor_t *self, const tensor_t *other
   lt_frame frame = {.op = 73, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "not_equal", "other");
-  tensor_status status = lt_invoke(&frame, "not_equal");
+  tensor_status status = lt_invoke(&frame, "not_equal_");
   return status;
 }
 
@@ -2092,7 +2136,7 @@ TENSOR_API tensor_status tensor_not_equal_scalar_(tensor_t *self, tensor_scalar 
   LT_REQUIRED(a[0], self, LT_TENSOR, "not_equal", "self");
   LT_SCALAR(other, LT_MUST, "not_equal", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "not_equal");
+  tensor_status status = lt_invoke(&frame, "not_equal_");
   return status;
 }
 
@@ -2149,7 +2193,7 @@ TENSOR_API tensor_status tensor_lt_(tensor_t *self, const tensor_t *other) {
   lt_frame frame = {.op = 74, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lt", "other");
-  tensor_status status = lt_invoke(&frame, "lt");
+  tensor_status status = lt_invoke(&frame, "lt_");
   return status;
 }
 
@@ -2159,7 +2203,7 @@ TENSOR_API tensor_status tensor_lt_scalar_(tensor_t *self, tensor_scalar other) 
   LT_REQUIRED(a[0], self, LT_TENSOR, "lt", "self");
   LT_SCALAR(other, LT_MUST, "lt", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "lt");
+  tensor_status status = lt_invoke(&frame, "lt_");
   return status;
 }
 
@@ -2216,7 +2260,7 @@ TENSOR_API tensor_status tensor_less_(tensor_t *self, const tensor_t *other) {
   lt_frame frame = {.op = 75, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less", "other");
-  tensor_status status = lt_invoke(&frame, "less");
+  tensor_status status = lt_invoke(&frame, "less_");
   return status;
 }
 
@@ -2226,7 +2270,7 @@ TENSOR_API tensor_status tensor_less_scalar_(tensor_t *self, tensor_scalar other
   LT_REQUIRED(a[0], self, LT_TENSOR, "less", "self");
   LT_SCALAR(other, LT_MUST, "less", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "less");
+  tensor_status status = lt_invoke(&frame, "less_");
   return status;
 }
 
@@ -2283,7 +2327,7 @@ TENSOR_API tensor_status tensor_le_(tensor_t *self, const tensor_t *other) {
   lt_frame frame = {.op = 76, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "le", "other");
-  tensor_status status = lt_invoke(&frame, "le");
+  tensor_status status = lt_invoke(&frame, "le_");
   return status;
 }
 
@@ -2293,7 +2337,7 @@ TENSOR_API tensor_status tensor_le_scalar_(tensor_t *self, tensor_scalar other) 
   LT_REQUIRED(a[0], self, LT_TENSOR, "le", "self");
   LT_SCALAR(other, LT_MUST, "le", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "le");
+  tensor_status status = lt_invoke(&frame, "le_");
   return status;
 }
 
@@ -2350,7 +2394,7 @@ TENSOR_API tensor_status tensor_less_equal_(tensor_t *self, const tensor_t *othe
   lt_frame frame = {.op = 77, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "less_equal", "other");
-  tensor_status status = lt_invoke(&frame, "less_equal");
+  tensor_status status = lt_invoke(&frame, "less_equal_");
   return status;
 }
 
@@ -2360,7 +2404,7 @@ TENSOR_API tensor_status tensor_less_equal_scalar_(tensor_t *self, tensor_scalar
   LT_REQUIRED(a[0], self, LT_TENSOR, "less_equal", "self");
   LT_SCALAR(other, LT_MUST, "less_equal", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "less_equal");
+  tensor_status status = lt_invoke(&frame, "less_equal_");
   return status;
 }
 
@@ -2417,7 +2461,7 @@ TENSOR_API tensor_status tensor_gt_(tensor_t *self, const tensor_t *other) {
   lt_frame frame = {.op = 78, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gt", "other");
-  tensor_status status = lt_invoke(&frame, "gt");
+  tensor_status status = lt_invoke(&frame, "gt_");
   return status;
 }
 
@@ -2427,7 +2471,7 @@ TENSOR_API tensor_status tensor_gt_scalar_(tensor_t *self, tensor_scalar other) 
   LT_REQUIRED(a[0], self, LT_TENSOR, "gt", "self");
   LT_SCALAR(other, LT_MUST, "gt", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "gt");
+  tensor_status status = lt_invoke(&frame, "gt_");
   return status;
 }
 
@@ -2484,7 +2528,7 @@ TENSOR_API tensor_status tensor_greater_(tensor_t *self, const tensor_t *other) 
   lt_frame frame = {.op = 79, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater", "other");
-  tensor_status status = lt_invoke(&frame, "greater");
+  tensor_status status = lt_invoke(&frame, "greater_");
   return status;
 }
 
@@ -2494,7 +2538,7 @@ TENSOR_API tensor_status tensor_greater_scalar_(tensor_t *self, tensor_scalar ot
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater", "self");
   LT_SCALAR(other, LT_MUST, "greater", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "greater");
+  tensor_status status = lt_invoke(&frame, "greater_");
   return status;
 }
 
@@ -2551,7 +2595,7 @@ TENSOR_API tensor_status tensor_ge_(tensor_t *self, const tensor_t *other) {
   lt_frame frame = {.op = 80, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ge", "other");
-  tensor_status status = lt_invoke(&frame, "ge");
+  tensor_status status = lt_invoke(&frame, "ge_");
   return status;
 }
 
@@ -2561,7 +2605,7 @@ TENSOR_API tensor_status tensor_ge_scalar_(tensor_t *self, tensor_scalar other) 
   LT_REQUIRED(a[0], self, LT_TENSOR, "ge", "self");
   LT_SCALAR(other, LT_MUST, "ge", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "ge");
+  tensor_status status = lt_invoke(&frame, "ge_");
   return status;
 }
 
@@ -2618,7 +2662,7 @@ TENSOR_API tensor_status tensor_greater_equal_(tensor_t *self, const tensor_t *o
   lt_frame frame = {.op = 81, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "greater_equal", "other");
-  tensor_status status = lt_invoke(&frame, "greater_equal");
+  tensor_status status = lt_invoke(&frame, "greater_equal_");
   return status;
 }
 
@@ -2628,7 +2672,7 @@ TENSOR_API tensor_status tensor_greater_equal_scalar_(tensor_t *self, tensor_sca
   LT_REQUIRED(a[0], self, LT_TENSOR, "greater_equal", "self");
   LT_SCALAR(other, LT_MUST, "greater_equal", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "greater_equal");
+  tensor_status status = lt_invoke(&frame, "greater_equal_");
   return status;
 }
 
@@ -2815,7 +2859,7 @@ TENSOR_API tensor_status tensor_complex_parts(const tensor_t *real, const tensor
   lt_frame frame = {.op = 92, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], real, LT_TENSOR, "complex.parts", "real");
   LT_REQUIRED(a[1], imag, LT_TENSOR, "complex.parts", "imag");
-  tensor_status status = lt_invoke(&frame, "complex.parts");
+  tensor_status status = lt_invoke(&frame, "complex");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2828,7 +2872,7 @@ TENSOR_API tensor_status tensor_complex_parts_out(const tensor_t *real, const te
   LT_REQUIRED(a[0], real, LT_TENSOR, "complex.parts", "real");
   LT_REQUIRED(a[1], imag, LT_TENSOR, "complex.parts", "imag");
   LT_OUTPUT(frame.out[0], out, "complex.parts", "out");
-  tensor_status status = lt_invoke(&frame, "complex.parts");
+  tensor_status status = lt_invoke(&frame, "complex");
   return status;
 }
 
@@ -2931,7 +2975,7 @@ TENSOR_API tensor_status tensor_conj_physical_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 99, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "conj_physical", "self");
-  tensor_status status = lt_invoke(&frame, "conj_physical");
+  tensor_status status = lt_invoke(&frame, "conj_physical_");
   return status;
 }
 
@@ -3026,7 +3070,7 @@ TENSOR_API tensor_status tensor_to_options(const tensor_t *self, tensor_dtype dt
   a[4].i = non_blocking;
   a[5].i = copy;
   LT_ENUM(memory_format, -1, 3, "to.options", "memory_format"); a[6].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "to.options");
+  tensor_status status = lt_invoke(&frame, "to");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -3086,7 +3130,7 @@ TENSOR_API tensor_status tensor_fill_(tensor_t *self, const tensor_t *value) {
   lt_frame frame = {.op = 107, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_REQUIRED(a[1], value, LT_TENSOR, "fill", "value");
-  tensor_status status = lt_invoke(&frame, "fill");
+  tensor_status status = lt_invoke(&frame, "fill_");
   return status;
 }
 
@@ -3096,7 +3140,7 @@ TENSOR_API tensor_status tensor_fill_scalar_(tensor_t *self, tensor_scalar value
   LT_REQUIRED(a[0], self, LT_TENSOR, "fill", "self");
   LT_SCALAR(value, LT_MUST, "fill", "value"); a[1].scalar = value;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "fill");
+  tensor_status status = lt_invoke(&frame, "fill_");
   return status;
 }
 
@@ -3206,7 +3250,7 @@ TENSOR_API tensor_status tensor_set__tensor(tensor_t *self, const tensor_t *sour
   lt_frame frame = {.op = 116, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.tensor", "self");
   LT_REQUIRED(a[1], source, LT_TENSOR, "set_.tensor", "source");
-  tensor_status status = lt_invoke(&frame, "set_.tensor");
+  tensor_status status = lt_invoke(&frame, "set_");
   return status;
 }
 
@@ -3218,7 +3262,7 @@ TENSOR_API tensor_status tensor_set__tensor_geometry(tensor_t *self, const tenso
   a[2].i = storage_offset;
   LT_SPAN(size, size_len, "set_.tensor_geometry", "size"); a[3].list.data = size, a[3].list.length = size_len;
   LT_SPAN(stride, stride_len, "set_.tensor_geometry", "stride"); a[4].list.data = stride, a[4].list.length = stride_len;
-  tensor_status status = lt_invoke(&frame, "set_.tensor_geometry");
+  tensor_status status = lt_invoke(&frame, "set_");
   return status;
 }
 
@@ -3227,7 +3271,7 @@ TENSOR_API tensor_status tensor_set__storage(tensor_t *self, const tensor_storag
   lt_frame frame = {.op = 118, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "set_.storage", "self");
   LT_REQUIRED(a[1], source, LT_STORAGE, "set_.storage", "source");
-  tensor_status status = lt_invoke(&frame, "set_.storage");
+  tensor_status status = lt_invoke(&frame, "set_");
   return status;
 }
 
@@ -3239,7 +3283,7 @@ TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tens
   a[2].i = storage_offset;
   LT_SPAN(size, size_len, "set_.storage_geometry", "size"); a[3].list.data = size, a[3].list.length = size_len;
   LT_SPAN(stride, stride_len, "set_.storage_geometry", "stride"); a[4].list.data = stride, a[4].list.length = stride_len;
-  tensor_status status = lt_invoke(&frame, "set_.storage_geometry");
+  tensor_status status = lt_invoke(&frame, "set_");
   return status;
 }
 

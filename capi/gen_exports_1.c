@@ -179,7 +179,7 @@ TENSOR_API tensor_status tensor_arange_start(tensor_scalar start, tensor_scalar 
   LT_DTYPE(dtype, "arange.start", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "arange.start", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "arange.start", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "arange.start");
+  tensor_status status = lt_invoke(&frame, "arange");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -195,7 +195,7 @@ TENSOR_API tensor_status tensor_arange_start_out(tensor_scalar start, tensor_sca
   LT_ENUM(layout, -1, 5, "arange.start", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "arange.start", "device"); a[4].device = device;
   LT_OUTPUT(frame.out[0], out, "arange.start", "out");
-  tensor_status status = lt_invoke(&frame, "arange.start");
+  tensor_status status = lt_invoke(&frame, "arange");
   return status;
 }
 
@@ -209,7 +209,7 @@ TENSOR_API tensor_status tensor_arange_start_step(tensor_scalar start, tensor_sc
   LT_DTYPE(dtype, "arange.start_step", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "arange.start_step", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "arange.start_step", "device"); a[5].device = device;
-  tensor_status status = lt_invoke(&frame, "arange.start_step");
+  tensor_status status = lt_invoke(&frame, "arange");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -226,7 +226,7 @@ TENSOR_API tensor_status tensor_arange_start_step_out(tensor_scalar start, tenso
   LT_ENUM(layout, -1, 5, "arange.start_step", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "arange.start_step", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "arange.start_step", "out");
-  tensor_status status = lt_invoke(&frame, "arange.start_step");
+  tensor_status status = lt_invoke(&frame, "arange");
   return status;
 }
 
@@ -329,7 +329,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor(const tensor_t *start, co
   LT_DTYPE(dtype, "linspace.tensor_tensor", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.tensor_tensor", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "linspace.tensor_tensor", "device"); a[5].device = device;
-  tensor_status status = lt_invoke(&frame, "linspace.tensor_tensor");
+  tensor_status status = lt_invoke(&frame, "linspace");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -346,7 +346,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_tensor_out(const tensor_t *start
   LT_ENUM(layout, -1, 5, "linspace.tensor_tensor", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "linspace.tensor_tensor", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "linspace.tensor_tensor", "out");
-  tensor_status status = lt_invoke(&frame, "linspace.tensor_tensor");
+  tensor_status status = lt_invoke(&frame, "linspace");
   return status;
 }
 
@@ -360,7 +360,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar(const tensor_t *start, te
   LT_DTYPE(dtype, "linspace.tensor_scalar", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.tensor_scalar", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "linspace.tensor_scalar", "device"); a[5].device = device;
-  tensor_status status = lt_invoke(&frame, "linspace.tensor_scalar");
+  tensor_status status = lt_invoke(&frame, "linspace");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -377,7 +377,7 @@ TENSOR_API tensor_status tensor_linspace_tensor_scalar_out(const tensor_t *start
   LT_ENUM(layout, -1, 5, "linspace.tensor_scalar", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "linspace.tensor_scalar", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "linspace.tensor_scalar", "out");
-  tensor_status status = lt_invoke(&frame, "linspace.tensor_scalar");
+  tensor_status status = lt_invoke(&frame, "linspace");
   return status;
 }
 
@@ -391,7 +391,7 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor(tensor_scalar start, cons
   LT_DTYPE(dtype, "linspace.scalar_tensor", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "linspace.scalar_tensor", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "linspace.scalar_tensor", "device"); a[5].device = device;
-  tensor_status status = lt_invoke(&frame, "linspace.scalar_tensor");
+  tensor_status status = lt_invoke(&frame, "linspace");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -408,7 +408,7 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, 
   LT_ENUM(layout, -1, 5, "linspace.scalar_tensor", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "linspace.scalar_tensor", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "linspace.scalar_tensor", "out");
-  tensor_status status = lt_invoke(&frame, "linspace.scalar_tensor");
+  tensor_status status = lt_invoke(&frame, "linspace");
   return status;
 }
 
@@ -456,7 +456,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor(const tensor_t *start, co
   LT_DTYPE(dtype, "logspace.tensor_tensor", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.tensor_tensor", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "logspace.tensor_tensor", "device"); a[6].device = device;
-  tensor_status status = lt_invoke(&frame, "logspace.tensor_tensor");
+  tensor_status status = lt_invoke(&frame, "logspace");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -474,7 +474,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_tensor_out(const tensor_t *start
   LT_ENUM(layout, -1, 5, "logspace.tensor_tensor", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "logspace.tensor_tensor", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "logspace.tensor_tensor", "out");
-  tensor_status status = lt_invoke(&frame, "logspace.tensor_tensor");
+  tensor_status status = lt_invoke(&frame, "logspace");
   return status;
 }
 
@@ -489,7 +489,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar(const tensor_t *start, te
   LT_DTYPE(dtype, "logspace.tensor_scalar", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.tensor_scalar", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "logspace.tensor_scalar", "device"); a[6].device = device;
-  tensor_status status = lt_invoke(&frame, "logspace.tensor_scalar");
+  tensor_status status = lt_invoke(&frame, "logspace");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -507,7 +507,7 @@ TENSOR_API tensor_status tensor_logspace_tensor_scalar_out(const tensor_t *start
   LT_ENUM(layout, -1, 5, "logspace.tensor_scalar", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "logspace.tensor_scalar", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "logspace.tensor_scalar", "out");
-  tensor_status status = lt_invoke(&frame, "logspace.tensor_scalar");
+  tensor_status status = lt_invoke(&frame, "logspace");
   return status;
 }
 
@@ -522,7 +522,7 @@ TENSOR_API tensor_status tensor_logspace_scalar_tensor(tensor_scalar start, cons
   LT_DTYPE(dtype, "logspace.scalar_tensor", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "logspace.scalar_tensor", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "logspace.scalar_tensor", "device"); a[6].device = device;
-  tensor_status status = lt_invoke(&frame, "logspace.scalar_tensor");
+  tensor_status status = lt_invoke(&frame, "logspace");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -540,7 +540,7 @@ TENSOR_API tensor_status tensor_logspace_scalar_tensor_out(tensor_scalar start, 
   LT_ENUM(layout, -1, 5, "logspace.scalar_tensor", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "logspace.scalar_tensor", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "logspace.scalar_tensor", "out");
-  tensor_status status = lt_invoke(&frame, "logspace.scalar_tensor");
+  tensor_status status = lt_invoke(&frame, "logspace");
   return status;
 }
 
@@ -580,7 +580,7 @@ TENSOR_API tensor_status tensor_eye_m(int64_t n, int64_t m, tensor_dtype dtype, 
   LT_DTYPE(dtype, "eye.m", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "eye.m", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "eye.m", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "eye.m");
+  tensor_status status = lt_invoke(&frame, "eye");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -596,7 +596,7 @@ TENSOR_API tensor_status tensor_eye_m_out(int64_t n, int64_t m, tensor_dtype dty
   LT_ENUM(layout, -1, 5, "eye.m", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "eye.m", "device"); a[4].device = device;
   LT_OUTPUT(frame.out[0], out, "eye.m", "out");
-  tensor_status status = lt_invoke(&frame, "eye.m");
+  tensor_status status = lt_invoke(&frame, "eye");
   return status;
 }
 
@@ -1843,7 +1843,7 @@ TENSOR_API tensor_status tensor_sqrt_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 208, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sqrt", "self");
-  tensor_status status = lt_invoke(&frame, "sqrt");
+  tensor_status status = lt_invoke(&frame, "sqrt_");
   return status;
 }
 
@@ -1872,7 +1872,7 @@ TENSOR_API tensor_status tensor_rsqrt_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 209, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rsqrt", "self");
-  tensor_status status = lt_invoke(&frame, "rsqrt");
+  tensor_status status = lt_invoke(&frame, "rsqrt_");
   return status;
 }
 
@@ -1901,7 +1901,7 @@ TENSOR_API tensor_status tensor_exp_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 210, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp", "self");
-  tensor_status status = lt_invoke(&frame, "exp");
+  tensor_status status = lt_invoke(&frame, "exp_");
   return status;
 }
 
@@ -1930,7 +1930,7 @@ TENSOR_API tensor_status tensor_exp2_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 211, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exp2", "self");
-  tensor_status status = lt_invoke(&frame, "exp2");
+  tensor_status status = lt_invoke(&frame, "exp2_");
   return status;
 }
 
@@ -1959,7 +1959,7 @@ TENSOR_API tensor_status tensor_expm1_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 212, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "expm1", "self");
-  tensor_status status = lt_invoke(&frame, "expm1");
+  tensor_status status = lt_invoke(&frame, "expm1_");
   return status;
 }
 
@@ -1988,7 +1988,7 @@ TENSOR_API tensor_status tensor_log_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 213, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log", "self");
-  tensor_status status = lt_invoke(&frame, "log");
+  tensor_status status = lt_invoke(&frame, "log_");
   return status;
 }
 
@@ -2017,7 +2017,7 @@ TENSOR_API tensor_status tensor_log2_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 214, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log2", "self");
-  tensor_status status = lt_invoke(&frame, "log2");
+  tensor_status status = lt_invoke(&frame, "log2_");
   return status;
 }
 
@@ -2046,7 +2046,7 @@ TENSOR_API tensor_status tensor_log10_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 215, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log10", "self");
-  tensor_status status = lt_invoke(&frame, "log10");
+  tensor_status status = lt_invoke(&frame, "log10_");
   return status;
 }
 
@@ -2075,7 +2075,7 @@ TENSOR_API tensor_status tensor_log1p_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 216, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log1p", "self");
-  tensor_status status = lt_invoke(&frame, "log1p");
+  tensor_status status = lt_invoke(&frame, "log1p_");
   return status;
 }
 
@@ -2104,7 +2104,7 @@ TENSOR_API tensor_status tensor_sin_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 217, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sin", "self");
-  tensor_status status = lt_invoke(&frame, "sin");
+  tensor_status status = lt_invoke(&frame, "sin_");
   return status;
 }
 
@@ -2133,7 +2133,7 @@ TENSOR_API tensor_status tensor_cos_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 218, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cos", "self");
-  tensor_status status = lt_invoke(&frame, "cos");
+  tensor_status status = lt_invoke(&frame, "cos_");
   return status;
 }
 
@@ -2162,7 +2162,7 @@ TENSOR_API tensor_status tensor_tan_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 219, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tan", "self");
-  tensor_status status = lt_invoke(&frame, "tan");
+  tensor_status status = lt_invoke(&frame, "tan_");
   return status;
 }
 
@@ -2191,7 +2191,7 @@ TENSOR_API tensor_status tensor_asin_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 220, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asin", "self");
-  tensor_status status = lt_invoke(&frame, "asin");
+  tensor_status status = lt_invoke(&frame, "asin_");
   return status;
 }
 
@@ -2220,7 +2220,7 @@ TENSOR_API tensor_status tensor_arcsin_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 221, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsin", "self");
-  tensor_status status = lt_invoke(&frame, "arcsin");
+  tensor_status status = lt_invoke(&frame, "arcsin_");
   return status;
 }
 
@@ -2249,7 +2249,7 @@ TENSOR_API tensor_status tensor_acos_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 222, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acos", "self");
-  tensor_status status = lt_invoke(&frame, "acos");
+  tensor_status status = lt_invoke(&frame, "acos_");
   return status;
 }
 
@@ -2278,7 +2278,7 @@ TENSOR_API tensor_status tensor_arccos_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 223, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccos", "self");
-  tensor_status status = lt_invoke(&frame, "arccos");
+  tensor_status status = lt_invoke(&frame, "arccos_");
   return status;
 }
 
@@ -2307,7 +2307,7 @@ TENSOR_API tensor_status tensor_atan_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 224, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan", "self");
-  tensor_status status = lt_invoke(&frame, "atan");
+  tensor_status status = lt_invoke(&frame, "atan_");
   return status;
 }
 
@@ -2336,7 +2336,7 @@ TENSOR_API tensor_status tensor_arctan_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 225, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan", "self");
-  tensor_status status = lt_invoke(&frame, "arctan");
+  tensor_status status = lt_invoke(&frame, "arctan_");
   return status;
 }
 
@@ -2365,7 +2365,7 @@ TENSOR_API tensor_status tensor_sinh_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 226, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinh", "self");
-  tensor_status status = lt_invoke(&frame, "sinh");
+  tensor_status status = lt_invoke(&frame, "sinh_");
   return status;
 }
 
@@ -2394,7 +2394,7 @@ TENSOR_API tensor_status tensor_cosh_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 227, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cosh", "self");
-  tensor_status status = lt_invoke(&frame, "cosh");
+  tensor_status status = lt_invoke(&frame, "cosh_");
   return status;
 }
 
@@ -2423,7 +2423,7 @@ TENSOR_API tensor_status tensor_tanh_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 228, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tanh", "self");
-  tensor_status status = lt_invoke(&frame, "tanh");
+  tensor_status status = lt_invoke(&frame, "tanh_");
   return status;
 }
 
@@ -2452,7 +2452,7 @@ TENSOR_API tensor_status tensor_asinh_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 229, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "asinh", "self");
-  tensor_status status = lt_invoke(&frame, "asinh");
+  tensor_status status = lt_invoke(&frame, "asinh_");
   return status;
 }
 
@@ -2481,7 +2481,7 @@ TENSOR_API tensor_status tensor_arcsinh_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 230, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arcsinh", "self");
-  tensor_status status = lt_invoke(&frame, "arcsinh");
+  tensor_status status = lt_invoke(&frame, "arcsinh_");
   return status;
 }
 
@@ -2510,7 +2510,7 @@ TENSOR_API tensor_status tensor_acosh_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 231, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "acosh", "self");
-  tensor_status status = lt_invoke(&frame, "acosh");
+  tensor_status status = lt_invoke(&frame, "acosh_");
   return status;
 }
 
@@ -2539,7 +2539,7 @@ TENSOR_API tensor_status tensor_arccosh_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 232, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arccosh", "self");
-  tensor_status status = lt_invoke(&frame, "arccosh");
+  tensor_status status = lt_invoke(&frame, "arccosh_");
   return status;
 }
 
@@ -2568,7 +2568,7 @@ TENSOR_API tensor_status tensor_atanh_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 233, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atanh", "self");
-  tensor_status status = lt_invoke(&frame, "atanh");
+  tensor_status status = lt_invoke(&frame, "atanh_");
   return status;
 }
 
@@ -2597,7 +2597,7 @@ TENSOR_API tensor_status tensor_arctanh_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 234, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctanh", "self");
-  tensor_status status = lt_invoke(&frame, "arctanh");
+  tensor_status status = lt_invoke(&frame, "arctanh_");
   return status;
 }
 
@@ -2626,7 +2626,7 @@ TENSOR_API tensor_status tensor_sigmoid_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 235, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sigmoid", "self");
-  tensor_status status = lt_invoke(&frame, "sigmoid");
+  tensor_status status = lt_invoke(&frame, "sigmoid_");
   return status;
 }
 
@@ -2657,7 +2657,7 @@ TENSOR_API tensor_status tensor_atan2_(tensor_t *self, const tensor_t *other) {
   lt_frame frame = {.op = 236, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "atan2", "other");
-  tensor_status status = lt_invoke(&frame, "atan2");
+  tensor_status status = lt_invoke(&frame, "atan2_");
   return status;
 }
 
@@ -2689,7 +2689,7 @@ TENSOR_API tensor_status tensor_arctan2_(tensor_t *self, const tensor_t *other) 
   lt_frame frame = {.op = 237, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "arctan2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "arctan2", "other");
-  tensor_status status = lt_invoke(&frame, "arctan2");
+  tensor_status status = lt_invoke(&frame, "arctan2_");
   return status;
 }
 
@@ -2721,7 +2721,7 @@ TENSOR_API tensor_status tensor_hypot_(tensor_t *self, const tensor_t *other) {
   lt_frame frame = {.op = 238, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "hypot", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "hypot", "other");
-  tensor_status status = lt_invoke(&frame, "hypot");
+  tensor_status status = lt_invoke(&frame, "hypot_");
   return status;
 }
 

@@ -43,7 +43,7 @@ TENSOR_API tensor_status tensor_index_put_(tensor_t *self, const tensor_t *const
   LT_LIST(indices, indices_len, true, "index_put", "indices"); a[1].list.data = indices, a[1].list.length = indices_len;
   LT_REQUIRED(a[2], values, LT_TENSOR, "index_put", "values");
   a[3].i = accumulate;
-  tensor_status status = lt_invoke(&frame, "index_put");
+  tensor_status status = lt_invoke(&frame, "index_put_");
   return status;
 }
 
@@ -130,7 +130,7 @@ TENSOR_API tensor_status tensor_masked_fill_(tensor_t *self, const tensor_t *mas
   LT_REQUIRED(a[0], self, LT_TENSOR, "masked_fill", "self");
   LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_fill", "mask");
   LT_REQUIRED(a[2], value, LT_TENSOR, "masked_fill", "value");
-  tensor_status status = lt_invoke(&frame, "masked_fill");
+  tensor_status status = lt_invoke(&frame, "masked_fill_");
   return status;
 }
 
@@ -141,7 +141,7 @@ TENSOR_API tensor_status tensor_masked_fill_scalar_(tensor_t *self, const tensor
   LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_fill", "mask");
   LT_SCALAR(value, LT_MUST, "masked_fill", "value"); a[2].scalar = value;
   frame.number = 3;
-  tensor_status status = lt_invoke(&frame, "masked_fill");
+  tensor_status status = lt_invoke(&frame, "masked_fill_");
   return status;
 }
 
@@ -165,7 +165,7 @@ TENSOR_API tensor_status tensor_masked_scatter_(tensor_t *self, const tensor_t *
   LT_REQUIRED(a[0], self, LT_TENSOR, "masked_scatter", "self");
   LT_REQUIRED(a[1], mask, LT_TENSOR, "masked_scatter", "mask");
   LT_REQUIRED(a[2], source, LT_TENSOR, "masked_scatter", "source");
-  tensor_status status = lt_invoke(&frame, "masked_scatter");
+  tensor_status status = lt_invoke(&frame, "masked_scatter_");
   return status;
 }
 
@@ -311,7 +311,7 @@ TENSOR_API tensor_status tensor_put_(tensor_t *self, const tensor_t *index, cons
   LT_REQUIRED(a[1], index, LT_TENSOR, "put", "index");
   LT_REQUIRED(a[2], source, LT_TENSOR, "put", "source");
   a[3].i = accumulate;
-  tensor_status status = lt_invoke(&frame, "put");
+  tensor_status status = lt_invoke(&frame, "put_");
   return status;
 }
 
@@ -323,7 +323,7 @@ TENSOR_API tensor_status tensor_scatter_src(const tensor_t *self, int64_t dim, c
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src", "index");
   LT_REQUIRED(a[3], src, LT_TENSOR, "scatter.src", "src");
-  tensor_status status = lt_invoke(&frame, "scatter.src");
+  tensor_status status = lt_invoke(&frame, "scatter");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -337,7 +337,7 @@ TENSOR_API tensor_status tensor_scatter_src_(tensor_t *self, int64_t dim, const 
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src", "index");
   LT_REQUIRED(a[3], src, LT_TENSOR, "scatter.src", "src");
-  tensor_status status = lt_invoke(&frame, "scatter.src");
+  tensor_status status = lt_invoke(&frame, "scatter_");
   return status;
 }
 
@@ -349,7 +349,7 @@ TENSOR_API tensor_status tensor_scatter_src_out(const tensor_t *self, int64_t di
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src", "index");
   LT_REQUIRED(a[3], src, LT_TENSOR, "scatter.src", "src");
   LT_OUTPUT(frame.out[0], out, "scatter.src", "out");
-  tensor_status status = lt_invoke(&frame, "scatter.src");
+  tensor_status status = lt_invoke(&frame, "scatter");
   return status;
 }
 
@@ -361,7 +361,7 @@ TENSOR_API tensor_status tensor_scatter_value(const tensor_t *self, int64_t dim,
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value", "index");
   LT_SCALAR(value, LT_MUST, "scatter.value", "value"); a[3].scalar = value;
-  tensor_status status = lt_invoke(&frame, "scatter.value");
+  tensor_status status = lt_invoke(&frame, "scatter");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -375,7 +375,7 @@ TENSOR_API tensor_status tensor_scatter_value_(tensor_t *self, int64_t dim, cons
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value", "index");
   LT_SCALAR(value, LT_MUST, "scatter.value", "value"); a[3].scalar = value;
-  tensor_status status = lt_invoke(&frame, "scatter.value");
+  tensor_status status = lt_invoke(&frame, "scatter_");
   return status;
 }
 
@@ -387,7 +387,7 @@ TENSOR_API tensor_status tensor_scatter_value_out(const tensor_t *self, int64_t 
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value", "index");
   LT_SCALAR(value, LT_MUST, "scatter.value", "value"); a[3].scalar = value;
   LT_OUTPUT(frame.out[0], out, "scatter.value", "out");
-  tensor_status status = lt_invoke(&frame, "scatter.value");
+  tensor_status status = lt_invoke(&frame, "scatter");
   return status;
 }
 
@@ -400,7 +400,7 @@ TENSOR_API tensor_status tensor_scatter_src_reduce(const tensor_t *self, int64_t
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src_reduce", "index");
   LT_REQUIRED(a[3], src, LT_TENSOR, "scatter.src_reduce", "src");
   LT_TEXT(reduce, "scatter.src_reduce", "reduce"); a[4].text = reduce;
-  tensor_status status = lt_invoke(&frame, "scatter.src_reduce");
+  tensor_status status = lt_invoke(&frame, "scatter");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -415,7 +415,7 @@ TENSOR_API tensor_status tensor_scatter_src_reduce_(tensor_t *self, int64_t dim,
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.src_reduce", "index");
   LT_REQUIRED(a[3], src, LT_TENSOR, "scatter.src_reduce", "src");
   LT_TEXT(reduce, "scatter.src_reduce", "reduce"); a[4].text = reduce;
-  tensor_status status = lt_invoke(&frame, "scatter.src_reduce");
+  tensor_status status = lt_invoke(&frame, "scatter_");
   return status;
 }
 
@@ -428,7 +428,7 @@ TENSOR_API tensor_status tensor_scatter_src_reduce_out(const tensor_t *self, int
   LT_REQUIRED(a[3], src, LT_TENSOR, "scatter.src_reduce", "src");
   LT_TEXT(reduce, "scatter.src_reduce", "reduce"); a[4].text = reduce;
   LT_OUTPUT(frame.out[0], out, "scatter.src_reduce", "out");
-  tensor_status status = lt_invoke(&frame, "scatter.src_reduce");
+  tensor_status status = lt_invoke(&frame, "scatter");
   return status;
 }
 
@@ -441,7 +441,7 @@ TENSOR_API tensor_status tensor_scatter_value_reduce(const tensor_t *self, int64
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value_reduce", "index");
   LT_SCALAR(value, LT_MUST, "scatter.value_reduce", "value"); a[3].scalar = value;
   LT_TEXT(reduce, "scatter.value_reduce", "reduce"); a[4].text = reduce;
-  tensor_status status = lt_invoke(&frame, "scatter.value_reduce");
+  tensor_status status = lt_invoke(&frame, "scatter");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -456,7 +456,7 @@ TENSOR_API tensor_status tensor_scatter_value_reduce_(tensor_t *self, int64_t di
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter.value_reduce", "index");
   LT_SCALAR(value, LT_MUST, "scatter.value_reduce", "value"); a[3].scalar = value;
   LT_TEXT(reduce, "scatter.value_reduce", "reduce"); a[4].text = reduce;
-  tensor_status status = lt_invoke(&frame, "scatter.value_reduce");
+  tensor_status status = lt_invoke(&frame, "scatter_");
   return status;
 }
 
@@ -469,7 +469,7 @@ TENSOR_API tensor_status tensor_scatter_value_reduce_out(const tensor_t *self, i
   LT_SCALAR(value, LT_MUST, "scatter.value_reduce", "value"); a[3].scalar = value;
   LT_TEXT(reduce, "scatter.value_reduce", "reduce"); a[4].text = reduce;
   LT_OUTPUT(frame.out[0], out, "scatter.value_reduce", "out");
-  tensor_status status = lt_invoke(&frame, "scatter.value_reduce");
+  tensor_status status = lt_invoke(&frame, "scatter");
   return status;
 }
 
@@ -495,7 +495,7 @@ TENSOR_API tensor_status tensor_scatter_add_(tensor_t *self, int64_t dim, const 
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "scatter_add", "index");
   LT_REQUIRED(a[3], src, LT_TENSOR, "scatter_add", "src");
-  tensor_status status = lt_invoke(&frame, "scatter_add");
+  tensor_status status = lt_invoke(&frame, "scatter_add_");
   return status;
 }
 
@@ -537,7 +537,7 @@ TENSOR_API tensor_status tensor_scatter_reduce_(tensor_t *self, int64_t dim, con
   LT_REQUIRED(a[3], src, LT_TENSOR, "scatter_reduce", "src");
   LT_TEXT(reduce, "scatter_reduce", "reduce"); a[4].text = reduce;
   a[5].i = include_self;
-  tensor_status status = lt_invoke(&frame, "scatter_reduce");
+  tensor_status status = lt_invoke(&frame, "scatter_reduce_");
   return status;
 }
 
@@ -579,7 +579,7 @@ TENSOR_API tensor_status tensor_index_add_(tensor_t *self, int64_t dim, const te
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_add", "index");
   LT_REQUIRED(a[3], source, LT_TENSOR, "index_add", "source");
   LT_SCALAR(alpha, LT_MUST, "index_add", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "index_add");
+  tensor_status status = lt_invoke(&frame, "index_add_");
   return status;
 }
 
@@ -618,7 +618,7 @@ TENSOR_API tensor_status tensor_index_copy_(tensor_t *self, int64_t dim, const t
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_copy", "index");
   LT_REQUIRED(a[3], source, LT_TENSOR, "index_copy", "source");
-  tensor_status status = lt_invoke(&frame, "index_copy");
+  tensor_status status = lt_invoke(&frame, "index_copy_");
   return status;
 }
 
@@ -672,7 +672,7 @@ TENSOR_API tensor_status tensor_index_fill_(tensor_t *self, int64_t dim, const t
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_fill", "index");
   LT_REQUIRED(a[3], value, LT_TENSOR, "index_fill", "value");
-  tensor_status status = lt_invoke(&frame, "index_fill");
+  tensor_status status = lt_invoke(&frame, "index_fill_");
   return status;
 }
 
@@ -684,7 +684,7 @@ TENSOR_API tensor_status tensor_index_fill_scalar_(tensor_t *self, int64_t dim, 
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_fill", "index");
   LT_SCALAR(value, LT_MUST, "index_fill", "value"); a[3].scalar = value;
   frame.number = 4;
-  tensor_status status = lt_invoke(&frame, "index_fill");
+  tensor_status status = lt_invoke(&frame, "index_fill_");
   return status;
 }
 
@@ -714,7 +714,7 @@ TENSOR_API tensor_status tensor_index_reduce_(tensor_t *self, int64_t dim, const
   LT_REQUIRED(a[3], source, LT_TENSOR, "index_reduce", "source");
   LT_TEXT(reduce, "index_reduce", "reduce"); a[4].text = reduce;
   a[5].i = include_self;
-  tensor_status status = lt_invoke(&frame, "index_reduce");
+  tensor_status status = lt_invoke(&frame, "index_reduce_");
   return status;
 }
 
@@ -737,7 +737,7 @@ TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tenso
   lt_value a[1];
   lt_frame frame = {.op = 264, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where.condition", "condition");
-  tensor_status status = lt_invoke(&frame, "where.condition");
+  tensor_status status = lt_invoke(&frame, "where");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
@@ -958,7 +958,7 @@ TENSOR_API tensor_status tensor_atleast_1d_sequence(const tensor_t *const *tenso
   lt_value a[1];
   lt_frame frame = {.op = 275, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "atleast_1d.sequence", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  tensor_status status = lt_invoke(&frame, "atleast_1d.sequence");
+  tensor_status status = lt_invoke(&frame, "atleast_1d");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
@@ -982,7 +982,7 @@ TENSOR_API tensor_status tensor_atleast_2d_sequence(const tensor_t *const *tenso
   lt_value a[1];
   lt_frame frame = {.op = 277, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "atleast_2d.sequence", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  tensor_status status = lt_invoke(&frame, "atleast_2d.sequence");
+  tensor_status status = lt_invoke(&frame, "atleast_2d");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
@@ -1006,7 +1006,7 @@ TENSOR_API tensor_status tensor_atleast_3d_sequence(const tensor_t *const *tenso
   lt_value a[1];
   lt_frame frame = {.op = 279, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "atleast_3d.sequence", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  tensor_status status = lt_invoke(&frame, "atleast_3d.sequence");
+  tensor_status status = lt_invoke(&frame, "atleast_3d");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
@@ -1110,7 +1110,7 @@ TENSOR_API tensor_status tensor_repeat_interleave_int(const tensor_t *self, int6
   a[1].i = repeats;
   a[2].i = dim;
   a[3].i = output_size;
-  tensor_status status = lt_invoke(&frame, "repeat_interleave.int");
+  tensor_status status = lt_invoke(&frame, "repeat_interleave");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1125,7 +1125,7 @@ TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, c
   LT_REQUIRED(a[1], repeats, LT_TENSOR, "repeat_interleave.tensor", "repeats");
   a[2].i = dim;
   a[3].i = output_size;
-  tensor_status status = lt_invoke(&frame, "repeat_interleave.tensor");
+  tensor_status status = lt_invoke(&frame, "repeat_interleave");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1228,7 +1228,7 @@ TENSOR_API tensor_status tensor_tril_(tensor_t *self, int64_t diagonal) {
   lt_frame frame = {.op = 295, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tril", "self");
   a[1].i = diagonal;
-  tensor_status status = lt_invoke(&frame, "tril");
+  tensor_status status = lt_invoke(&frame, "tril_");
   return status;
 }
 
@@ -1260,7 +1260,7 @@ TENSOR_API tensor_status tensor_triu_(tensor_t *self, int64_t diagonal) {
   lt_frame frame = {.op = 296, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "triu", "self");
   a[1].i = diagonal;
-  tensor_status status = lt_invoke(&frame, "triu");
+  tensor_status status = lt_invoke(&frame, "triu_");
   return status;
 }
 
@@ -2348,7 +2348,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord(const tensor_t *self,
   LT_SPAN(dim, dim_len, "linalg.matrix_norm.str_ord", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = keepdim;
   LT_DTYPE(dtype, "linalg.matrix_norm.str_ord", "dtype"); a[4].i = dtype;
-  tensor_status status = lt_invoke(&frame, "linalg.matrix_norm.str_ord");
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_norm");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2364,7 +2364,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_norm_str_ord_out(const tensor_t *s
   a[3].i = keepdim;
   LT_DTYPE(dtype, "linalg.matrix_norm.str_ord", "dtype"); a[4].i = dtype;
   LT_OUTPUT(frame.out[0], out, "linalg.matrix_norm.str_ord", "out");
-  tensor_status status = lt_invoke(&frame, "linalg.matrix_norm.str_ord");
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_norm");
   return status;
 }
 
@@ -2406,7 +2406,7 @@ TENSOR_API tensor_status tensor_linalg_norm_ord_str(const tensor_t *self, const 
   LT_SPAN(dim, dim_len, "linalg.norm.ord_str", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = keepdim;
   LT_DTYPE(dtype, "linalg.norm.ord_str", "dtype"); a[4].i = dtype;
-  tensor_status status = lt_invoke(&frame, "linalg.norm.ord_str");
+  tensor_status status = lt_invoke(&frame, "linalg.norm");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2422,7 +2422,7 @@ TENSOR_API tensor_status tensor_linalg_norm_ord_str_out(const tensor_t *self, co
   a[3].i = keepdim;
   LT_DTYPE(dtype, "linalg.norm.ord_str", "dtype"); a[4].i = dtype;
   LT_OUTPUT(frame.out[0], out, "linalg.norm.ord_str", "out");
-  tensor_status status = lt_invoke(&frame, "linalg.norm.ord_str");
+  tensor_status status = lt_invoke(&frame, "linalg.norm");
   return status;
 }
 
@@ -2505,7 +2505,7 @@ TENSOR_API tensor_status tensor_linalg_cond_p_str(const tensor_t *self, const ch
   lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cond.p_str", "self");
   LT_TEXT(p, "linalg.cond.p_str", "p"); a[1].text = p;
-  tensor_status status = lt_invoke(&frame, "linalg.cond.p_str");
+  tensor_status status = lt_invoke(&frame, "linalg.cond");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2518,7 +2518,7 @@ TENSOR_API tensor_status tensor_linalg_cond_p_str_out(const tensor_t *self, cons
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cond.p_str", "self");
   LT_TEXT(p, "linalg.cond.p_str", "p"); a[1].text = p;
   LT_OUTPUT(frame.out[0], out, "linalg.cond.p_str", "out");
-  tensor_status status = lt_invoke(&frame, "linalg.cond.p_str");
+  tensor_status status = lt_invoke(&frame, "linalg.cond");
   return status;
 }
 
@@ -2557,7 +2557,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_atol_rtol_tensor(const tensor
   LT_OPTIONAL(a[1], atol, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "atol");
   LT_OPTIONAL(a[2], rtol, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "rtol");
   a[3].i = hermitian;
-  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank.atol_rtol_tensor");
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2572,7 +2572,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_atol_rtol_tensor_out(const te
   LT_OPTIONAL(a[2], rtol, LT_TENSOR, "linalg.matrix_rank.atol_rtol_tensor", "rtol");
   a[3].i = hermitian;
   LT_OUTPUT(frame.out[0], out, "linalg.matrix_rank.atol_rtol_tensor", "out");
-  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank.atol_rtol_tensor");
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank");
   return status;
 }
 
@@ -2583,7 +2583,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_tol(const tensor_t *self, dou
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.tol", "self");
   a[1].f = tol;
   a[2].i = hermitian;
-  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank.tol");
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2597,7 +2597,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_out(const tensor_t *self,
   a[1].f = tol;
   a[2].i = hermitian;
   LT_OUTPUT(frame.out[0], out, "linalg.matrix_rank.tol", "out");
-  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank.tol");
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank");
   return status;
 }
 
@@ -2608,7 +2608,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_tensor(const tensor_t *se
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_rank.tol_tensor", "self");
   LT_REQUIRED(a[1], tol, LT_TENSOR, "linalg.matrix_rank.tol_tensor", "tol");
   a[2].i = hermitian;
-  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank.tol_tensor");
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2622,7 +2622,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_rank_tol_tensor_out(const tensor_t
   LT_REQUIRED(a[1], tol, LT_TENSOR, "linalg.matrix_rank.tol_tensor", "tol");
   a[2].i = hermitian;
   LT_OUTPUT(frame.out[0], out, "linalg.matrix_rank.tol_tensor", "out");
-  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank.tol_tensor");
+  tensor_status status = lt_invoke(&frame, "linalg.matrix_rank");
   return status;
 }
 
@@ -2661,7 +2661,7 @@ TENSOR_API tensor_status tensor_linalg_pinv_atol_rtol_tensor(const tensor_t *sel
   LT_OPTIONAL(a[1], atol, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "atol");
   LT_OPTIONAL(a[2], rtol, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "rtol");
   a[3].i = hermitian;
-  tensor_status status = lt_invoke(&frame, "linalg.pinv.atol_rtol_tensor");
+  tensor_status status = lt_invoke(&frame, "linalg.pinv");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -2676,7 +2676,7 @@ TENSOR_API tensor_status tensor_linalg_pinv_atol_rtol_tensor_out(const tensor_t 
   LT_OPTIONAL(a[2], rtol, LT_TENSOR, "linalg.pinv.atol_rtol_tensor", "rtol");
   a[3].i = hermitian;
   LT_OUTPUT(frame.out[0], out, "linalg.pinv.atol_rtol_tensor", "out");
-  tensor_status status = lt_invoke(&frame, "linalg.pinv.atol_rtol_tensor");
+  tensor_status status = lt_invoke(&frame, "linalg.pinv");
   return status;
 }
 

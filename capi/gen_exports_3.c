@@ -8,7 +8,7 @@ TENSOR_API tensor_status tensor_linalg_pinv_rcond(const tensor_t *self, double r
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.rcond", "self");
   a[1].f = rcond;
   a[2].i = hermitian;
-  tensor_status status = lt_invoke(&frame, "linalg.pinv.rcond");
+  tensor_status status = lt_invoke(&frame, "linalg.pinv");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -22,7 +22,7 @@ TENSOR_API tensor_status tensor_linalg_pinv_rcond_out(const tensor_t *self, doub
   a[1].f = rcond;
   a[2].i = hermitian;
   LT_OUTPUT(frame.out[0], out, "linalg.pinv.rcond", "out");
-  tensor_status status = lt_invoke(&frame, "linalg.pinv.rcond");
+  tensor_status status = lt_invoke(&frame, "linalg.pinv");
   return status;
 }
 
@@ -33,7 +33,7 @@ TENSOR_API tensor_status tensor_linalg_pinv_rcond_tensor(const tensor_t *self, c
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.pinv.rcond_tensor", "self");
   LT_REQUIRED(a[1], rcond, LT_TENSOR, "linalg.pinv.rcond_tensor", "rcond");
   a[2].i = hermitian;
-  tensor_status status = lt_invoke(&frame, "linalg.pinv.rcond_tensor");
+  tensor_status status = lt_invoke(&frame, "linalg.pinv");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -47,7 +47,7 @@ TENSOR_API tensor_status tensor_linalg_pinv_rcond_tensor_out(const tensor_t *sel
   LT_REQUIRED(a[1], rcond, LT_TENSOR, "linalg.pinv.rcond_tensor", "rcond");
   a[2].i = hermitian;
   LT_OUTPUT(frame.out[0], out, "linalg.pinv.rcond_tensor", "out");
-  tensor_status status = lt_invoke(&frame, "linalg.pinv.rcond_tensor");
+  tensor_status status = lt_invoke(&frame, "linalg.pinv");
   return status;
 }
 
@@ -671,7 +671,7 @@ TENSOR_API tensor_status tensor_logical_and_(tensor_t *self, const tensor_t *oth
   lt_frame frame = {.op = 386, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_and", "other");
-  tensor_status status = lt_invoke(&frame, "logical_and");
+  tensor_status status = lt_invoke(&frame, "logical_and_");
   return status;
 }
 
@@ -703,7 +703,7 @@ TENSOR_API tensor_status tensor_logical_or_(tensor_t *self, const tensor_t *othe
   lt_frame frame = {.op = 387, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_or", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_or", "other");
-  tensor_status status = lt_invoke(&frame, "logical_or");
+  tensor_status status = lt_invoke(&frame, "logical_or_");
   return status;
 }
 
@@ -735,7 +735,7 @@ TENSOR_API tensor_status tensor_logical_xor_(tensor_t *self, const tensor_t *oth
   lt_frame frame = {.op = 388, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_xor", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logical_xor", "other");
-  tensor_status status = lt_invoke(&frame, "logical_xor");
+  tensor_status status = lt_invoke(&frame, "logical_xor_");
   return status;
 }
 
@@ -765,7 +765,7 @@ TENSOR_API tensor_status tensor_logical_not_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 389, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logical_not", "self");
-  tensor_status status = lt_invoke(&frame, "logical_not");
+  tensor_status status = lt_invoke(&frame, "logical_not_");
   return status;
 }
 
@@ -810,7 +810,7 @@ TENSOR_API tensor_status tensor_bitwise_and_(tensor_t *self, const tensor_t *oth
   lt_frame frame = {.op = 390, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_and", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_and");
+  tensor_status status = lt_invoke(&frame, "bitwise_and_");
   return status;
 }
 
@@ -820,7 +820,7 @@ TENSOR_API tensor_status tensor_bitwise_and_scalar_(tensor_t *self, tensor_scala
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_and", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_and", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_and");
+  tensor_status status = lt_invoke(&frame, "bitwise_and_");
   return status;
 }
 
@@ -877,7 +877,7 @@ TENSOR_API tensor_status tensor_bitwise_or_(tensor_t *self, const tensor_t *othe
   lt_frame frame = {.op = 391, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_or", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
+  tensor_status status = lt_invoke(&frame, "bitwise_or_");
   return status;
 }
 
@@ -887,7 +887,7 @@ TENSOR_API tensor_status tensor_bitwise_or_scalar_(tensor_t *self, tensor_scalar
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_or", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_or", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_or");
+  tensor_status status = lt_invoke(&frame, "bitwise_or_");
   return status;
 }
 
@@ -944,7 +944,7 @@ TENSOR_API tensor_status tensor_bitwise_xor_(tensor_t *self, const tensor_t *oth
   lt_frame frame = {.op = 392, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_xor", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
+  tensor_status status = lt_invoke(&frame, "bitwise_xor_");
   return status;
 }
 
@@ -954,7 +954,7 @@ TENSOR_API tensor_status tensor_bitwise_xor_scalar_(tensor_t *self, tensor_scala
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_xor", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_xor", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_xor");
+  tensor_status status = lt_invoke(&frame, "bitwise_xor_");
   return status;
 }
 
@@ -995,7 +995,7 @@ TENSOR_API tensor_status tensor_bitwise_not_(tensor_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 393, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_not", "self");
-  tensor_status status = lt_invoke(&frame, "bitwise_not");
+  tensor_status status = lt_invoke(&frame, "bitwise_not_");
   return status;
 }
 
@@ -1040,7 +1040,7 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_(tensor_t *self, const tensor
   lt_frame frame = {.op = 394, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_left_shift", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
+  tensor_status status = lt_invoke(&frame, "bitwise_left_shift_");
   return status;
 }
 
@@ -1050,7 +1050,7 @@ TENSOR_API tensor_status tensor_bitwise_left_shift_scalar_(tensor_t *self, tenso
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_left_shift", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_left_shift", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_left_shift");
+  tensor_status status = lt_invoke(&frame, "bitwise_left_shift_");
   return status;
 }
 
@@ -1107,7 +1107,7 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_(tensor_t *self, const tenso
   lt_frame frame = {.op = 395, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "bitwise_right_shift", "other");
-  tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
+  tensor_status status = lt_invoke(&frame, "bitwise_right_shift_");
   return status;
 }
 
@@ -1117,7 +1117,7 @@ TENSOR_API tensor_status tensor_bitwise_right_shift_scalar_(tensor_t *self, tens
   LT_REQUIRED(a[0], self, LT_TENSOR, "bitwise_right_shift", "self");
   LT_SCALAR(other, LT_MUST, "bitwise_right_shift", "other"); a[1].scalar = other;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "bitwise_right_shift");
+  tensor_status status = lt_invoke(&frame, "bitwise_right_shift_");
   return status;
 }
 
@@ -1396,7 +1396,7 @@ TENSOR_API tensor_status tensor_addmm_(tensor_t *self, const tensor_t *mat1, con
   LT_REQUIRED(a[2], mat2, LT_TENSOR, "addmm", "mat2");
   LT_SCALAR(beta, LT_MUST, "addmm", "beta"); a[3].scalar = beta;
   LT_SCALAR(alpha, LT_MUST, "addmm", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addmm");
+  tensor_status status = lt_invoke(&frame, "addmm_");
   return status;
 }
 
@@ -1437,7 +1437,7 @@ TENSOR_API tensor_status tensor_baddbmm_(tensor_t *self, const tensor_t *batch1,
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "baddbmm", "batch2");
   LT_SCALAR(beta, LT_MUST, "baddbmm", "beta"); a[3].scalar = beta;
   LT_SCALAR(alpha, LT_MUST, "baddbmm", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "baddbmm");
+  tensor_status status = lt_invoke(&frame, "baddbmm_");
   return status;
 }
 
@@ -1478,7 +1478,7 @@ TENSOR_API tensor_status tensor_addbmm_(tensor_t *self, const tensor_t *batch1, 
   LT_REQUIRED(a[2], batch2, LT_TENSOR, "addbmm", "batch2");
   LT_SCALAR(beta, LT_MUST, "addbmm", "beta"); a[3].scalar = beta;
   LT_SCALAR(alpha, LT_MUST, "addbmm", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addbmm");
+  tensor_status status = lt_invoke(&frame, "addbmm_");
   return status;
 }
 
@@ -1519,7 +1519,7 @@ TENSOR_API tensor_status tensor_addmv_(tensor_t *self, const tensor_t *mat, cons
   LT_REQUIRED(a[2], vec, LT_TENSOR, "addmv", "vec");
   LT_SCALAR(beta, LT_MUST, "addmv", "beta"); a[3].scalar = beta;
   LT_SCALAR(alpha, LT_MUST, "addmv", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addmv");
+  tensor_status status = lt_invoke(&frame, "addmv_");
   return status;
 }
 
@@ -1560,7 +1560,7 @@ TENSOR_API tensor_status tensor_addr_(tensor_t *self, const tensor_t *vec1, cons
   LT_REQUIRED(a[2], vec2, LT_TENSOR, "addr", "vec2");
   LT_SCALAR(beta, LT_MUST, "addr", "beta"); a[3].scalar = beta;
   LT_SCALAR(alpha, LT_MUST, "addr", "alpha"); a[4].scalar = alpha;
-  tensor_status status = lt_invoke(&frame, "addr");
+  tensor_status status = lt_invoke(&frame, "addr_");
   return status;
 }
 
@@ -1623,7 +1623,7 @@ TENSOR_API tensor_status tensor_tensordot_dims(const tensor_t *self, const tenso
   LT_REQUIRED(a[1], other, LT_TENSOR, "tensordot.dims", "other");
   LT_SPAN(dims_self, dims_self_len, "tensordot.dims", "dims_self"); a[2].list.data = dims_self, a[2].list.length = dims_self_len;
   LT_SPAN(dims_other, dims_other_len, "tensordot.dims", "dims_other"); a[3].list.data = dims_other, a[3].list.length = dims_other_len;
-  tensor_status status = lt_invoke(&frame, "tensordot.dims");
+  tensor_status status = lt_invoke(&frame, "tensordot");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1638,7 +1638,7 @@ TENSOR_API tensor_status tensor_tensordot_dims_out(const tensor_t *self, const t
   LT_SPAN(dims_self, dims_self_len, "tensordot.dims", "dims_self"); a[2].list.data = dims_self, a[2].list.length = dims_self_len;
   LT_SPAN(dims_other, dims_other_len, "tensordot.dims", "dims_other"); a[3].list.data = dims_other, a[3].list.length = dims_other_len;
   LT_OUTPUT(frame.out[0], out, "tensordot.dims", "out");
-  tensor_status status = lt_invoke(&frame, "tensordot.dims");
+  tensor_status status = lt_invoke(&frame, "tensordot");
   return status;
 }
 
@@ -1814,7 +1814,7 @@ TENSOR_API tensor_status tensor_quantize_per_tensor_tensor_qparams(const tensor_
   LT_REQUIRED(a[1], scale, LT_TENSOR, "quantize_per_tensor.tensor_qparams", "scale");
   LT_REQUIRED(a[2], zero_point, LT_TENSOR, "quantize_per_tensor.tensor_qparams", "zero_point");
   LT_ENUM(dtype, -1, 18, "quantize_per_tensor.tensor_qparams", "dtype"); a[3].i = dtype;
-  tensor_status status = lt_invoke(&frame, "quantize_per_tensor.tensor_qparams");
+  tensor_status status = lt_invoke(&frame, "quantize_per_tensor");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1829,7 +1829,7 @@ TENSOR_API tensor_status tensor_quantize_per_tensor_tensors(const tensor_t *cons
   LT_REQUIRED(a[1], scales, LT_TENSOR, "quantize_per_tensor.tensors", "scales");
   LT_REQUIRED(a[2], zero_points, LT_TENSOR, "quantize_per_tensor.tensors", "zero_points");
   LT_ENUM(dtype, -1, 18, "quantize_per_tensor.tensors", "dtype"); a[3].i = dtype;
-  tensor_status status = lt_invoke(&frame, "quantize_per_tensor.tensors");
+  tensor_status status = lt_invoke(&frame, "quantize_per_tensor");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
@@ -1883,7 +1883,7 @@ TENSOR_API tensor_status tensor_dequantize_tensors(const tensor_t *const *tensor
   lt_value a[1];
   lt_frame frame = {.op = 431, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "dequantize.tensors", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
-  tensor_status status = lt_invoke(&frame, "dequantize.tensors");
+  tensor_status status = lt_invoke(&frame, "dequantize");
   if (status == TENSOR_OK) {
     *out = (tensor_t **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
   }
@@ -2090,7 +2090,7 @@ TENSOR_API tensor_status tensor_fake_quantize_per_tensor_affine_tensor_qparams(c
   LT_REQUIRED(a[2], zero_point, LT_TENSOR, "fake_quantize_per_tensor_affine.tensor_qparams", "zero_point");
   a[3].i = quant_min;
   a[4].i = quant_max;
-  tensor_status status = lt_invoke(&frame, "fake_quantize_per_tensor_affine.tensor_qparams");
+  tensor_status status = lt_invoke(&frame, "fake_quantize_per_tensor_affine");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }

@@ -37,9 +37,37 @@ TENSOR_API tensor_status tensor_device_absence(const char *type, char **out) {
   return status;
 }
 
-TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
+TENSOR_API tensor_status tensor_device_synchronize(tensor_device device) {
   lt_value a[1];
   lt_frame frame = {.op = 483, .mode = LT_FUNCTION, .args = a};
+  LT_ENUM(device.type, -1, 5, "device_synchronize", "device"); a[0].device = device;
+  tensor_status status = lt_invoke(&frame, "device_synchronize");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_device_memory(tensor_device device, int64_t *in_use, int64_t *peak, int64_t *reserved, int64_t *free, int64_t *total) {
+  LT_RESULT(in_use, "device_memory", "in_use");
+  LT_RESULT(peak, "device_memory", "peak");
+  LT_RESULT(reserved, "device_memory", "reserved");
+  LT_RESULT(free, "device_memory", "free");
+  LT_RESULT(total, "device_memory", "total");
+  lt_value a[1];
+  lt_frame frame = {.op = 484, .mode = LT_FUNCTION, .args = a};
+  LT_ENUM(device.type, -1, 5, "device_memory", "device"); a[0].device = device;
+  tensor_status status = lt_invoke(&frame, "device_memory");
+  if (status == TENSOR_OK) {
+    *in_use = (int64_t)frame.results[0].i;
+    *peak = (int64_t)frame.results[1].i;
+    *reserved = (int64_t)frame.results[2].i;
+    *free = (int64_t)frame.results[3].i;
+    *total = (int64_t)frame.results[4].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
+  lt_value a[1];
+  lt_frame frame = {.op = 485, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   tensor_status status = lt_invoke(&frame, "set_num_threads");
   return status;
@@ -48,7 +76,7 @@ TENSOR_API tensor_status tensor_set_num_threads(int64_t n) {
 TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
   LT_RESULT(out, "get_num_threads", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 484, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 486, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "get_num_threads");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -59,7 +87,7 @@ TENSOR_API tensor_status tensor_get_num_threads(int64_t *out) {
 TENSOR_API tensor_status tensor_cpu_tier(char **out) {
   LT_RESULT(out, "cpu_tier", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 485, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 487, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "cpu_tier");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -70,7 +98,7 @@ TENSOR_API tensor_status tensor_cpu_tier(char **out) {
 TENSOR_API tensor_status tensor_dispatch_table(const char *name, char **out) {
   LT_RESULT(out, "dispatch_table", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 486, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 488, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(name, "dispatch_table", "name"); a[0].text = name;
   tensor_status status = lt_invoke(&frame, "dispatch_table");
   if (status == TENSOR_OK) {
@@ -82,7 +110,7 @@ TENSOR_API tensor_status tensor_dispatch_table(const char *name, char **out) {
 TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_nonzero", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 487, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 489, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_nonzero", "self");
   tensor_status status = lt_invoke(&frame, "is_nonzero");
   if (status == TENSOR_OK) {
@@ -94,7 +122,7 @@ TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_conj", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 488, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 490, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_conj", "self");
   tensor_status status = lt_invoke(&frame, "is_conj");
   if (status == TENSOR_OK) {
@@ -106,7 +134,7 @@ TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out) {
   LT_RESULT(out, "is_neg", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 489, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 491, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_neg", "self");
   tensor_status status = lt_invoke(&frame, "is_neg");
   if (status == TENSOR_OK) {
@@ -118,7 +146,7 @@ TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out) {
 TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out) {
   LT_RESULT(out, "is_same_size", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 490, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 492, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_same_size", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "is_same_size", "other");
   tensor_status status = lt_invoke(&frame, "is_same_size");
@@ -131,7 +159,7 @@ TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_
 TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "rand", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 491, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 493, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_DTYPE(dtype, "rand", "dtype"); a[2].i = dtype;
@@ -146,7 +174,7 @@ TENSOR_API tensor_status tensor_rand(const int64_t *size, int64_t size_len, tens
 
 TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 491, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 493, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "rand", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand", "generator");
   LT_DTYPE(dtype, "rand", "dtype"); a[2].i = dtype;
@@ -160,7 +188,7 @@ TENSOR_API tensor_status tensor_rand_out(const int64_t *size, int64_t size_len, 
 TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randn", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 492, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 494, .mode = LT_FUNCTION, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_DTYPE(dtype, "randn", "dtype"); a[2].i = dtype;
@@ -175,7 +203,7 @@ TENSOR_API tensor_status tensor_randn(const int64_t *size, int64_t size_len, ten
 
 TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 492, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 494, .mode = LT_OUT, .args = a};
   LT_SPAN(size, size_len, "randn", "size"); a[0].list.data = size, a[0].list.length = size_len;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn", "generator");
   LT_DTYPE(dtype, "randn", "dtype"); a[2].i = dtype;
@@ -189,7 +217,7 @@ TENSOR_API tensor_status tensor_randn_out(const int64_t *size, int64_t size_len,
 TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 493, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 495, .mode = LT_FUNCTION, .args = a};
   a[0].i = low;
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -206,7 +234,7 @@ TENSOR_API tensor_status tensor_randint(int64_t low, int64_t high, const int64_t
 
 TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 493, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 495, .mode = LT_OUT, .args = a};
   a[0].i = low;
   a[1].i = high;
   LT_SPAN(size, size_len, "randint", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -222,14 +250,14 @@ TENSOR_API tensor_status tensor_randint_out(int64_t low, int64_t high, const int
 TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randint.high", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 494, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 496, .mode = LT_FUNCTION, .args = a};
   a[0].i = high;
   LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
   LT_DTYPE(dtype, "randint.high", "dtype"); a[3].i = dtype;
   LT_ENUM(layout, -1, 5, "randint.high", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "randint.high", "device"); a[5].device = device;
-  tensor_status status = lt_invoke(&frame, "randint.high");
+  tensor_status status = lt_invoke(&frame, "randint");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -238,7 +266,7 @@ TENSOR_API tensor_status tensor_randint_high(int64_t high, const int64_t *size, 
 
 TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 494, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 496, .mode = LT_OUT, .args = a};
   a[0].i = high;
   LT_SPAN(size, size_len, "randint.high", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint.high", "generator");
@@ -246,14 +274,14 @@ TENSOR_API tensor_status tensor_randint_high_out(int64_t high, const int64_t *si
   LT_ENUM(layout, -1, 5, "randint.high", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "randint.high", "device"); a[5].device = device;
   LT_OUTPUT(frame.out[0], out, "randint.high", "out");
-  tensor_status status = lt_invoke(&frame, "randint.high");
+  tensor_status status = lt_invoke(&frame, "randint");
   return status;
 }
 
 TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "randperm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 495, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 497, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_DTYPE(dtype, "randperm", "dtype"); a[2].i = dtype;
@@ -268,7 +296,7 @@ TENSOR_API tensor_status tensor_randperm(int64_t n, tensor_generator_t *generato
 
 TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 495, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 497, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randperm", "generator");
   LT_DTYPE(dtype, "randperm", "dtype"); a[2].i = dtype;
@@ -282,7 +310,7 @@ TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *gene
 TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "rand_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 496, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 498, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rand_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "rand_like", "generator");
   LT_DTYPE(dtype, "rand_like", "dtype"); a[2].i = dtype;
@@ -299,7 +327,7 @@ TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator
 TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randn_like", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 497, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 499, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randn_like", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "randn_like", "generator");
   LT_DTYPE(dtype, "randn_like", "dtype"); a[2].i = dtype;
@@ -316,7 +344,7 @@ TENSOR_API tensor_status tensor_randn_like(const tensor_t *self, tensor_generato
 TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randint_like", "out");
   lt_value a[8];
-  lt_frame frame = {.op = 498, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 500, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like", "self");
   a[1].i = low;
   a[2].i = high;
@@ -335,7 +363,7 @@ TENSOR_API tensor_status tensor_randint_like(const tensor_t *self, int64_t low, 
 TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t high, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out) {
   LT_RESULT(out, "randint_like.high", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 499, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 501, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "randint_like.high", "self");
   a[1].i = high;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "randint_like.high", "generator");
@@ -343,7 +371,7 @@ TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t 
   LT_ENUM(layout, -1, 5, "randint_like.high", "layout"); a[4].i = layout;
   LT_ENUM(device.type, -1, 5, "randint_like.high", "device"); a[5].device = device;
   LT_ENUM(memory_format, -1, 3, "randint_like.high", "memory_format"); a[6].i = memory_format;
-  tensor_status status = lt_invoke(&frame, "randint_like.high");
+  tensor_status status = lt_invoke(&frame, "randint_like");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -353,11 +381,11 @@ TENSOR_API tensor_status tensor_randint_like_high(const tensor_t *self, int64_t 
 TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "normal.tensors", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 500, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 502, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
+  tensor_status status = lt_invoke(&frame, "normal");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -367,12 +395,12 @@ TENSOR_API tensor_status tensor_normal_tensors(const tensor_t *mean, const tenso
 TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "normal.tensors", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 500, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 502, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
   frame.number = 2;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
+  tensor_status status = lt_invoke(&frame, "normal");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -381,31 +409,31 @@ TENSOR_API tensor_status tensor_normal_tensors_scalar(const tensor_t *mean, tens
 
 TENSOR_API tensor_status tensor_normal_tensors_out(const tensor_t *mean, const tensor_t *std, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 500, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 502, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_REQUIRED(a[1], std, LT_TENSOR, "normal.tensors", "std");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
   LT_OUTPUT(frame.out[0], out, "normal.tensors", "out");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
+  tensor_status status = lt_invoke(&frame, "normal");
   return status;
 }
 
 TENSOR_API tensor_status tensor_normal_tensors_scalar_out(const tensor_t *mean, tensor_scalar std, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 500, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 502, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], mean, LT_TENSOR, "normal.tensors", "mean");
   LT_SCALAR(std, LT_MUST, "normal.tensors", "std"); a[1].scalar = std;
   frame.number = 2;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "normal.tensors", "generator");
   LT_OUTPUT(frame.out[0], out, "normal.tensors", "out");
-  tensor_status status = lt_invoke(&frame, "normal.tensors");
+  tensor_status status = lt_invoke(&frame, "normal");
   return status;
 }
 
 TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "normal.size", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 501, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 503, .mode = LT_FUNCTION, .args = a};
   a[0].f = mean;
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -413,7 +441,7 @@ TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64
   LT_DTYPE(dtype, "normal.size", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "normal.size", "device"); a[6].device = device;
-  tensor_status status = lt_invoke(&frame, "normal.size");
+  tensor_status status = lt_invoke(&frame, "normal");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -422,7 +450,7 @@ TENSOR_API tensor_status tensor_normal_size(double mean, double std, const int64
 
 TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const int64_t *size, int64_t size_len, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
   lt_value a[7];
-  lt_frame frame = {.op = 501, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 503, .mode = LT_OUT, .args = a};
   a[0].f = mean;
   a[1].f = std;
   LT_SPAN(size, size_len, "normal.size", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -431,14 +459,14 @@ TENSOR_API tensor_status tensor_normal_size_out(double mean, double std, const i
   LT_ENUM(layout, -1, 5, "normal.size", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "normal.size", "device"); a[6].device = device;
   LT_OUTPUT(frame.out[0], out, "normal.size", "out");
-  tensor_status status = lt_invoke(&frame, "normal.size");
+  tensor_status status = lt_invoke(&frame, "normal");
   return status;
 }
 
 TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 502, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 504, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
   tensor_status status = lt_invoke(&frame, "bernoulli");
@@ -450,7 +478,7 @@ TENSOR_API tensor_status tensor_bernoulli(const tensor_t *self, tensor_generator
 
 TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 502, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 504, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "bernoulli", "generator");
   LT_OUTPUT(frame.out[0], out, "bernoulli", "out");
@@ -461,11 +489,11 @@ TENSOR_API tensor_status tensor_bernoulli_out(const tensor_t *self, tensor_gener
 TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "bernoulli.p", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 503, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 505, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli.p", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli.p", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli.p");
+  tensor_status status = lt_invoke(&frame, "bernoulli");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -475,7 +503,7 @@ TENSOR_API tensor_status tensor_bernoulli_p(const tensor_t *self, double p, tens
 TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "multinomial", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 504, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 506, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
   a[1].i = num_samples;
   a[2].i = replacement;
@@ -489,7 +517,7 @@ TENSOR_API tensor_status tensor_multinomial(const tensor_t *self, int64_t num_sa
 
 TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t num_samples, bool replacement, tensor_generator_t *generator, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 504, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 506, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "multinomial", "self");
   a[1].i = num_samples;
   a[2].i = replacement;
@@ -502,7 +530,7 @@ TENSOR_API tensor_status tensor_multinomial_out(const tensor_t *self, int64_t nu
 TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "poisson", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 505, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 507, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "poisson", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "poisson", "generator");
   tensor_status status = lt_invoke(&frame, "poisson");
@@ -515,7 +543,7 @@ TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t
 TENSOR_API tensor_status tensor_binomial(const tensor_t *count, const tensor_t *prob, tensor_generator_t *generator, tensor_t **out) {
   LT_RESULT(out, "binomial", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 506, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 508, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], count, LT_TENSOR, "binomial", "count");
   LT_REQUIRED(a[1], prob, LT_TENSOR, "binomial", "prob");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "binomial", "generator");
@@ -528,7 +556,7 @@ TENSOR_API tensor_status tensor_binomial(const tensor_t *count, const tensor_t *
 
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 507, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 509, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "uniform_", "self");
   a[1].f = from_;
   a[2].f = to;
@@ -539,7 +567,7 @@ TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to
 
 TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 508, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 510, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "normal_", "self");
   a[1].f = mean;
   a[2].f = std;
@@ -550,7 +578,7 @@ TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std,
 
 TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *generator) {
   lt_value a[2];
-  lt_frame frame = {.op = 509, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 511, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_", "self");
   LT_OPTIONAL(a[1], generator, LT_GENERATOR, "random_", "generator");
   tensor_status status = lt_invoke(&frame, "random_");
@@ -559,28 +587,28 @@ TENSOR_API tensor_status tensor_random_(tensor_t *self, tensor_generator_t *gene
 
 TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 510, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 512, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.to", "self");
   a[1].i = to;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "random_.to", "generator");
-  tensor_status status = lt_invoke(&frame, "random_.to");
+  tensor_status status = lt_invoke(&frame, "random_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 511, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 513, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "random_.from", "self");
   a[1].i = from_;
   a[2].i = to;
   LT_OPTIONAL(a[3], generator, LT_GENERATOR, "random_.from", "generator");
-  tensor_status status = lt_invoke(&frame, "random_.from");
+  tensor_status status = lt_invoke(&frame, "random_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 512, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 514, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_", "generator");
@@ -590,17 +618,17 @@ TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_gene
 
 TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 513, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 515, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "bernoulli_.tensor", "self");
   LT_REQUIRED(a[1], p, LT_TENSOR, "bernoulli_.tensor", "p");
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "bernoulli_.tensor", "generator");
-  tensor_status status = lt_invoke(&frame, "bernoulli_.tensor");
+  tensor_status status = lt_invoke(&frame, "bernoulli_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 514, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 516, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "exponential_", "self");
   a[1].f = lambd;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "exponential_", "generator");
@@ -610,7 +638,7 @@ TENSOR_API tensor_status tensor_exponential_(tensor_t *self, double lambd, tenso
 
 TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double sigma, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 515, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 517, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cauchy_", "self");
   a[1].f = median;
   a[2].f = sigma;
@@ -621,7 +649,7 @@ TENSOR_API tensor_status tensor_cauchy_(tensor_t *self, double median, double si
 
 TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator) {
   lt_value a[4];
-  lt_frame frame = {.op = 516, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 518, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log_normal_", "self");
   a[1].f = mean;
   a[2].f = std;
@@ -632,7 +660,7 @@ TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double 
 
 TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator) {
   lt_value a[3];
-  lt_frame frame = {.op = 517, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 519, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "geometric_", "self");
   a[1].f = p;
   LT_OPTIONAL(a[2], generator, LT_GENERATOR, "geometric_", "generator");
@@ -642,7 +670,7 @@ TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_gene
 
 TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
   lt_value a[1];
-  lt_frame frame = {.op = 518, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 520, .mode = LT_FUNCTION, .args = a};
   a[0].i = seed;
   tensor_status status = lt_invoke(&frame, "manual_seed");
   return status;
@@ -651,7 +679,7 @@ TENSOR_API tensor_status tensor_manual_seed(int64_t seed) {
 TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
   LT_RESULT(out, "default_generator", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 519, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 521, .mode = LT_FUNCTION, .args = a};
   tensor_status status = lt_invoke(&frame, "default_generator");
   if (status == TENSOR_OK) {
     *out = (tensor_generator_t *)frame.results[0].pointer;
@@ -662,7 +690,7 @@ TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
 TENSOR_API tensor_status tensor_generator_new(tensor_device device, const char *engine, tensor_generator_t **out) {
   LT_RESULT(out, "generator_new", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 520, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 522, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 5, "generator_new", "device"); a[0].device = device;
   LT_TEXT(engine, "generator_new", "engine"); a[1].text = engine;
   tensor_status status = lt_invoke(&frame, "generator_new");
@@ -674,7 +702,7 @@ TENSOR_API tensor_status tensor_generator_new(tensor_device device, const char *
 
 TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed) {
   lt_value a[2];
-  lt_frame frame = {.op = 521, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 523, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_manual_seed", "self");
   a[1].i = seed;
   tensor_status status = lt_invoke(&frame, "generator_manual_seed");
@@ -684,7 +712,7 @@ TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, 
 TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_seed", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 522, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 524, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_seed", "self");
   tensor_status status = lt_invoke(&frame, "generator_seed");
   if (status == TENSOR_OK) {
@@ -696,7 +724,7 @@ TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t
 TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_initial_seed", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 523, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 525, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_initial_seed", "self");
   tensor_status status = lt_invoke(&frame, "generator_initial_seed");
   if (status == TENSOR_OK) {
@@ -708,7 +736,7 @@ TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self,
 TENSOR_API tensor_status tensor_generator_engine(tensor_generator_t *self, char **out) {
   LT_RESULT(out, "generator_engine", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 524, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 526, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_engine", "self");
   tensor_status status = lt_invoke(&frame, "generator_engine");
   if (status == TENSOR_OK) {
@@ -720,7 +748,7 @@ TENSOR_API tensor_status tensor_generator_engine(tensor_generator_t *self, char 
 TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor_generator_t **out) {
   LT_RESULT(out, "generator_clone", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 525, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 527, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_clone", "self");
   tensor_status status = lt_invoke(&frame, "generator_clone");
   if (status == TENSOR_OK) {
@@ -732,7 +760,7 @@ TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor
 TENSOR_API tensor_status tensor_generator_get_offset(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_get_offset", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 526, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 528, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_offset", "self");
   tensor_status status = lt_invoke(&frame, "generator_get_offset");
   if (status == TENSOR_OK) {
@@ -743,7 +771,7 @@ TENSOR_API tensor_status tensor_generator_get_offset(tensor_generator_t *self, i
 
 TENSOR_API tensor_status tensor_generator_set_offset(tensor_generator_t *self, int64_t offset) {
   lt_value a[2];
-  lt_frame frame = {.op = 527, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 529, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_offset", "self");
   a[1].i = offset;
   tensor_status status = lt_invoke(&frame, "generator_set_offset");
@@ -753,7 +781,7 @@ TENSOR_API tensor_status tensor_generator_set_offset(tensor_generator_t *self, i
 TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out) {
   LT_RESULT(out, "generator_get_state", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 528, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 530, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_state", "self");
   tensor_status status = lt_invoke(&frame, "generator_get_state");
   if (status == TENSOR_OK) {
@@ -764,7 +792,7 @@ TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, te
 
 TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state) {
   lt_value a[2];
-  lt_frame frame = {.op = 529, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 531, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_state", "self");
   LT_REQUIRED(a[1], state, LT_TENSOR, "generator_set_state", "state");
   tensor_status status = lt_invoke(&frame, "generator_set_state");
@@ -774,7 +802,7 @@ TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, co
 TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "sum", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 530, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 532, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -788,7 +816,7 @@ TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 530, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 532, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -801,7 +829,7 @@ TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nansum", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 531, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 533, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -815,7 +843,7 @@ TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim,
 
 TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 531, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 533, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -828,7 +856,7 @@ TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *
 TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "prod", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 532, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 534, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -842,7 +870,7 @@ TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool kee
 
 TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 532, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 534, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -855,7 +883,7 @@ TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool
 TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "mean", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 533, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 535, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -869,7 +897,7 @@ TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 533, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 535, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -882,7 +910,7 @@ TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nanmean", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 534, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 536, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -896,7 +924,7 @@ TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 534, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 536, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -909,7 +937,7 @@ TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "any", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 535, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 537, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
   LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -922,7 +950,7 @@ TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 535, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 537, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
   LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -934,7 +962,7 @@ TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "all", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 536, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 538, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
   LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -947,7 +975,7 @@ TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 536, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 538, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
   LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -959,7 +987,7 @@ TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "count_nonzero", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 537, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 539, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "count_nonzero", "self");
   LT_SPAN(dim, dim_len, "count_nonzero", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   tensor_status status = lt_invoke(&frame, "count_nonzero");
@@ -972,7 +1000,7 @@ TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_
 TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "std", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 538, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 540, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "std");
@@ -985,12 +1013,12 @@ TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_
 TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.dim", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 539, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 541, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
   LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
   a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "std.dim");
+  tensor_status status = lt_invoke(&frame, "std");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -999,25 +1027,25 @@ TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 539, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 541, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
   LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
   a[3].i = keepdim;
   LT_OUTPUT(frame.out[0], out, "std.dim", "out");
-  tensor_status status = lt_invoke(&frame, "std.dim");
+  tensor_status status = lt_invoke(&frame, "std");
   return status;
 }
 
 TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.correction", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 540, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 542, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
   LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
   a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "std.correction");
+  tensor_status status = lt_invoke(&frame, "std");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1026,20 +1054,20 @@ TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64
 
 TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 540, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 542, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
   LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
   a[3].i = keepdim;
   LT_OUTPUT(frame.out[0], out, "std.correction", "out");
-  tensor_status status = lt_invoke(&frame, "std.correction");
+  tensor_status status = lt_invoke(&frame, "std");
   return status;
 }
 
 TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "var", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 541, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 543, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "var");
@@ -1052,12 +1080,12 @@ TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_
 TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "var.dim", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 542, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 544, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
   LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
   a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "var.dim");
+  tensor_status status = lt_invoke(&frame, "var");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1066,25 +1094,25 @@ TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 542, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 544, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
   LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
   a[3].i = keepdim;
   LT_OUTPUT(frame.out[0], out, "var.dim", "out");
-  tensor_status status = lt_invoke(&frame, "var.dim");
+  tensor_status status = lt_invoke(&frame, "var");
   return status;
 }
 
 TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "var.correction", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 543, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 545, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
   LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
   a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "var.correction");
+  tensor_status status = lt_invoke(&frame, "var");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1093,13 +1121,13 @@ TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64
 
 TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 543, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 545, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
   LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
   a[3].i = keepdim;
   LT_OUTPUT(frame.out[0], out, "var.correction", "out");
-  tensor_status status = lt_invoke(&frame, "var.correction");
+  tensor_status status = lt_invoke(&frame, "var");
   return status;
 }
 
@@ -1107,7 +1135,7 @@ TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, te
   LT_RESULT(std, "std_mean", "std");
   LT_RESULT(mean, "std_mean", "mean");
   lt_value a[2];
-  lt_frame frame = {.op = 544, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 546, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "std_mean");
@@ -1122,12 +1150,12 @@ TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t
   LT_RESULT(std, "std_mean.dim", "std");
   LT_RESULT(mean, "std_mean.dim", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 545, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 547, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.dim", "self");
   LT_SPAN(dim, dim_len, "std_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
   a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "std_mean.dim");
+  tensor_status status = lt_invoke(&frame, "std_mean");
   if (status == TENSOR_OK) {
     *std = (tensor_t *)frame.results[0].pointer;
     *mean = (tensor_t *)frame.results[1].pointer;
@@ -1139,12 +1167,12 @@ TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const 
   LT_RESULT(std, "std_mean.correction", "std");
   LT_RESULT(mean, "std_mean.correction", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 546, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 548, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.correction", "self");
   LT_SPAN(dim, dim_len, "std_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std_mean.correction", "correction"); a[2].scalar = correction;
   a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "std_mean.correction");
+  tensor_status status = lt_invoke(&frame, "std_mean");
   if (status == TENSOR_OK) {
     *std = (tensor_t *)frame.results[0].pointer;
     *mean = (tensor_t *)frame.results[1].pointer;
@@ -1156,7 +1184,7 @@ TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, te
   LT_RESULT(var, "var_mean", "var");
   LT_RESULT(mean, "var_mean", "mean");
   lt_value a[2];
-  lt_frame frame = {.op = 547, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 549, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "var_mean");
@@ -1171,12 +1199,12 @@ TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t
   LT_RESULT(var, "var_mean.dim", "var");
   LT_RESULT(mean, "var_mean.dim", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 548, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 550, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.dim", "self");
   LT_SPAN(dim, dim_len, "var_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
   a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "var_mean.dim");
+  tensor_status status = lt_invoke(&frame, "var_mean");
   if (status == TENSOR_OK) {
     *var = (tensor_t *)frame.results[0].pointer;
     *mean = (tensor_t *)frame.results[1].pointer;
@@ -1188,12 +1216,12 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
   LT_RESULT(var, "var_mean.correction", "var");
   LT_RESULT(mean, "var_mean.correction", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 549, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 551, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.correction", "self");
   LT_SPAN(dim, dim_len, "var_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var_mean.correction", "correction"); a[2].scalar = correction;
   a[3].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "var_mean.correction");
+  tensor_status status = lt_invoke(&frame, "var_mean");
   if (status == TENSOR_OK) {
     *var = (tensor_t *)frame.results[0].pointer;
     *mean = (tensor_t *)frame.results[1].pointer;
@@ -1204,7 +1232,7 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
 TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 550, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 552, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
   LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
   LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -1219,7 +1247,7 @@ TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, cons
 
 TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 550, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 552, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
   LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
   LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -1233,13 +1261,13 @@ TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, 
 TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm.name", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 551, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 553, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
   LT_TEXT(p, "norm.name", "p"); a[1].text = p;
   LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = keepdim;
   LT_DTYPE(dtype, "norm.name", "dtype"); a[4].i = dtype;
-  tensor_status status = lt_invoke(&frame, "norm.name");
+  tensor_status status = lt_invoke(&frame, "norm");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1248,21 +1276,21 @@ TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, c
 
 TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 551, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 553, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
   LT_TEXT(p, "norm.name", "p"); a[1].text = p;
   LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
   a[3].i = keepdim;
   LT_DTYPE(dtype, "norm.name", "dtype"); a[4].i = dtype;
   LT_OUTPUT(frame.out[0], out, "norm.name", "out");
-  tensor_status status = lt_invoke(&frame, "norm.name");
+  tensor_status status = lt_invoke(&frame, "norm");
   return status;
 }
 
 TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "amax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 552, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 554, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
   LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1275,7 +1303,7 @@ TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 552, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 554, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
   LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1287,7 +1315,7 @@ TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "amin", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 553, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 555, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
   LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1300,7 +1328,7 @@ TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 553, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 555, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
   LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1312,7 +1340,7 @@ TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "max", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 554, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 556, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
   tensor_status status = lt_invoke(&frame, "max");
   if (status == TENSOR_OK) {
@@ -1323,7 +1351,7 @@ TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_max_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 554, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 556, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
   LT_OUTPUT(frame.out[0], out, "max", "out");
   tensor_status status = lt_invoke(&frame, "max");
@@ -1334,11 +1362,11 @@ TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(values, "max.dim", "values");
   LT_RESULT(indices, "max.dim", "indices");
   lt_value a[3];
-  lt_frame frame = {.op = 555, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 557, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "max.dim");
+  tensor_status status = lt_invoke(&frame, "max");
   if (status == TENSOR_OK) {
     *values = (tensor_t *)frame.results[0].pointer;
     *indices = (tensor_t *)frame.results[1].pointer;
@@ -1348,20 +1376,20 @@ TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
   lt_value a[3];
-  lt_frame frame = {.op = 555, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 557, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
   LT_OUTPUT(frame.out[0], values, "max.dim", "values");
   LT_OUTPUT(frame.out[1], indices, "max.dim", "indices");
-  tensor_status status = lt_invoke(&frame, "max.dim");
+  tensor_status status = lt_invoke(&frame, "max");
   return status;
 }
 
 TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "min", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 556, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 558, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
   tensor_status status = lt_invoke(&frame, "min");
   if (status == TENSOR_OK) {
@@ -1372,7 +1400,7 @@ TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_min_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 556, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 558, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
   LT_OUTPUT(frame.out[0], out, "min", "out");
   tensor_status status = lt_invoke(&frame, "min");
@@ -1383,11 +1411,11 @@ TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(values, "min.dim", "values");
   LT_RESULT(indices, "min.dim", "indices");
   lt_value a[3];
-  lt_frame frame = {.op = 557, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 559, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "min.dim");
+  tensor_status status = lt_invoke(&frame, "min");
   if (status == TENSOR_OK) {
     *values = (tensor_t *)frame.results[0].pointer;
     *indices = (tensor_t *)frame.results[1].pointer;
@@ -1397,23 +1425,23 @@ TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
   lt_value a[3];
-  lt_frame frame = {.op = 557, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 559, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
   LT_OUTPUT(frame.out[0], values, "min.dim", "values");
   LT_OUTPUT(frame.out[1], indices, "min.dim", "indices");
-  tensor_status status = lt_invoke(&frame, "min.dim");
+  tensor_status status = lt_invoke(&frame, "min");
   return status;
 }
 
 TENSOR_API tensor_status tensor_max_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "max.other", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 558, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 560, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "max.other", "other");
-  tensor_status status = lt_invoke(&frame, "max.other");
+  tensor_status status = lt_invoke(&frame, "max");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1422,21 +1450,21 @@ TENSOR_API tensor_status tensor_max_other(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_max_other_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 558, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 560, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "max.other", "other");
   LT_OUTPUT(frame.out[0], out, "max.other", "out");
-  tensor_status status = lt_invoke(&frame, "max.other");
+  tensor_status status = lt_invoke(&frame, "max");
   return status;
 }
 
 TENSOR_API tensor_status tensor_min_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "min.other", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 559, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 561, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "min.other", "other");
-  tensor_status status = lt_invoke(&frame, "min.other");
+  tensor_status status = lt_invoke(&frame, "min");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1445,11 +1473,11 @@ TENSOR_API tensor_status tensor_min_other(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_min_other_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 559, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 561, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "min.other", "other");
   LT_OUTPUT(frame.out[0], out, "min.other", "out");
-  tensor_status status = lt_invoke(&frame, "min.other");
+  tensor_status status = lt_invoke(&frame, "min");
   return status;
 }
 
@@ -1457,7 +1485,7 @@ TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(min, "aminmax", "min");
   LT_RESULT(max, "aminmax", "max");
   lt_value a[3];
-  lt_frame frame = {.op = 560, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 562, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1471,7 +1499,7 @@ TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *min, tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 560, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 562, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1484,7 +1512,7 @@ TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, b
 TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 561, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 563, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1497,7 +1525,7 @@ TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool k
 
 TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 561, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 563, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1509,7 +1537,7 @@ TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bo
 TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "argmin", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 562, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 564, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmin", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1522,7 +1550,7 @@ TENSOR_API tensor_status tensor_argmin(const tensor_t *self, int64_t dim, bool k
 
 TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 562, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 564, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "argmin", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1534,7 +1562,7 @@ TENSOR_API tensor_status tensor_argmin_out(const tensor_t *self, int64_t dim, bo
 TENSOR_API tensor_status tensor_floor(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "floor", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 563, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 565, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor", "self");
   tensor_status status = lt_invoke(&frame, "floor");
   if (status == TENSOR_OK) {
@@ -1545,15 +1573,15 @@ TENSOR_API tensor_status tensor_floor(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_floor_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 563, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 565, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor", "self");
-  tensor_status status = lt_invoke(&frame, "floor");
+  tensor_status status = lt_invoke(&frame, "floor_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_floor_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 563, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 565, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "floor", "self");
   LT_OUTPUT(frame.out[0], out, "floor", "out");
   tensor_status status = lt_invoke(&frame, "floor");
@@ -1563,7 +1591,7 @@ TENSOR_API tensor_status tensor_floor_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "ceil", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 564, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 566, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ceil", "self");
   tensor_status status = lt_invoke(&frame, "ceil");
   if (status == TENSOR_OK) {
@@ -1574,15 +1602,15 @@ TENSOR_API tensor_status tensor_ceil(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_ceil_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 564, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 566, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ceil", "self");
-  tensor_status status = lt_invoke(&frame, "ceil");
+  tensor_status status = lt_invoke(&frame, "ceil_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_ceil_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 564, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 566, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ceil", "self");
   LT_OUTPUT(frame.out[0], out, "ceil", "out");
   tensor_status status = lt_invoke(&frame, "ceil");
@@ -1592,7 +1620,7 @@ TENSOR_API tensor_status tensor_ceil_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "trunc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 565, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 567, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trunc", "self");
   tensor_status status = lt_invoke(&frame, "trunc");
   if (status == TENSOR_OK) {
@@ -1603,15 +1631,15 @@ TENSOR_API tensor_status tensor_trunc(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_trunc_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 565, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 567, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trunc", "self");
-  tensor_status status = lt_invoke(&frame, "trunc");
+  tensor_status status = lt_invoke(&frame, "trunc_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_trunc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 565, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 567, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "trunc", "self");
   LT_OUTPUT(frame.out[0], out, "trunc", "out");
   tensor_status status = lt_invoke(&frame, "trunc");
@@ -1621,7 +1649,7 @@ TENSOR_API tensor_status tensor_trunc_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "fix", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 566, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 568, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fix", "self");
   tensor_status status = lt_invoke(&frame, "fix");
   if (status == TENSOR_OK) {
@@ -1632,15 +1660,15 @@ TENSOR_API tensor_status tensor_fix(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_fix_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 566, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 568, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fix", "self");
-  tensor_status status = lt_invoke(&frame, "fix");
+  tensor_status status = lt_invoke(&frame, "fix_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_fix_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 566, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 568, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fix", "self");
   LT_OUTPUT(frame.out[0], out, "fix", "out");
   tensor_status status = lt_invoke(&frame, "fix");
@@ -1650,7 +1678,7 @@ TENSOR_API tensor_status tensor_fix_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, tensor_t **out) {
   LT_RESULT(out, "round", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 567, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 569, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "round", "self");
   a[1].i = decimals;
   tensor_status status = lt_invoke(&frame, "round");
@@ -1662,16 +1690,16 @@ TENSOR_API tensor_status tensor_round(const tensor_t *self, int64_t decimals, te
 
 TENSOR_API tensor_status tensor_round_(tensor_t *self, int64_t decimals) {
   lt_value a[2];
-  lt_frame frame = {.op = 567, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 569, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "round", "self");
   a[1].i = decimals;
-  tensor_status status = lt_invoke(&frame, "round");
+  tensor_status status = lt_invoke(&frame, "round_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_round_out(const tensor_t *self, int64_t decimals, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 567, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 569, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "round", "self");
   a[1].i = decimals;
   LT_OUTPUT(frame.out[0], out, "round", "out");
@@ -1682,7 +1710,7 @@ TENSOR_API tensor_status tensor_round_out(const tensor_t *self, int64_t decimals
 TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "frac", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 568, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 570, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frac", "self");
   tensor_status status = lt_invoke(&frame, "frac");
   if (status == TENSOR_OK) {
@@ -1693,15 +1721,15 @@ TENSOR_API tensor_status tensor_frac(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_frac_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 568, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 570, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frac", "self");
-  tensor_status status = lt_invoke(&frame, "frac");
+  tensor_status status = lt_invoke(&frame, "frac_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 568, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 570, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frac", "self");
   LT_OUTPUT(frame.out[0], out, "frac", "out");
   tensor_status status = lt_invoke(&frame, "frac");
@@ -1711,11 +1739,11 @@ TENSOR_API tensor_status tensor_frac_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp.tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 569, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 571, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
-  tensor_status status = lt_invoke(&frame, "clamp.tensor");
+  tensor_status status = lt_invoke(&frame, "clamp");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1724,29 +1752,29 @@ TENSOR_API tensor_status tensor_clamp_tensor(const tensor_t *self, const tensor_
 
 TENSOR_API tensor_status tensor_clamp_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 569, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 571, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
-  tensor_status status = lt_invoke(&frame, "clamp.tensor");
+  tensor_status status = lt_invoke(&frame, "clamp_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_clamp_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 569, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 571, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clamp.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clamp.tensor", "max");
   LT_OUTPUT(frame.out[0], out, "clamp.tensor", "out");
-  tensor_status status = lt_invoke(&frame, "clamp.tensor");
+  tensor_status status = lt_invoke(&frame, "clamp");
   return status;
 }
 
 TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clamp", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 570, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 572, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
   LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
@@ -1759,17 +1787,17 @@ TENSOR_API tensor_status tensor_clamp(const tensor_t *self, tensor_scalar min, t
 
 TENSOR_API tensor_status tensor_clamp_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
   lt_value a[3];
-  lt_frame frame = {.op = 570, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 572, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
   LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
-  tensor_status status = lt_invoke(&frame, "clamp");
+  tensor_status status = lt_invoke(&frame, "clamp_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 570, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 572, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp", "self");
   LT_SCALAR(min, LT_MAYBE, "clamp", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clamp", "max"); a[2].scalar = max;
@@ -1781,11 +1809,11 @@ TENSOR_API tensor_status tensor_clamp_out(const tensor_t *self, tensor_scalar mi
 TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clip.tensor", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 571, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 573, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
-  tensor_status status = lt_invoke(&frame, "clip.tensor");
+  tensor_status status = lt_invoke(&frame, "clip");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }
@@ -1794,29 +1822,29 @@ TENSOR_API tensor_status tensor_clip_tensor(const tensor_t *self, const tensor_t
 
 TENSOR_API tensor_status tensor_clip_tensor_(tensor_t *self, const tensor_t *min, const tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 571, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 573, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
-  tensor_status status = lt_invoke(&frame, "clip.tensor");
+  tensor_status status = lt_invoke(&frame, "clip_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_clip_tensor_out(const tensor_t *self, const tensor_t *min, const tensor_t *max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 571, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 573, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip.tensor", "self");
   LT_OPTIONAL(a[1], min, LT_TENSOR, "clip.tensor", "min");
   LT_OPTIONAL(a[2], max, LT_TENSOR, "clip.tensor", "max");
   LT_OUTPUT(frame.out[0], out, "clip.tensor", "out");
-  tensor_status status = lt_invoke(&frame, "clip.tensor");
+  tensor_status status = lt_invoke(&frame, "clip");
   return status;
 }
 
 TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clip", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 572, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 574, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
   LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
@@ -1829,17 +1857,17 @@ TENSOR_API tensor_status tensor_clip(const tensor_t *self, tensor_scalar min, te
 
 TENSOR_API tensor_status tensor_clip_(tensor_t *self, tensor_scalar min, tensor_scalar max) {
   lt_value a[3];
-  lt_frame frame = {.op = 572, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 574, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
   LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
-  tensor_status status = lt_invoke(&frame, "clip");
+  tensor_status status = lt_invoke(&frame, "clip_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min, tensor_scalar max, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 572, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 574, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clip", "self");
   LT_SCALAR(min, LT_MAYBE, "clip", "min"); a[1].scalar = min;
   LT_SCALAR(max, LT_MAYBE, "clip", "max"); a[2].scalar = max;
@@ -1851,7 +1879,7 @@ TENSOR_API tensor_status tensor_clip_out(const tensor_t *self, tensor_scalar min
 TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *min, tensor_t **out) {
   LT_RESULT(out, "clamp_min", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 573, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 575, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_REQUIRED(a[1], min, LT_TENSOR, "clamp_min", "min");
   tensor_status status = lt_invoke(&frame, "clamp_min");
@@ -1864,7 +1892,7 @@ TENSOR_API tensor_status tensor_clamp_min(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_clamp_min_scalar(const tensor_t *self, tensor_scalar min, tensor_t **out) {
   LT_RESULT(out, "clamp_min", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 573, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 575, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_SCALAR(min, LT_MUST, "clamp_min", "min"); a[1].scalar = min;
   frame.number = 2;
@@ -1877,26 +1905,26 @@ TENSOR_API tensor_status tensor_clamp_min_scalar(const tensor_t *self, tensor_sc
 
 TENSOR_API tensor_status tensor_clamp_min_(tensor_t *self, const tensor_t *min) {
   lt_value a[2];
-  lt_frame frame = {.op = 573, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 575, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_REQUIRED(a[1], min, LT_TENSOR, "clamp_min", "min");
-  tensor_status status = lt_invoke(&frame, "clamp_min");
+  tensor_status status = lt_invoke(&frame, "clamp_min_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_clamp_min_scalar_(tensor_t *self, tensor_scalar min) {
   lt_value a[2];
-  lt_frame frame = {.op = 573, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 575, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_SCALAR(min, LT_MUST, "clamp_min", "min"); a[1].scalar = min;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "clamp_min");
+  tensor_status status = lt_invoke(&frame, "clamp_min_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_clamp_min_out(const tensor_t *self, const tensor_t *min, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 573, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 575, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_REQUIRED(a[1], min, LT_TENSOR, "clamp_min", "min");
   LT_OUTPUT(frame.out[0], out, "clamp_min", "out");
@@ -1906,7 +1934,7 @@ TENSOR_API tensor_status tensor_clamp_min_out(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_clamp_min_scalar_out(const tensor_t *self, tensor_scalar min, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 573, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 575, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_min", "self");
   LT_SCALAR(min, LT_MUST, "clamp_min", "min"); a[1].scalar = min;
   frame.number = 2;
@@ -1918,7 +1946,7 @@ TENSOR_API tensor_status tensor_clamp_min_scalar_out(const tensor_t *self, tenso
 TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *max, tensor_t **out) {
   LT_RESULT(out, "clamp_max", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 574, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 576, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_REQUIRED(a[1], max, LT_TENSOR, "clamp_max", "max");
   tensor_status status = lt_invoke(&frame, "clamp_max");
@@ -1931,7 +1959,7 @@ TENSOR_API tensor_status tensor_clamp_max(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_clamp_max_scalar(const tensor_t *self, tensor_scalar max, tensor_t **out) {
   LT_RESULT(out, "clamp_max", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 574, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 576, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_SCALAR(max, LT_MUST, "clamp_max", "max"); a[1].scalar = max;
   frame.number = 2;
@@ -1944,26 +1972,26 @@ TENSOR_API tensor_status tensor_clamp_max_scalar(const tensor_t *self, tensor_sc
 
 TENSOR_API tensor_status tensor_clamp_max_(tensor_t *self, const tensor_t *max) {
   lt_value a[2];
-  lt_frame frame = {.op = 574, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 576, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_REQUIRED(a[1], max, LT_TENSOR, "clamp_max", "max");
-  tensor_status status = lt_invoke(&frame, "clamp_max");
+  tensor_status status = lt_invoke(&frame, "clamp_max_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_clamp_max_scalar_(tensor_t *self, tensor_scalar max) {
   lt_value a[2];
-  lt_frame frame = {.op = 574, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 576, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_SCALAR(max, LT_MUST, "clamp_max", "max"); a[1].scalar = max;
   frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "clamp_max");
+  tensor_status status = lt_invoke(&frame, "clamp_max_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_clamp_max_out(const tensor_t *self, const tensor_t *max, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 574, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 576, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_REQUIRED(a[1], max, LT_TENSOR, "clamp_max", "max");
   LT_OUTPUT(frame.out[0], out, "clamp_max", "out");
@@ -1973,7 +2001,7 @@ TENSOR_API tensor_status tensor_clamp_max_out(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_clamp_max_scalar_out(const tensor_t *self, tensor_scalar max, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 574, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 576, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "clamp_max", "self");
   LT_SCALAR(max, LT_MUST, "clamp_max", "max"); a[1].scalar = max;
   frame.number = 2;
@@ -1985,7 +2013,7 @@ TENSOR_API tensor_status tensor_clamp_max_scalar_out(const tensor_t *self, tenso
 TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "maximum", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 575, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 577, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "maximum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "maximum", "other");
   tensor_status status = lt_invoke(&frame, "maximum");
@@ -1997,7 +2025,7 @@ TENSOR_API tensor_status tensor_maximum(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_maximum_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 575, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 577, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "maximum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "maximum", "other");
   LT_OUTPUT(frame.out[0], out, "maximum", "out");
@@ -2008,7 +2036,7 @@ TENSOR_API tensor_status tensor_maximum_out(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_minimum(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "minimum", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 576, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 578, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "minimum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "minimum", "other");
   tensor_status status = lt_invoke(&frame, "minimum");
@@ -2020,7 +2048,7 @@ TENSOR_API tensor_status tensor_minimum(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 576, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 578, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "minimum", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "minimum", "other");
   LT_OUTPUT(frame.out[0], out, "minimum", "out");
@@ -2031,7 +2059,7 @@ TENSOR_API tensor_status tensor_minimum_out(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_fmax(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmax", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 577, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 579, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmax", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmax", "other");
   tensor_status status = lt_invoke(&frame, "fmax");
@@ -2043,7 +2071,7 @@ TENSOR_API tensor_status tensor_fmax(const tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 577, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 579, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmax", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmax", "other");
   LT_OUTPUT(frame.out[0], out, "fmax", "out");
@@ -2054,7 +2082,7 @@ TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "fmin", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 578, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 580, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmin", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmin", "other");
   tensor_status status = lt_invoke(&frame, "fmin");
@@ -2066,7 +2094,7 @@ TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 578, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 580, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fmin", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "fmin", "other");
   LT_OUTPUT(frame.out[0], out, "fmin", "out");
@@ -2077,7 +2105,7 @@ TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "relu", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 579, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 581, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "relu", "self");
   tensor_status status = lt_invoke(&frame, "relu");
   if (status == TENSOR_OK) {
@@ -2088,16 +2116,16 @@ TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_relu_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 579, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 581, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "relu", "self");
-  tensor_status status = lt_invoke(&frame, "relu");
+  tensor_status status = lt_invoke(&frame, "relu_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "where", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 580, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 582, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
   LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
   LT_REQUIRED(a[2], other, LT_TENSOR, "where", "other");
@@ -2111,7 +2139,7 @@ TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t 
 TENSOR_API tensor_status tensor_where_scalar(const tensor_t *condition, const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "where", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 580, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 582, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
   LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
   LT_SCALAR(other, LT_MUST, "where", "other"); a[2].scalar = other;
@@ -2125,7 +2153,7 @@ TENSOR_API tensor_status tensor_where_scalar(const tensor_t *condition, const te
 
 TENSOR_API tensor_status tensor_where_out(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 580, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 582, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
   LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
   LT_REQUIRED(a[2], other, LT_TENSOR, "where", "other");
@@ -2136,7 +2164,7 @@ TENSOR_API tensor_status tensor_where_out(const tensor_t *condition, const tenso
 
 TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 580, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 582, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where", "condition");
   LT_REQUIRED(a[1], self, LT_TENSOR, "where", "self");
   LT_SCALAR(other, LT_MUST, "where", "other"); a[2].scalar = other;
@@ -2149,7 +2177,7 @@ TENSOR_API tensor_status tensor_where_scalar_out(const tensor_t *condition, cons
 TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "cumsum", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 581, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 583, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "cumsum", "dtype"); a[2].i = dtype;
@@ -2162,17 +2190,17 @@ TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor
 
 TENSOR_API tensor_status tensor_cumsum_(tensor_t *self, int64_t dim, tensor_dtype dtype) {
   lt_value a[3];
-  lt_frame frame = {.op = 581, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 583, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "cumsum", "dtype"); a[2].i = dtype;
-  tensor_status status = lt_invoke(&frame, "cumsum");
+  tensor_status status = lt_invoke(&frame, "cumsum_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 581, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 583, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumsum", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "cumsum", "dtype"); a[2].i = dtype;
@@ -2184,7 +2212,7 @@ TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, te
 TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "cumprod", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 582, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 584, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "cumprod", "dtype"); a[2].i = dtype;
@@ -2197,17 +2225,17 @@ TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tenso
 
 TENSOR_API tensor_status tensor_cumprod_(tensor_t *self, int64_t dim, tensor_dtype dtype) {
   lt_value a[3];
-  lt_frame frame = {.op = 582, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 584, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "cumprod", "dtype"); a[2].i = dtype;
-  tensor_status status = lt_invoke(&frame, "cumprod");
+  tensor_status status = lt_invoke(&frame, "cumprod_");
   return status;
 }
 
 TENSOR_API tensor_status tensor_cumprod_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 582, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 584, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cumprod", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "cumprod", "dtype"); a[2].i = dtype;
@@ -2220,7 +2248,7 @@ TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor
   LT_RESULT(values, "cummax", "values");
   LT_RESULT(indices, "cummax", "indices");
   lt_value a[2];
-  lt_frame frame = {.op = 583, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 585, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cummax", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "cummax");
@@ -2233,7 +2261,7 @@ TENSOR_API tensor_status tensor_cummax(const tensor_t *self, int64_t dim, tensor
 
 TENSOR_API tensor_status tensor_cummax_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices) {
   lt_value a[2];
-  lt_frame frame = {.op = 583, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 585, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cummax", "self");
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], values, "cummax", "values");
@@ -2246,7 +2274,7 @@ TENSOR_API tensor_status tensor_cummin(const tensor_t *self, int64_t dim, tensor
   LT_RESULT(values, "cummin", "values");
   LT_RESULT(indices, "cummin", "indices");
   lt_value a[2];
-  lt_frame frame = {.op = 584, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 586, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cummin", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "cummin");
@@ -2259,7 +2287,7 @@ TENSOR_API tensor_status tensor_cummin(const tensor_t *self, int64_t dim, tensor
 
 TENSOR_API tensor_status tensor_cummin_out(const tensor_t *self, int64_t dim, tensor_t *values, tensor_t *indices) {
   lt_value a[2];
-  lt_frame frame = {.op = 584, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 586, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "cummin", "self");
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], values, "cummin", "values");
@@ -2271,7 +2299,7 @@ TENSOR_API tensor_status tensor_cummin_out(const tensor_t *self, int64_t dim, te
 TENSOR_API tensor_status tensor_logcumsumexp(const tensor_t *self, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "logcumsumexp", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 585, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 587, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logcumsumexp", "self");
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "logcumsumexp");
@@ -2283,7 +2311,7 @@ TENSOR_API tensor_status tensor_logcumsumexp(const tensor_t *self, int64_t dim, 
 
 TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t dim, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 585, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 587, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logcumsumexp", "self");
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], out, "logcumsumexp", "out");
@@ -2294,7 +2322,7 @@ TENSOR_API tensor_status tensor_logcumsumexp_out(const tensor_t *self, int64_t d
 TENSOR_API tensor_status tensor_logsumexp(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "logsumexp", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 586, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 588, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logsumexp", "self");
   LT_SPAN(dim, dim_len, "logsumexp", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2307,7 +2335,7 @@ TENSOR_API tensor_status tensor_logsumexp(const tensor_t *self, const int64_t *d
 
 TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 586, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 588, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logsumexp", "self");
   LT_SPAN(dim, dim_len, "logsumexp", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -2319,7 +2347,7 @@ TENSOR_API tensor_status tensor_logsumexp_out(const tensor_t *self, const int64_
 TENSOR_API tensor_status tensor_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "softmax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 587, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 589, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "softmax", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "softmax", "dtype"); a[2].i = dtype;
@@ -2332,7 +2360,7 @@ TENSOR_API tensor_status tensor_softmax(const tensor_t *self, int64_t dim, tenso
 
 TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 587, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 589, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "softmax", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "softmax", "dtype"); a[2].i = dtype;
@@ -2344,7 +2372,7 @@ TENSOR_API tensor_status tensor_softmax_out(const tensor_t *self, int64_t dim, t
 TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "log_softmax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 588, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 590, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log_softmax", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "log_softmax", "dtype"); a[2].i = dtype;
@@ -2357,7 +2385,7 @@ TENSOR_API tensor_status tensor_log_softmax(const tensor_t *self, int64_t dim, t
 
 TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 588, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 590, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "log_softmax", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "log_softmax", "dtype"); a[2].i = dtype;
@@ -2369,7 +2397,7 @@ TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t di
 TENSOR_API tensor_status tensor_signal_windows_bartlett(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.bartlett", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 589, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 591, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].i = sym;
   LT_DTYPE(dtype, "signal.windows.bartlett", "dtype"); a[2].i = dtype;
@@ -2385,7 +2413,7 @@ TENSOR_API tensor_status tensor_signal_windows_bartlett(int64_t M, bool sym, ten
 TENSOR_API tensor_status tensor_signal_windows_blackman(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.blackman", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 590, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 592, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].i = sym;
   LT_DTYPE(dtype, "signal.windows.blackman", "dtype"); a[2].i = dtype;
@@ -2401,7 +2429,7 @@ TENSOR_API tensor_status tensor_signal_windows_blackman(int64_t M, bool sym, ten
 TENSOR_API tensor_status tensor_signal_windows_cosine(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.cosine", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 591, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 593, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].i = sym;
   LT_DTYPE(dtype, "signal.windows.cosine", "dtype"); a[2].i = dtype;
@@ -2417,7 +2445,7 @@ TENSOR_API tensor_status tensor_signal_windows_cosine(int64_t M, bool sym, tenso
 TENSOR_API tensor_status tensor_signal_windows_exponential(int64_t M, const double *center, double tau, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.exponential", "out");
   lt_value a[7];
-  lt_frame frame = {.op = 592, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 594, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].pointer = (void *)center;
   a[2].f = tau;
@@ -2435,7 +2463,7 @@ TENSOR_API tensor_status tensor_signal_windows_exponential(int64_t M, const doub
 TENSOR_API tensor_status tensor_signal_windows_gaussian(int64_t M, double std, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.gaussian", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 593, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 595, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].f = std;
   a[2].i = sym;
@@ -2452,7 +2480,7 @@ TENSOR_API tensor_status tensor_signal_windows_gaussian(int64_t M, double std, b
 TENSOR_API tensor_status tensor_signal_windows_general_cosine(int64_t M, const double *coefficients, int64_t coefficients_len, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.general_cosine", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 594, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 596, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   LT_SPAN(coefficients, coefficients_len, "signal.windows.general_cosine", "coefficients"); a[1].list.data = coefficients, a[1].list.length = coefficients_len;
   a[2].i = sym;
@@ -2469,7 +2497,7 @@ TENSOR_API tensor_status tensor_signal_windows_general_cosine(int64_t M, const d
 TENSOR_API tensor_status tensor_signal_windows_general_hamming(int64_t M, double alpha, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.general_hamming", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 595, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 597, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].f = alpha;
   a[2].i = sym;
@@ -2486,7 +2514,7 @@ TENSOR_API tensor_status tensor_signal_windows_general_hamming(int64_t M, double
 TENSOR_API tensor_status tensor_signal_windows_hamming(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.hamming", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 596, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 598, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].i = sym;
   LT_DTYPE(dtype, "signal.windows.hamming", "dtype"); a[2].i = dtype;
@@ -2502,46 +2530,13 @@ TENSOR_API tensor_status tensor_signal_windows_hamming(int64_t M, bool sym, tens
 TENSOR_API tensor_status tensor_signal_windows_hann(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   LT_RESULT(out, "signal.windows.hann", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 597, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 599, .mode = LT_FUNCTION, .args = a};
   a[0].i = M;
   a[1].i = sym;
   LT_DTYPE(dtype, "signal.windows.hann", "dtype"); a[2].i = dtype;
   LT_ENUM(layout, -1, 5, "signal.windows.hann", "layout"); a[3].i = layout;
   LT_ENUM(device.type, -1, 5, "signal.windows.hann", "device"); a[4].device = device;
   tensor_status status = lt_invoke(&frame, "signal.windows.hann");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_signal_windows_kaiser(int64_t M, double beta, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "signal.windows.kaiser", "out");
-  lt_value a[6];
-  lt_frame frame = {.op = 598, .mode = LT_FUNCTION, .args = a};
-  a[0].i = M;
-  a[1].f = beta;
-  a[2].i = sym;
-  LT_DTYPE(dtype, "signal.windows.kaiser", "dtype"); a[3].i = dtype;
-  LT_ENUM(layout, -1, 5, "signal.windows.kaiser", "layout"); a[4].i = layout;
-  LT_ENUM(device.type, -1, 5, "signal.windows.kaiser", "device"); a[5].device = device;
-  tensor_status status = lt_invoke(&frame, "signal.windows.kaiser");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_signal_windows_nuttall(int64_t M, bool sym, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  LT_RESULT(out, "signal.windows.nuttall", "out");
-  lt_value a[5];
-  lt_frame frame = {.op = 599, .mode = LT_FUNCTION, .args = a};
-  a[0].i = M;
-  a[1].i = sym;
-  LT_DTYPE(dtype, "signal.windows.nuttall", "dtype"); a[2].i = dtype;
-  LT_ENUM(layout, -1, 5, "signal.windows.nuttall", "layout"); a[3].i = layout;
-  LT_ENUM(device.type, -1, 5, "signal.windows.nuttall", "device"); a[4].device = device;
-  tensor_status status = lt_invoke(&frame, "signal.windows.nuttall");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
   }

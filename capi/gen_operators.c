@@ -1051,6 +1051,10 @@ static intptr_t packed_device_absence(lt_value *a) { return tensor_device_absenc
 
 static intptr_t packed_device_count(lt_value *a) { return tensor_device_count(a[0].text, (int64_t *)&a[0].i); }
 
+static intptr_t packed_device_memory(lt_value *a) { return tensor_device_memory(a[0].device, (int64_t *)&a[0].i, (int64_t *)&a[1].i, (int64_t *)&a[2].i, (int64_t *)&a[3].i, (int64_t *)&a[4].i); }
+
+static intptr_t packed_device_synchronize(lt_value *a) { return tensor_device_synchronize(a[0].device); }
+
 static intptr_t packed_diag(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_diag(a[0].pointer, a[1].i, &made);
@@ -6667,6 +6671,14 @@ static const lt_parameter of_device_count[] = {
     {"type", 'U', 0, -1, {0}},
 };
 
+static const lt_parameter of_device_memory[] = {
+    {"device", 'c', 0, -1, {0}},
+};
+
+static const lt_parameter of_device_synchronize[] = {
+    {"device", 'c', 0, -1, {0}},
+};
+
 static const lt_parameter of_diag[] = {
     {"input", 'T', 0, -1, {0}},
     {"diagonal", 'I', LT_DEFAULT, -1, {.i = 0}},
@@ -10892,6 +10904,8 @@ lt_operator lt_operators[] = {
     {"detach_", {{packed_detach_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_detach_, 1, "", "(Tensor input)", 0, 0},
     {"device_absence", {{packed_device_absence, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_absence, 1, "U", "(str type)", -1, 0},
     {"device_count", {{packed_device_count, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_count, 1, "I", "(str type)", -1, 0},
+    {"device_memory", {{packed_device_memory, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_memory, 1, "IIIII", "(device device)", -1, 0},
+    {"device_synchronize", {{packed_device_synchronize, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_synchronize, 1, "", "(device device)", -1, 0},
     {"diag", {{packed_diag, NULL}, {NULL, NULL}, {packed_diag_out, NULL}}, of_diag, 2, "T", "(Tensor input, int diagonal=0)", -1, 0},
     {"diag_embed", {{packed_diag_embed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diag_embed, 4, "T", "(Tensor input, int offset=0, int dim1=-2, int dim2=-1)", -1, 0},
     {"diagflat", {{packed_diagflat, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diagflat, 2, "T", "(Tensor input, int offset=0)", -1, 0},
@@ -11618,4 +11632,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 861;
+const int lt_operator_count = 863;

@@ -12,7 +12,8 @@ enum { LT_FUNCTION = 0, LT_INPLACE = 1, LT_OUT = 2, LT_RESULTS = 8 };
 // A call: which operator, how, with what.
 typedef struct lt_frame {
   int32_t op, mode;
-  const char *name;  // of the operator
+  const char *name;  // what the caller calls the operator
+  _Bool runs;        // it runs other operators for the caller, which errors name
   int32_t number;    // position + 1 of an operand that is given as a scalar, 0 for none
   lt_value *args;
   lt_thread *thread;         // the caller's record

@@ -12,6 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -24,6 +25,9 @@ func isHost(t *tensor.Tensor) bool { return t.Device().Type == device.CPU }
 // copyTo writes one tensor to another, where either may be the host's or another device's. Between memories go whole contiguous tensors
 // of the source's dtype; the rest is done on either side.
 func copyTo(op string, w launch.Copying) error {
+	if !launch.Known(w.From) {
+		return status.NotImplementedf("%s: cannot copy out of meta tensor; no data!", op)
+	}
 	if w.To.Numel() == 0 {
 		return nil
 	}
@@ -112,7 +116,7 @@ func (m *machine) copy(op string, w launch.Copying) error {
 	}
 	var l loop
 	l.memory[0], l.memory[1] = w.To.DType(), w.From.DType()
-	return m.launch(op, mover(w.To.DType(), w.From.DType()), &l, &rows)
+	return m.launch(op, mover(w.To.DType(), w.From.DType()), l.alone(), &rows)
 }
 
 // mover names the entry that writes elements of one dtype to those of another.
@@ -139,7 +143,7 @@ func fill(op string, w launch.Filling) (err error) {
 	var rows kernel.Loop
 	host.Arrange(&rows, 1, []*tensor.Tensor{w.To})
 	return on(op, w.To.Device(), func(m *machine) error {
-		return m.launch(op, fmt.Sprintf("fill_%d", w.To.DType().Size()), &l, &rows)
+		return m.launch(op, fmt.Sprintf("fill_%d", w.To.DType().Size()), l.alone(), &rows)
 	})
 }
 

@@ -9,15 +9,35 @@ import (
 )
 
 func init() {
-	device.Register(device.CUDA, device.Backend{Count: driver.Count, Absence: absence, Current: func() int { return 0 }})
+	device.Register(device.CUDA, device.Backend{
+		Count: driver.Count, Absence: absence, Current: func() int { return 0 },
+		Synchronize: func(op string, d device.Device) error {
+			return on(op, d, func(m *machine) error { return m.synchronize(op) })
+		},
+		Memory: account,
+	})
 	storage.Register(device.CUDA, memory{})
+	storage.AddParking(caches{})
 	launch.Register(device.CUDA, launch.Device{
 		Elementwise: elementwise,
-		Copy:        copyTo,
-		Fill:        fill,
-		Join:        join,
-		Read:        read,
-		Write:       write,
+		Any:         anywhere,
+
+		Copy:     copyTo,
+		Fill:     fill,
+		Join:     join,
+		Triangle: triangular,
+		Read:     read,
+		Write:    write,
+
+		Reduce: reduce,
+		Scan:   scan,
+
+		Indexed: indexed,
+		Within:  within,
+
+		Product: multiply,
+
+		Sequence: sequence,
 	})
 }
 

@@ -38,21 +38,39 @@ type loop struct {
 	numbers         [loopOperands][16]byte
 }
 
-// elementwise runs a kernel over operands of a device, which numbers of the host may join.
-func elementwise(op string, w launch.Elementwise) error {
-	return run(op, w.Kernel.Name+"_"+w.Compute.String(), w.Kernel, w.Compute, w.Operands[:len(w.Kernel.Operands)], w.Params)
+// arguments are those of a launch, l among them.
+type arguments struct {
+	l    *loop
+	at   unsafe.Pointer
+	size uintptr
 }
 
-func run(op, entry string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor, params *launch.Params) error {
-	out := operands[0]
-	dev, err := sharedDevice(op, k.Outputs, operands)
-	if err != nil || out.Numel() == 0 {
+func (l *loop) alone() arguments { return arguments{l, unsafe.Pointer(l), unsafe.Sizeof(*l)} }
+
+// elementwise runs a kernel over operands of a device, which numbers of the host may join.
+func elementwise(op string, w launch.Elementwise) error {
+	operands := w.Operands[:len(w.Kernel.Operands)]
+	dev, err := sharedDevice(op, w.Kernel.Outputs, operands)
+	if err != nil || operands[0].Numel() == 0 {
 		return err
 	}
 	var l loop
-	if params != nil {
-		l.params = *params
+	if w.Params != nil {
+		l.params = *w.Params
 	}
+	if err := l.prepare(op, w.Kernel, w.Compute, operands); err != nil {
+		return err
+	}
+	return on(op, dev, func(m *machine) error {
+		return m.walk(op, entry(w.Kernel, w.Compute), l.alone(), w.Kernel.Outputs, operands)
+	})
+}
+
+// entry names the form of a kernel for a dtype.
+func entry(k *kernel.Kernel, compute dtype.DType) string { return k.Name + "_" + compute.String() }
+
+// prepare sets the dtypes of operands, and the numbers of the host among them.
+func (l *loop) prepare(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
 	for i, t := range operands {
 		l.memory[i], l.compute[i] = t.DType(), host.OperandDType(k.Operands[i], compute)
 		if isHost(t) {
@@ -63,11 +81,11 @@ func run(op, entry string, k *kernel.Kernel, compute dtype.DType, operands []*te
 			continue
 		}
 		l.converts = 1
-		if i < k.Outputs && !k.Whole {
+		if k.Fixed>>i&1 != 0 || i < k.Outputs && !k.Whole {
 			return status.NotImplementedf("%s: not implemented for dtype %v where %v is computed", op, l.memory[i], l.compute[i])
 		}
 	}
-	return on(op, dev, func(m *machine) error { return m.walk(op, entry, &l, k.Outputs, operands) })
+	return nil
 }
 
 // sharedDevice is the device of all operands, which zero-dim inputs of the host join.
@@ -82,8 +100,8 @@ func sharedDevice(op string, outputs int, operands []*tensor.Tensor) (dev device
 	return dev, nil
 }
 
-// walk lays the operands out and launches l over them.
-func (m *machine) walk(op, entry string, l *loop, outputs int, operands []*tensor.Tensor) error {
+// walk lays the operands out and launches an entry over them.
+func (m *machine) walk(op, entry string, a arguments, outputs int, operands []*tensor.Tensor) error {
 	var rows kernel.Loop
 	host.Arrange(&rows, outputs, operands)
 	for i, t := range operands {
@@ -92,24 +110,24 @@ func (m *machine) walk(op, entry string, l *loop, outputs int, operands []*tenso
 			rows.Strides[i] = [64]int64{}
 		}
 	}
-	return m.launch(op, entry, l, &rows)
+	return m.launch(op, entry, a, &rows)
 }
 
 // launch runs an entry over rows, one launch for each place in the dimensions that a launch has no room for.
-func (m *machine) launch(op, entry string, l *loop, rows *kernel.Loop) error {
+func (m *machine) launch(op, entry string, a arguments, rows *kernel.Loop) error {
 	f, err := m.function(op, entry)
 	if err != nil {
 		return err
 	}
-	return m.outer(op, f, l, rows, int(rows.Ndim))
+	return m.outer(op, f, a, rows, int(rows.Ndim))
 }
 
-func (m *machine) outer(op string, f cu.Function, l *loop, rows *kernel.Loop, ndim int) error {
+func (m *machine) outer(op string, f cu.Function, a arguments, rows *kernel.Loop, ndim int) error {
 	if ndim > loopDims {
 		d := ndim - 1
 		inner := *rows
 		for range rows.Sizes[d] {
-			if err := m.outer(op, f, l, &inner, d); err != nil {
+			if err := m.outer(op, f, a, &inner, d); err != nil {
 				return err
 			}
 			for k := range inner.Operands {
@@ -120,6 +138,7 @@ func (m *machine) outer(op string, f cu.Function, l *loop, rows *kernel.Loop, nd
 		}
 		return nil
 	}
+	l := a.l
 	l.ndim, l.numel = int32(ndim), 1
 	for d, size := range rows.Sizes[:ndim] {
 		l.sizes[d] = size
@@ -129,6 +148,20 @@ func (m *machine) outer(op string, f cu.Function, l *loop, rows *kernel.Loop, nd
 		l.data[k] = rows.Data[k]
 		copy(l.strides[k][:ndim], rows.Strides[k][:ndim])
 	}
-	blocks := int(min((l.numel+threads-1)/threads, mostBlocks))
-	return failed(op, "cuLaunchKernel", driver.Launch(f, blocks, threads, m.stream, unsafe.Pointer(l), unsafe.Sizeof(*l)))
+	return m.start(op, f, l.numel, a.at, a.size)
+}
+
+// start launches a kernel for n threads.
+func (m *machine) start(op string, f cu.Function, n int64, args unsafe.Pointer, size uintptr) error {
+	blocks := int(min((n+threads-1)/threads, mostBlocks))
+	return failed(op, "cuLaunchKernel", driver.Launch(f, blocks, threads, m.stream, args, size))
+}
+
+// call is start for an entry by name.
+func call[T any](m *machine, op, entry string, n int64, args *T) error {
+	f, err := m.function(op, entry)
+	if err != nil {
+		return err
+	}
+	return m.start(op, f, n, unsafe.Pointer(args), unsafe.Sizeof(*args))
 }

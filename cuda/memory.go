@@ -24,9 +24,9 @@ const (
 // pool keeps the blocks of a device that nobody uses. All work is in one stream: what is written to a block that is used again comes after
 // what its last user left to do.
 type pool struct {
-	mu                            sync.Mutex
-	free                          []block // by size
-	inUse, peak, reserved, blocks int64
+	mu                    sync.Mutex
+	free                  []block // by size
+	inUse, peak, reserved int64
 }
 
 type block struct {
@@ -110,7 +110,6 @@ func (m *machine) allocate(op string, size int64) (block, error) {
 		p.reserved += size
 	}
 	p.inUse += got.size
-	p.blocks++
 	p.peak = max(p.peak, p.inUse)
 	return got, nil
 }
@@ -123,7 +122,6 @@ func (m *machine) give(b block) {
 	at, _ := slices.BinarySearchFunc(p.free, b.size, bySize)
 	p.free = slices.Insert(p.free, at, b)
 	p.inUse -= b.size
-	p.blocks--
 }
 
 // empty gives the free blocks to the driver. The lock of the pool is held.
@@ -138,6 +136,36 @@ func (m *machine) empty(op string) error {
 	}
 	p.free = nil
 	return nil
+}
+
+// caches are the free blocks of all devices, for storage.EmptyCache. The CPU's account has none of them.
+type caches struct{}
+
+func (caches) Held() (storages, bytes int64) { return 0, 0 }
+
+func (caches) Empty() {
+	machines.Lock()
+	defer machines.Unlock()
+	for _, m := range machines.byIndex {
+		_ = m.run("empty_cache", func(m *machine) error {
+			m.pool.mu.Lock()
+			defer m.pool.mu.Unlock()
+			return m.empty("empty_cache")
+		})
+	}
+}
+
+// account is that of a device's memory.
+func account(op string, d device.Device) (a device.Memory, err error) {
+	err = on(op, d, func(m *machine) error {
+		free, total, err := cu.MemInfo()
+		p := &m.pool
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		a = device.Memory{InUse: p.inUse, Peak: p.peak, Reserved: p.reserved, Free: free, Total: total}
+		return failed(op, "cuMemGetInfo", err)
+	})
+	return a, err
 }
 
 // exhausted is the error of a device without memory.

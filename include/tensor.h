@@ -3333,25 +3333,25 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar(const tens
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
 TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
-// The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_hermite_polynomial_h(const tensor_t *x, const tensor_t *n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_hermite_polynomial_h_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
 TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
-// The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_hermite_polynomial_he(const tensor_t *x, const tensor_t *n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_hermite_polynomial_he_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
 TENSOR_API tensor_status tensor_special_hermite_polynomial_he_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
-// The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. NaN where no digit is known, of degrees of 2^58 or more. The shapes broadcast. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_laguerre_polynomial_l(const tensor_t *x, const tensor_t *n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
 TENSOR_API tensor_status tensor_special_laguerre_polynomial_l_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
-// The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 2^48 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 2^48 give NaN within (-1, 1). The shapes broadcast. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_legendre_polynomial_p(const tensor_t *x, const tensor_t *n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_legendre_polynomial_p_scalar(const tensor_t *x, tensor_scalar n, tensor_t **out);
 TENSOR_API tensor_status tensor_special_legendre_polynomial_p_out(const tensor_t *x, const tensor_t *n, tensor_t *out);
@@ -4217,6 +4217,14 @@ TENSOR_API tensor_status tensor_device_count(const char *type, int64_t *out);
 // Why there is no device of a type, such as "no driver: libcuda.so.1 was not found"; empty where there is one. Free the text with
 // tensor_string_free.
 TENSOR_API tensor_status tensor_device_absence(const char *type, char **out);
+
+// Waits until `device` has done all work that it was given; the CPU and meta have none that waits. What failed meanwhile is an error here.
+TENSOR_API tensor_status tensor_device_synchronize(tensor_device device);
+
+// The memory of `device` in bytes: what tensors hold now and held at most, what the library has from the driver (freed memory is kept for
+// reuse; empty_cache gives it back), what the driver has left, and all that there is. Only devices with memory of their own have an account;
+// memory_stats is that of the CPU.
+TENSOR_API tensor_status tensor_device_memory(tensor_device device, int64_t *in_use, int64_t *peak, int64_t *reserved, int64_t *free, int64_t *total);
 
 // Sets how many threads one operator may use; at least 1. Results do not depend on it.
 TENSOR_API tensor_status tensor_set_num_threads(int64_t n);

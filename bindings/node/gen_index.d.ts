@@ -194,6 +194,12 @@ export namespace autograd {
   /** grad, off the event loop. */
   function gradAsync(outputs: Tensors, inputs: Tensors, options?: GradOptions & { signal?: Signal | null }): Promise<(Tensor | null)[]>;
   /**
+   * Has the hook called in each run with the gradients of several tensors once the last of them that the run comes to is computed,
+   * with null for those that it does not come to; with mode 'any', with the first of them alone. What the hook gives is ignored.
+   */
+  function registerMultiGradHook(tensors: Iterable<Tensor>, hook: (grads: (Tensor | null)[]) => void, options?: { mode?: 'all' }): RemovableHandle;
+  function registerMultiGradHook(tensors: Iterable<Tensor>, hook: (grad: Tensor) => void, options: { mode: 'any' }): RemovableHandle;
+  /**
    * Calls fn, whose operations save for their gradients what pack makes of each tensor; unpack makes a tensor of the same shape and
    * dtype of it again when a gradient needs it. None of the functions may be asynchronous.
    */
@@ -5700,6 +5706,16 @@ export function deviceCount(type: string): Int;
  */
 export function deviceAbsence(type: string): string;
 /**
+ * Waits until `device` has done all work that it was given; the CPU and meta have none that waits. What failed meanwhile is an error here.
+ */
+export function deviceSynchronize(device: Device): void;
+/**
+ * The memory of `device` in bytes: what tensors hold now and held at most, what the library has from the driver (freed memory is kept for
+ * reuse; empty_cache gives it back), what the driver has left, and all that there is. Only devices with memory of their own have an account;
+ * memory_stats is that of the CPU.
+ */
+export function deviceMemory(device: Device): { inUse: Int; peak: Int; reserved: Int; free: Int; total: Int };
+/**
  * Sets how many threads one operator may use; at least 1. Results do not depend on it.
  */
 export function setNumThreads(n: Int): void;
@@ -8906,7 +8922,7 @@ export namespace special {
   export function chebyshevPolynomialWAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function chebyshevPolynomialWAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   * The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
    */
   export function hermitePolynomialH(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function hermitePolynomialH(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -8914,7 +8930,7 @@ export namespace special {
   export function hermitePolynomialHAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hermitePolynomialHAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   * The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
    */
   export function hermitePolynomialHe(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function hermitePolynomialHe(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -8922,7 +8938,7 @@ export namespace special {
   export function hermitePolynomialHeAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hermitePolynomialHeAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   * The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. NaN where no digit is known, of degrees of 2^58 or more. The shapes broadcast. Integers and bool count as the default dtype.
    */
   export function laguerrePolynomialL(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function laguerrePolynomialL(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -8930,7 +8946,7 @@ export namespace special {
   export function laguerrePolynomialLAsync(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function laguerrePolynomialLAsync(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 2^48 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+   * The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 2^48 give NaN within (-1, 1). The shapes broadcast. Integers and bool count as the default dtype.
    */
   export function legendrePolynomialP(x: Tensor | Scalar, options: { n: Tensor | Scalar; out?: Tensor | null }): Tensor;
   export function legendrePolynomialP(x: Tensor | Scalar, n: Tensor | Scalar, options?: { out?: Tensor | null }): Tensor;

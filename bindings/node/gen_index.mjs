@@ -221,6 +221,8 @@ const lt_detach = lt.detach;
 const lt_detachAsync = lt.detachAsync;
 const lt_deviceAbsence = lt.deviceAbsence;
 const lt_deviceCount = lt.deviceCount;
+const lt_deviceMemory = lt.deviceMemory;
+const lt_deviceSynchronize = lt.deviceSynchronize;
 const lt_diag = lt.diag;
 const lt_diagAsync = lt.diagAsync;
 const lt_diagEmbed = lt.diagEmbed;
@@ -1164,6 +1166,8 @@ export {
   lt_detachAsync as detachAsync,
   lt_deviceAbsence as deviceAbsence,
   lt_deviceCount as deviceCount,
+  lt_deviceMemory as deviceMemory,
+  lt_deviceSynchronize as deviceSynchronize,
   lt_diag as diag,
   lt_diagAsync as diagAsync,
   lt_diagEmbed as diagEmbed,

@@ -17,6 +17,8 @@ class BuildWithLibrary(build_py):
     """Copies the shared libraries, and the licence of the bundled one, to libtensor/lib."""
 
     def run(self):
+        # What an earlier build left there may be in no package any more.
+        shutil.rmtree(Path(self.build_lib) / "libtensor", ignore_errors=True)
         super().run()
         chosen = os.environ.get("LIBTENSOR_LIBRARY")
         library = Path(chosen) if chosen else BUILD / "libtensor.so"

@@ -42,7 +42,7 @@ int main(void) {
         TENSOR_ERROR_VALUE, "NULL");
   tensor_device cuda = {TENSOR_CUDA, 0};
   FAILS(tensor_zeros(row, 1, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE, cuda, &c), TENSOR_ERROR_RUNTIME,
-        "no CUDA driver");
+        "no driver: libcuda.so.1");
 
   OK(tensor_free(a));
   OK(tensor_free(b));

@@ -506,8 +506,40 @@ static void stacks(void) {
   }
 }
 
+// A hook whose run calls a hook, and so on without end: an error before the stack is full.
+static tensor_status endless(void *context, tensor_t **given, int64_t given_len, tensor_t **made,
+                             int64_t made_len) {
+  (void)given, (void)given_len, (void)made, (void)made_len;
+  ++*(int *)context;
+  OK(tensor_set_grad_enabled(true));
+  int64_t number;
+  tensor_t *x = leaf(), *y = twice(x);
+  OK(tensor_register_hook(y, endless, context, NULL, &number));
+  const tensor_status status = run(y);
+  tensor_free(y), tensor_free(x);
+  return status;
+}
+
+static void *without_end(void *context) {
+  FAILS(endless(context, NULL, 0, NULL, 0), TENSOR_ERROR_RUNTIME,
+        "within each other too often for the stack");
+  return NULL;
+}
+
+static void nested(void) {
+  int depth = 0, shallow = 0;
+  without_end(&depth);
+  CHECK(depth > 100);
+  pthread_t thread;
+  pthread_attr_t small;
+  CHECK(!pthread_attr_init(&small) && !pthread_attr_setstacksize(&small, 512 * 1024));
+  CHECK(!pthread_create(&thread, &small, without_end, &shallow) && !pthread_join(thread, NULL));
+  CHECK(shallow > 4 && shallow < depth);
+  pthread_attr_destroy(&small);
+}
+
 int main(void) {
-  any_number(), stacks();
+  any_number(), stacks(), nested();
   hooks(), several(), nodes(), functions(), endings(), constants(), saving(), anomalies();
   const int64_t before = tensor_live_handles();
   for (int i = 0; i < 20; i++)

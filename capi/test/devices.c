@@ -24,6 +24,11 @@ int main(void) {
           TENSOR_ERROR_RUNTIME, type);
     CHECK(!made);
   }
+  const tensor_device cpu = {TENSOR_CPU, -1};
+  int64_t bytes[5];
+  OK(tensor_device_synchronize(cpu));
+  FAILS(tensor_device_memory(cpu, &bytes[0], &bytes[1], &bytes[2], &bytes[3], &bytes[4]),
+        TENSOR_ERROR_RUNTIME, "memory_stats");
   int64_t n = 7;
   FAILS(tensor_device_count("gpu", &n), TENSOR_ERROR_RUNTIME, "cuda");
   CHECK(n == 7);

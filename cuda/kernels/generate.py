@@ -2,8 +2,8 @@
 """Writes the kernels of the CUDA backend: generate.py ptx | simulator FOLDER | check.
 
 A unit is a file of engine/kernel/src/units whose kernels are elementwise, or one beside this script. Its table of kernels is expanded by the
-C++ preprocessor into an entry for every kernel and dtype. `ptx` compiles units by NVRTC into gen_UNIT.ptx.gz, and lists the entries in
-gen_entries.txt, with a digest of the sources, which `check` compares. `simulator` writes the same sources for the simulated driver.
+C++ preprocessor into an entry for every kernel and dtype. `ptx` compiles units by NVRTC into gen_UNIT.ptx.gz, and lists them in
+gen_entries.txt, each with a digest of its sources, which `check` compares, and its entries; what is up to date stays. `simulator` writes the same sources for the simulated driver.
 """
 
 import concurrent.futures
@@ -20,12 +20,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SOURCES = ROOT / "engine/kernel/src"
 DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 complex32 bcomplex32".split()
-OWN = ["copy"]
+OWN = ["copy", "matrices"]
 UNITS = (
-    "arithmetic bitwise classify comparison complex division entropy exponential extremum hyperbolic inverse_trigonometric logarithm logical"
-    " normal power rounding sign special ternary trigonometric"
+    "arithmetic bitwise classify comparison complex division entropy exponential extremum hyperbolic index inverse_trigonometric logarithm"
+    " logical normal power ranges reduce_minmax reduce_norm reduce_sum reduce_var rounding scan sign softmax special ternary trigonometric"
 ).split()
-ARCHITECTURE = "compute_75"
+HEADERS = {"LT_REDUCING": "reducing", "LT_SEEKING": "seeking", "LT_LANE": "lanes", "LT_RANGE": "lanes"}
+OPTIONS = ["--gpu-architecture=compute_75", "-std=c++17", "-default-device", "--device-int128", "-fmad=false", "-w"]
 
 
 def includes(path, seen):
@@ -39,14 +40,14 @@ def includes(path, seen):
     return seen
 
 
-def digest():
-    seen = set(HERE.glob("nvrtc/*")) | {HERE / "generate.py"}
-    for unit in OWN:
-        includes(HERE / f"{unit}.h", seen)
-    for unit in UNITS:
-        includes(SOURCES / f"units/{unit}.h", seen)
-    text = b"".join(str(p.relative_to(ROOT)).encode() + p.read_bytes() for p in sorted(seen))
-    return hashlib.sha256(text).hexdigest()
+def digest(unit):
+    """What identifies all that a unit is made of."""
+    text = source(unit)[1]
+    seen = set(HERE.glob("nvrtc/*"))
+    for name in re.findall(r'#include "([^"]+)"', text):
+        includes(ROOT / name, seen)
+    parts = [text.encode(), " ".join(OPTIONS).encode(), *(p.read_bytes() for p in sorted(seen))]
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
 
 
 def split(text):
@@ -61,7 +62,7 @@ def split(text):
 
 
 def entries(unit):
-    """Name, outputs, operands, functor and type of every kernel of a unit."""
+    """Name and macro of every kernel of a unit."""
     command = ["g++", "-E", "-P", "-x", "c++", "-std=c++17", "-DLT_TIER=cuda", str(SOURCES / f"units/{unit}.h")]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     native = "__complex__" in text
@@ -69,24 +70,33 @@ def entries(unit):
     for name, signature, rows in re.findall(r'\{\s*"(\w+)",\s*"([^"]*)",\s*\{(.*?)\}\s*\}', table, re.S):
         at = max(signature.find(">"), signature.find("="))
         letters = signature.replace(">", "").replace("=", "")
-        if at < 0 or at == 0 or "X" in letters or len(letters) > 4:
-            continue
         for dtype, row in zip(DTYPES, split(rows)):
+            reducer = re.search(r"ReducerOf<lt::(.+)>::value$", row)
             found = re.search(r"lt::(\w+)::row<(.+)>$", row)
-            if found and not (native and dtype.startswith("complex")):
-                yield f"{name}_{dtype}", at, len(letters), found[1], found[2]
+            entry = f"{name}_{dtype}"
+            if signature == "scan" and found:
+                yield entry, f"LT_LANE({entry}, {found[1]}, {found[2]})"
+            elif unit == "ranges" and found:
+                yield entry, f"LT_RANGE({entry}, {found[1]}, {found[2]})"
+            elif signature == "reduce" and reducer:
+                yield f"reduce_{name}_{dtype}", f"LT_REDUCING(reduce_{name}_{dtype}, {reducer[1]})"
+            elif at >= 0 and len(letters) <= 4 and found and not (native and dtype.startswith("complex")):
+                flag = 24 if "l" in letters else 0
+                macro = f"LT_SEEKING({entry}, {at}, {len(letters)}, {flag}" if flag or at == 0 else f"LT_ELEMENTWISE({entry}, {at}, {len(letters)}"
+                yield entry, f"{macro}, {found[1]}, {found[2]})"
 
 
 def source(unit):
     """The entries of a unit, and its source."""
     if unit in OWN:
         text = (HERE / f"{unit}.h").read_text()
-        return re.findall(r"^LT_(?:KERNEL|ELEMENTWISE)\((\w+)", text, re.M), f'#include "cuda/kernels/{unit}.h"\n'
+        return re.findall(r"^LT_(?:KERNEL|ELEMENTWISE|PRODUCT)\((\w+)", text, re.M), f'#include "cuda/kernels/{unit}.h"\n'
     text = (SOURCES / f"units/{unit}.h").read_text()
     body = text[: text.index("LT_UNIT(")].replace('#include "../', '#include "engine/kernel/src/')
     found = list(entries(unit))
-    lines = [f"LT_ELEMENTWISE({name}, {outputs}, {operands}, {functor}, {kind})" for name, outputs, operands, functor, kind in found]
-    return [e[0] for e in found], "\n".join(['#include "cuda/kernels/elementwise.h"', body, *lines, ""])
+    macros = "\n".join(macro for _, macro in found)
+    needs = next((header for macro, header in HEADERS.items() if macro in macros), "elementwise")
+    return [name for name, _ in found], f'#include "cuda/kernels/{needs}.h"\n{body}\n{macros}\n'
 
 
 class Nvrtc:
@@ -106,16 +116,7 @@ class Nvrtc:
     def compile(self, unit, text):
         program = ctypes.c_void_p()
         self.lib.nvrtcCreateProgram(ctypes.byref(program), text.encode(), f"{unit}.cu".encode(), 0, None, None)
-        options = [
-            f"--gpu-architecture={ARCHITECTURE}",
-            "-std=c++17",
-            "-default-device",
-            "--device-int128",
-            "-fmad=false",
-            "-w",
-            f"-I{ROOT}",
-            f"-I{HERE}/nvrtc",
-        ]
+        options = [*OPTIONS, f"-I{ROOT}", f"-I{HERE}/nvrtc"]
         array = (ctypes.c_char_p * len(options))(*(o.encode() for o in options))
         if self.lib.nvrtcCompileProgram(program, len(options), array):
             raise SystemExit(f"{unit}:\n{self.text('ProgramLog', program)}")
@@ -131,17 +132,27 @@ def plain(ptx):
     return ptx
 
 
-def compiled(unit):
+def listed():
+    """The lines of gen_entries.txt, by unit."""
+    path = HERE / "gen_entries.txt"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {line.split()[0]: line for line in lines}
+
+
+def compiled(unit, line):
+    mark, path = digest(unit), HERE / f"gen_{unit}.ptx.gz"
+    if line and line.split()[1] == mark and path.exists():
+        return line
     names, text = source(unit)
-    ptx = plain(Nvrtc().compile(unit, text))
-    (HERE / f"gen_{unit}.ptx.gz").write_bytes(gzip.compress(ptx.encode(), 9, mtime=0))
-    return f"{unit} {' '.join(names)}\n"
+    path.write_bytes(gzip.compress(plain(Nvrtc().compile(unit, text)).encode(), 9, mtime=0))
+    return f"{unit} {mark} {' '.join(names)}"
 
 
 def ptx():
+    units, old = [*OWN, *UNITS], listed()
     with concurrent.futures.ProcessPoolExecutor(2) as pool:
-        lines = list(pool.map(compiled, [*OWN, *UNITS]))
-    (HERE / "gen_entries.txt").write_text(f"{digest()}\n{''.join(lines)}")
+        lines = list(pool.map(compiled, units, map(old.get, units)))
+    (HERE / "gen_entries.txt").write_text("\n".join(lines) + "\n")
 
 
 def simulator(folder):
@@ -154,8 +165,10 @@ def simulator(folder):
 
 
 def check():
-    if (HERE / "gen_entries.txt").read_text().split()[0] != digest():
-        raise SystemExit("the kernels in cuda/kernels are older than their sources: run make cuda-kernels")
+    lines = listed()
+    old = [unit for unit in [*OWN, *UNITS] if unit not in lines or lines[unit].split()[1] != digest(unit)]
+    if old:
+        raise SystemExit(f"kernels in cuda/kernels are older than their sources ({', '.join(old)}): run make cuda-kernels")
 
 
 if __name__ == "__main__":

@@ -17,9 +17,9 @@ var files embed.FS
 var units = sync.OnceValue(func() map[string]string {
 	text, _ := files.ReadFile("gen_entries.txt")
 	found := map[string]string{}
-	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n")[1:] {
-		words := strings.Fields(line)
-		for _, entry := range words[1:] {
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		words := strings.Fields(line) // unit, digest of its sources, entries
+		for _, entry := range words[2:] {
 			found[entry] = words[0]
 		}
 	}

@@ -79,3 +79,27 @@ def test_orders_of_streams(simulation):
         z = y.t().contiguous()
         y.zero_()
         assert torch.equal(z.to("cuda:0").cpu(), expected), seed
+
+
+def test_the_account():
+    torch.cuda.empty_cache()
+    before = torch.cuda.memory_allocated()
+    x = torch.zeros(1000, device="cuda")
+    assert torch.cuda.memory_allocated() == before + 4096 and torch.cuda.max_memory_allocated() >= before + 4096
+    assert torch.cuda.memory_reserved() >= torch.cuda.memory_allocated()
+    free, total = torch.cuda.mem_get_info()
+    assert total == 8 << 30 and free <= total - torch.cuda.memory_reserved()
+    del x
+    torch.empty(0)
+    assert torch.cuda.memory_allocated() == before and torch.cuda.memory_reserved() >= before + 4096
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_reserved() == before
+
+
+def test_synchronize(simulation):
+    x = torch.ones(3, device="cuda") + 1
+    torch.cuda.synchronize()
+    assert simulation.live()[2] == 0 and x.tolist() == [2, 2, 2]
+    simulation.fail("cuStreamSynchronize", 1, 719)
+    with pytest.raises(RuntimeError, match="device_synchronize: CUDA error in cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED"):
+        torch.cuda.synchronize()

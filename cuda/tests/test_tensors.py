@@ -109,6 +109,31 @@ def test_mixtures():
 
 def test_what_has_no_kernel_refuses_by_name():
     x = torch.ones(3, device="cuda")
-    for name in ("sort", "cumsum"):
+    for name in ("sort", "nonzero", "unique", "bincount"):
         with pytest.raises(NotImplementedError, match=f"{name} is not implemented on cuda"):
-            getattr(x, name)(0)
+            getattr(x.long(), name)()
+
+
+def test_gradients():
+    host, there = torch.arange(6.0).reshape(2, 3).requires_grad_(), torch.arange(6.0).reshape(2, 3).cuda().requires_grad_()
+    for x in (host, there):
+        (x.exp() @ x.t()).softmax(1)[:, 1:].mean().backward()
+    assert there.grad.device == there.device and torch.allclose(there.grad.cpu(), host.grad)
+
+
+def test_indices_on_the_cpu_come_along():
+    x = torch.arange(12.0).reshape(3, 4).cuda()
+    assert x[[0, 2]].tolist() == x[torch.tensor([0, 2], device="cuda")].tolist() == [[0, 1, 2, 3], [8, 9, 10, 11]]
+    x[torch.tensor([1]), torch.tensor([2])] = 9
+    assert x[1].tolist() == [4, 5, 9, 7]
+    with pytest.raises(IndexError, match="index 3 is out of bounds for dimension 0 with size 3"):
+        x[torch.tensor([3], device="cuda")]
+
+
+@pytest.mark.parametrize("n", [1, 511, 513, 5000, 300_000])
+def test_reductions_of_all_lengths(n):
+    x = torch.arange(3 * n, dtype=torch.float64).reshape(3, n).remainder(17)
+    y = x.cuda()
+    assert y.sum().item() == x.sum().item() and torch.equal(y.sum(1).cpu(), x.sum(1)) and torch.equal(y.sum(0).cpu(), x.sum(0))
+    assert torch.equal(y.argmax(1).cpu(), x.argmax(1)) and torch.equal(y.t().amin(0).cpu(), x.amin(1))
+    assert torch.allclose(y.var(1).cpu(), x.var(1), equal_nan=True) and torch.equal(y.cumsum(1).cpu(), x.cumsum(1))

@@ -5876,6 +5876,16 @@ func (c Ctx) DeviceAbsence(name string) (string, error) {
 	return ops.DeviceAbsence(name)
 }
 
+// DeviceSynchronize is the operator device_synchronize.
+func (c Ctx) DeviceSynchronize(d device.Device) error {
+	return ops.DeviceSynchronize(d)
+}
+
+// DeviceMemory is the operator device_memory.
+func (c Ctx) DeviceMemory(d device.Device) (int64, int64, int64, int64, int64, error) {
+	return ops.DeviceMemory(d)
+}
+
 // SetNumThreads is the operator set_num_threads.
 func (c Ctx) SetNumThreads(n int64) error {
 	return ops.SetNumThreads(n)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/launch"
-	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -420,42 +419,6 @@ func (s *steps) svdvalsOf(a *tensor.Tensor) *tensor.Tensor {
 	s.Keep(u, nil)
 	s.Keep(vh, nil)
 	return s.keep(values, err)
-}
-
-// detGradient is the adjoint of the adjugate: that of a singular matrix is found for one nearby, whose zero pivots are not quite zero.
-func (s *steps) detGradient(grad, a, det *tensor.Tensor) *tensor.Tensor {
-	n := a.Sizes()[a.Dim()-1]
-	spread := func(t *tensor.Tensor) *tensor.Tensor {
-		return s.onDiagonal(s.keep(s.c.Expand(s.column(t), slices.Clone(a.Sizes()[:a.Dim()-1]), false)))
-	}
-	if s.record {
-		return s.solved(s.adjointOf(a), spread(s.mul(grad, s.conj(det))), true)
-	}
-	lu, pivots, info, err := s.c.LinalgLuFactorEx(nil, nil, nil, a, true, false)
-	s.Keep(pivots, nil)
-	s.Keep(info, nil)
-	s.keep(lu, err)
-	diagonal := s.diagonalOf(lu)
-	zero := s.isZero(diagonal)
-	tiny := s.cast(s.mul(zero, s.float(a.DType().Epsilon())), a.DType())
-	nearby := s.add(lu, s.onDiagonal(tiny))
-	// Where no pivot is zero, the determinant is what it was.
-	product := s.keep(s.c.Prod(nil, s.add(diagonal, tiny), ops.Int(-1), false, dtype.None))
-	places := s.keep(s.c.ArangeStart(nil, dtype.IntScalar(1), dtype.IntScalar(n+1), dtype.Int32, tensor.NoLayout, a.Device()))
-	odd := s.keep(s.c.Remainder(nil, s.keep(s.c.Sum(nil, s.keep(s.c.Ne(nil, pivots, places)), []int64{-1}, false, dtype.None)), s.int(2)))
-	det = s.mul(product, s.sub(s.int(1), s.mul(odd, s.int(2))))
-	return s.keep(s.c.LinalgLuSolve(nil, nearby, pivots, spread(s.mul(grad, s.conj(det))), true, true))
-}
-
-// slogdetGradient is that of log det A, whose imaginary part turns the sign.
-func (s *steps) slogdetGradient(gradSign, gradLog, a, sign *tensor.Tensor) *tensor.Tensor {
-	scale := gradLog
-	if a.DType().IsComplex() {
-		turn := s.neg(s.keep(s.c.Imag(s.mul(s.conj(gradSign), sign))))
-		scale = s.keep(s.c.ComplexParts(nil, gradLog, turn))
-	}
-	wide := s.keep(s.c.Expand(s.column(scale), slices.Clone(a.Sizes()[:a.Dim()-1]), false))
-	return s.solved(s.adjointOf(a), s.onDiagonal(wide), true)
 }
 
 // pinvGradient is that of the pseudoinverse P of A, in A.

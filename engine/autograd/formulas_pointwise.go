@@ -56,6 +56,9 @@ func (s *steps) wide(t, other *tensor.Tensor) *tensor.Tensor {
 
 // powerBase and powerExponent are the derivatives of self**exponent. 0**0 and what is constant around it count as constant.
 func (s *steps) powerBase(grad, self, exponent *tensor.Tensor) *tensor.Tensor {
+	if exponent.IsWrappedNumber() && exponent.Item().Equal(0) {
+		return s.zerosLike(grad)
+	}
 	less := s.sub(exponent, s.int(1))
 	slope := s.binary('*', exponent, s.pow(self, less), right)
 	slope = s.binary('*', grad, s.conj(slope), right)
@@ -70,6 +73,17 @@ func (s *steps) powerExponent(grad, self, exponent, result *tensor.Tensor) *tens
 	}
 	slope := s.mul(grad, s.conj(s.mul(result, s.log(base))))
 	return s.where(s.both(s.isZero(self), rising), s.int(0), slope)
+}
+
+// logNormalGradient is that of the logarithm of the normal distribution's function: its density over it. Both are too small for a
+// float far below 0, where erfcx is their quotient; erfcx is too large for one far above 0.
+func (s *steps) logNormalGradient(grad, self *tensor.Tensor) *tensor.Tensor {
+	above := s.keep(s.c.Gt(nil, self, s.int(0)))
+	high, low := s.where(above, self, s.int(0)), s.where(above, s.int(0), self)
+	density := s.mul(s.exp(s.mul(s.mul(high, high), s.float(-0.5))), s.float(1/math.Sqrt(2*math.Pi)))
+	upper := s.div(density, s.keep(s.c.SpecialNdtr(nil, high)))
+	lower := s.div(s.float(math.Sqrt(2/math.Pi)), s.keep(s.c.SpecialErfcx(nil, s.mul(low, s.float(-math.Sqrt2/2)))))
+	return s.mul(grad, s.where(above, upper, lower))
 }
 
 // signGradient is that of z/|z|.

@@ -137,15 +137,18 @@ func (s *steps) differencesGradient(grad, x1, x2 *tensor.Tensor, p float64, resu
 	weights := grad
 	switch {
 	case p == 1:
-		slope = s.used(slope, s.sgn(slope))
+		slope = s.where(s.keep(s.c.Isnan(slope)), slope, s.sgn(slope))
 	case p == 2:
 		weights = s.weighed(grad, result, 1)
 	case math.IsInf(p, 0):
-		largest := s.eq(s.abs(slope), s.keep(s.c.Unsqueeze(nil, result, -1)))
-		slope = s.mul(s.sgn(slope), largest)
+		distance := s.keep(s.c.Unsqueeze(nil, result, -1))
+		slope = s.mul(s.sgn(slope), s.eq(s.abs(slope), distance))
+		slope = s.where(s.keep(s.c.Isnan(distance)), distance, slope)
 	default:
 		weights = s.weighed(grad, result, p-1)
-		slope = s.cleared(s.mul(s.sgn(slope), s.pow(s.abs(slope), s.float(p-1))), s.isZero(slope))
+		// A power of zero may have no derivative, and none is wanted.
+		lengths := s.where(s.isZero(slope), s.int(1), s.abs(slope))
+		slope = s.mul(s.sgn(slope), s.pow(lengths, s.float(p-1)))
 	}
 	return s.keep(s.c.SqueezeDim(nil, s.keep(s.c.Matmul(nil, s.keep(s.c.Unsqueeze(nil, weights, -2)), slope)), -2))
 }

@@ -86,27 +86,55 @@ func (s *steps) backwards(n int64) []int64 {
 	return out
 }
 
-// stridedGradient goes through a vector of the memory that self and the view of it reach.
-func (s *steps) stridedGradient(grad *tensor.Tensor, l like, strides []int64, offset int64, size, stride []int64, start ops.Int) *tensor.Tensor {
+// laying makes a view of a vector of memory.
+type laying func(c aten.Ctx, memory *tensor.Tensor) (*tensor.Tensor, error)
+
+// strided is a vector of the memory that self and a strided view of it reach, and how these lie in it.
+func (s *steps) strided(l like, strides []int64, offset int64, size, stride []int64, start ops.Int) (memory like, mine, other laying) {
 	from := start.Or(offset)
 	lowest := min(offset, from)
 	length := int64(0)
-	for _, g := range []struct {
-		sizes, strides []int64
-		offset         int64
-	}{{l.sizes(), strides, offset}, {size, stride, from}} {
-		_, high, err := shape.Span("backward", g.sizes, g.strides, g.offset-lowest)
+	lay := func(sizes, strides []int64, offset int64) laying {
+		_, high, err := shape.Span("backward", sizes, strides, offset-lowest)
 		s.check(err)
 		length = max(length, high+1)
-	}
-	memory := like{dtype: l.dtype, device: l.device, dims: 1, few: [4]int64{length}}
-	lay := func(sizes, strides []int64, offset int64) func(c aten.Ctx, t *tensor.Tensor) (*tensor.Tensor, error) {
 		return func(c aten.Ctx, t *tensor.Tensor) (*tensor.Tensor, error) {
 			return c.AsStrided(nil, t, slices.Clone(sizes), slices.Clone(strides), ops.Int(offset-lowest))
 		}
 	}
-	mine := lay(l.sizes(), strides, offset)
-	sums := s.accumulated(memory, grad, lay(size, stride, from))
+	mine, other = lay(l.sizes(), strides, offset), lay(size, stride, from)
+	return like{dtype: l.dtype, device: l.device, dims: 1, few: [4]int64{length}}, mine, other
+}
+
+// stridedTaken is the part of a gradient that belongs to what as_strided_scatter puts into a copy of self.
+func (s *steps) stridedTaken(grad *tensor.Tensor, l like, strides []int64, offset int64, size, stride []int64, start ops.Int) *tensor.Tensor {
+	memory, mine, other := s.strided(l, strides, offset, size, stride, start)
+	return s.keep(other(s.c, s.laidOut(memory, grad, strides, mine)))
+}
+
+// laidOut is the memory with a gradient in the place of self.
+func (s *steps) laidOut(memory like, grad *tensor.Tensor, strides []int64, mine laying) *tensor.Tensor {
+	if memory.few[0] == grad.Numel() && slices.Equal(strides, shape.ContiguousStrides(grad.Sizes())) {
+		if dense := s.keep(s.c.Contiguous(grad, shape.Contiguous)); dense.Offset() == 0 {
+			return s.keep(s.c.Reshape(dense, s.whole()))
+		}
+	}
+	return s.accumulated(memory, grad, mine)
+}
+
+// stridedKept is the part that belongs to self: zeros where something was put.
+func (s *steps) stridedKept(grad *tensor.Tensor, l like, strides []int64, offset int64, src like, size, stride []int64, start ops.Int) *tensor.Tensor {
+	memory, mine, _ := s.strided(l, strides, offset, size, stride, start)
+	whole := s.laidOut(memory, grad, strides, mine)
+	from := start.Or(offset)
+	put := s.keep(s.c.AsStridedScatter(whole, s.zerosOf(src), slices.Clone(size), slices.Clone(stride), ops.Int(from-min(offset, from))))
+	return s.keep(mine(s.c, put))
+}
+
+// stridedGradient goes through the memory of strided.
+func (s *steps) stridedGradient(grad *tensor.Tensor, l like, strides []int64, offset int64, size, stride []int64, start ops.Int) *tensor.Tensor {
+	memory, mine, other := s.strided(l, strides, offset, size, stride, start)
+	sums := s.accumulated(memory, grad, other)
 	made := s.keep(mine(s.c, sums))
 	if iter.SelfOverlaps(made) { // elements that share a cell share its gradient
 		counted := memory

@@ -2968,6 +2968,9 @@ func recordAsStridedScatter(c aten.Ctx, self, src *tensor.Tensor, size, stride [
 	if err != nil {
 		return
 	}
+	selfLike := likeOf(self)
+	selfOffset := self.Offset()
+	selfStrides := copied(self.Strides())
 	srcLike := likeOf(src)
 	result, err = r.c.AsStridedScatter(self, src, size, stride, offset)
 	if r.finish(err, result) {
@@ -2976,9 +2979,9 @@ func recordAsStridedScatter(c aten.Ctx, self, src *tensor.Tensor, size, stride [
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(2, s.keep(s.c.AsStridedScatter(s.hand(s.after(1, s.keep(s.c.Contiguous(s.hand(s.take(0)), shape.Contiguous)))), s.hand(s.zerosOf(srcLike)), size, stride, offset)))
+				return s.after(1, s.stridedKept(s.hand(s.take(0)), selfLike, selfStrides, selfOffset, srcLike, size, stride, offset))
 			}
-			return s.after(1, s.keep(s.c.AsStrided(nil, s.hand(s.after(1, s.keep(s.c.Contiguous(s.hand(s.take(0)), shape.Contiguous)))), size, stride, offset)))
+			return s.after(1, s.stridedTaken(s.hand(s.take(0)), selfLike, selfStrides, selfOffset, size, stride, offset))
 		}
 	}
 	return
@@ -6755,7 +6758,7 @@ func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.
 	result, err = r.c.SpecialLogNdtr(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('/', s.binary('*', s.float(0.7978845608028654), s.take(0), right), s.after(1, s.keep(s.c.SpecialErfcx(nil, s.hand(s.mul(s.float(-0.7071067811865476), s.saved(self_)))))), left|right)
+			return s.after(1, s.logNormalGradient(s.hand(s.take(0)), s.saved(self_)))
 		}
 		r.node.cut = always
 		r.publish()

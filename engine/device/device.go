@@ -83,7 +83,13 @@ type Backend struct {
 	Count   func() int
 	Absence func() string // why there are none, in words
 	Current func() int    // the index that is meant where none is given
+
+	Synchronize func(op string, d Device) error           // nil where no work waits
+	Memory      func(op string, d Device) (Memory, error) // nil where the device has no memory of its own
 }
+
+// Memory is an account of a device's memory in bytes: of tensors, now and at most, and what is kept for them; and the driver's.
+type Memory struct{ InUse, Peak, Reserved, Free, Total int64 }
 
 var one = Backend{Count: func() int { return 1 }, Absence: func() string { return "" }, Current: func() int { return -1 }}
 
@@ -99,6 +105,27 @@ func init() {
 
 // Register makes b the backend of a type. Call it from init.
 func Register(t Type, b Backend) { backends[t] = b }
+
+// Synchronize waits for all work of a device.
+func Synchronize(op string, d Device) error {
+	d, err := Resolve(op, d)
+	if f := backends[d.Type].Synchronize; err == nil && f != nil {
+		return f(op, d)
+	}
+	return err
+}
+
+// MemoryOf is the account of a device with memory of its own.
+func MemoryOf(op string, d Device) (m Memory, err error) {
+	if d, err = Resolve(op, d); err != nil {
+		return m, err
+	}
+	f := backends[d.Type].Memory
+	if f == nil {
+		return m, status.Runtimef("%s: device %v has no memory of its own; memory_stats tells of the CPU's", op, d)
+	}
+	return f(op, d)
+}
 
 // Count is the number of devices of a type.
 func Count(t Type) int { return backends[t].Count() }

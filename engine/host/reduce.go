@@ -83,6 +83,33 @@ func reduce(op string, w launch.Reduction) error {
 	if err != nil {
 		return err
 	}
+	l := reductions.Get().(*kernel.Reduction)
+	defer reductions.Put(l)
+	outputs, count := LayReduction(l, w)
+	if outputs == 0 {
+		return nil
+	}
+	l.Op = row
+	if outputs*count < 2*Grain {
+		kernel.Call(reduceDriver, unsafe.Pointer(l))
+		return nil
+	}
+	if outputs <= fewOutputs && outputs*count >= 2*pieceElements {
+		return reducePieces(op, l, outputs, count)
+	}
+	splitKept(l, outputs*count)
+	return nil
+}
+
+// sideBySide tells whether neighbours in the fastest kept dimension are reduced together: where they lie closer than the
+// elements of one row and are many or back to back, and where rows are short.
+func sideBySide(kept *dim, size, step, count int64) bool {
+	closer := size > 1 && kept.in < step && (kept.size >= shortRow || step == kept.in*kept.size)
+	return closer || kept.size > count && count <= shortRow
+}
+
+// LayReduction fills in all of l but Op, unless there are no outputs: their number, and that of elements which are reduced to each.
+func LayReduction(l *kernel.Reduction, w launch.Reduction) (outputs, count int64) {
 	in := w.In
 	var buffer [2][6]dim // more dimensions go to the heap
 	kept, reduced := dimList(buffer[0][:0]), dimList(buffer[1][:0])
@@ -106,16 +133,14 @@ func reduce(op string, w launch.Reduction) error {
 		}
 	}
 	kept, reduced = kept.joined(), reduced.joined()
-	outputs, count := kept.numel(), reduced.numel()
+	outputs, count = kept.numel(), reduced.numel()
 	if outputs == 0 {
-		return nil
+		return outputs, count
 	}
 	if count == 0 {
 		reduced = dimList{{}} // nobody walks the other sizes, however large they are
 	}
-	l := reductions.Get().(*kernel.Reduction)
-	defer reductions.Put(l)
-	l.Op, l.In, l.Totals, l.Pieces, l.Base, l.Count = row, uintptr(in.Data()), 0, 0, 0, count
+	l.In, l.Totals, l.Pieces, l.Base, l.Count = uintptr(in.Data()), 0, 0, 0, count
 	l.Memory, l.Compute = in.DType(), w.Compute
 	for k, out := range w.Out {
 		l.Out[k] = 0
@@ -136,22 +161,7 @@ func reduce(op string, w launch.Reduction) error {
 	if len(kept) > 0 && sideBySide(&kept[0], l.ReducedSizes[0], l.ReducedIn[0], count) {
 		l.Columns = kept[0].size
 	}
-	if outputs*count < 2*Grain {
-		kernel.Call(reduceDriver, unsafe.Pointer(l))
-		return nil
-	}
-	if outputs <= fewOutputs && outputs*count >= 2*pieceElements {
-		return reducePieces(op, l, outputs, count)
-	}
-	splitKept(l, outputs*count)
-	return nil
-}
-
-// sideBySide tells whether neighbours in the fastest kept dimension are reduced together: where they lie closer than the
-// elements of one row and are many or back to back, and where rows are short.
-func sideBySide(kept *dim, size, step, count int64) bool {
-	closer := size > 1 && kept.in < step && (kept.size >= shortRow || step == kept.in*kept.size)
-	return closer || kept.size > count && count <= shortRow
+	return outputs, count
 }
 
 // reducePieces cuts the longest reduced dimension and combines the pieces' totals.

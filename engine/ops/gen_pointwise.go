@@ -727,28 +727,28 @@ func SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (*tensor.Tensor, erro
 
 // SpecialHermitePolynomialH is the operator special.hermite_polynomial_h.
 //
-// The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
 func SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialHermitePolynomialH.run(out, nil, x, n)
 }
 
 // SpecialHermitePolynomialHe is the operator special.hermite_polynomial_he.
 //
-// The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
 func SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialHermitePolynomialHe.run(out, nil, x, n)
 }
 
 // SpecialLaguerrePolynomialL is the operator special.laguerre_polynomial_l.
 //
-// The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. NaN where no digit is known, of degrees of 2^58 or more. The shapes broadcast. Integers and bool count as the default dtype.
 func SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialLaguerrePolynomialL.run(out, nil, x, n)
 }
 
 // SpecialLegendrePolynomialP is the operator special.legendre_polynomial_p.
 //
-// The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 2^48 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+// The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 2^48 give NaN within (-1, 1). The shapes broadcast. Integers and bool count as the default dtype.
 func SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialLegendrePolynomialP.run(out, nil, x, n)
 }

@@ -175,6 +175,14 @@ func (s *scope) resolve(base *tensor.Tensor, selectors []selector) *advanced {
 			return nil
 		}
 	}
+	for i := range axes {
+		if p := &axes[i].positions; (*p).Device() != base.Device() && launch.Known(base) {
+			*p = s.Keep(cloned(s.Op, *p, dtype.Int64, base.Device(), shape.Preserve))
+		}
+	}
+	if s.Err != nil {
+		return nil
+	}
 	common := axes[0].positions.Sizes()
 	for _, x := range axes[1:] {
 		var err error

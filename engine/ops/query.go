@@ -108,6 +108,15 @@ func DeviceAbsence(name string) (string, error) {
 	return device.Absence(d.Type), nil
 }
 
+// DeviceSynchronize waits for all work of a device.
+func DeviceSynchronize(d device.Device) error { return device.Synchronize("device_synchronize", d) }
+
+// DeviceMemory is the account of a device's memory.
+func DeviceMemory(d device.Device) (inUse, peak, reserved, free, total int64, err error) {
+	m, err := device.MemoryOf("device_memory", d)
+	return m.InUse, m.Peak, m.Reserved, m.Free, m.Total, err
+}
+
 // SetNumThreads bounds the threads of one operator.
 func SetNumThreads(n int64) error {
 	if n < 1 {

@@ -75,7 +75,7 @@ func PinMemory(*tensor.Tensor) (*tensor.Tensor, error) { return nil, unpinnable(
 func StoragePinMemory(*storage.Storage) (*storage.Storage, error) { return nil, unpinnable() }
 
 func unpinnable() error {
-	return status.Runtimef("pin_memory: pinned memory needs an accelerator, and none is available; memory of the cpu is used as it is")
+	return status.Runtimef("pin_memory: memory of the cpu is used as it is, and cannot be pinned for an accelerator")
 }
 
 // IsPinned is false without a GPU.

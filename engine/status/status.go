@@ -74,14 +74,20 @@ func IOf(format string, args ...any) error {
 	return e
 }
 
-// In is err, the error of a step of op, in the name of op: "mul: ..." becomes "cov: ...", "mul is not implemented ..." likewise.
+// In is err, the error of a step of op, in the name of op: "mul: ..." becomes "cov: ...", "mul is not implemented ..." likewise. What
+// op itself refuses to do in place stays "cov_: ...".
 func In(op string, err error) error {
 	e, ok := err.(*Error)
 	if !ok {
 		return err
 	}
 	for _, end := range []string{": ", " is not implemented for "} {
-		if step, text, found := strings.Cut(e.Msg, end); found && step != op && !strings.Contains(step, " ") {
+		step, text, found := strings.Cut(e.Msg, end)
+		step, call := strings.CutSuffix(step, "()")
+		if found && strings.TrimSuffix(step, "_") != op && !strings.Contains(step, " ") {
+			if call {
+				end = "()" + end
+			}
 			in := *e
 			in.Msg = op + end + text
 			return &in

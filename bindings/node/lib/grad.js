@@ -3,7 +3,7 @@
 // Gradients: properties and methods of tensors, modes, and lt.autograd.
 const native = require('./native.js');
 const { Function } = require('./function.js');
-const { Node, checkFunction, immediate, savedTensorsHooks } = require('./graph.js');
+const { Node, checkFunction, immediate, registerMultiGradHook, savedTensorsHooks } = require('./graph.js');
 const { read, typeError } = require('./options.js');
 
 // The addon's functions that have another form here, and in names.js, and are not exported as they are.
@@ -58,6 +58,7 @@ function gradArguments(op, outputs, inputs, given) {
 const autograd = {
   Function,
   Node,
+  registerMultiGradHook,
   savedTensorsHooks,
   backward(tensors, gradients, options) {
     native.backward(...backwardArguments('autograd.backward', tensors, ...split(gradients, options)));

@@ -3,7 +3,7 @@
 // Recorded calls as objects, hooks on them and on tensors, and hooks on what operations save.
 const native = require('./native.js');
 const classes = require('./classes.js');
-const { kindOf, typeError } = require('./options.js');
+const { kindOf, read, typeError } = require('./options.js');
 
 const { Node, Tensor } = native;
 
@@ -136,4 +136,18 @@ function savedTensorsHooks(pack, unpack, fn) {
   }
 }
 
-module.exports = { Node, checkFunction, immediate, savedTensorsHooks };
+// Has fn called with the gradients of several tensors once all that a run comes to are there, or with the first of them alone.
+function registerMultiGradHook(tensors, fn, options) {
+  const op = 'registerMultiGradHook';
+  const { mode = 'all' } = read(op, options, ['mode']);
+  if (mode !== 'all' && mode !== 'any') throw typeError(`${op}: option 'mode' must be 'all' or 'any', not ${kindOf(mode)}`);
+  const first = mode === 'any';
+  checkFunction(op, fn);
+  const list = Array.from(tensors);
+  const wanted = first ? list.filter((t) => t.requiresGrad) : list;
+  return new RemovableHandle(native.registerMultiGradHook(wanted, first, (grads) => {
+    immediate(op, fn(first ? grads[0] : grads));
+  }));
+}
+
+module.exports = { Node, checkFunction, immediate, registerMultiGradHook, savedTensorsHooks };

@@ -6357,6 +6357,29 @@ static const lt_operator overloads_device_absence[] = {
     {"deviceAbsence", arguments_device_absence, results_device_absence, 1, 1, 1, -1, 0, {{call_device_absence, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_device_synchronize(const lt_value *a, lt_value *r) { (void)r; return tensor_device_synchronize(a[0].device); }
+static const lt_argument arguments_device_synchronize[] = {
+    {"device", LT_DEVICE, 0, -1, {0}},
+};
+static const lt_operator overloads_device_synchronize[] = {
+    {"deviceSynchronize", arguments_device_synchronize, NULL, 1, 1, 0, -1, 0, {{call_device_synchronize, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_device_memory(const lt_value *a, lt_value *r) { return tensor_device_memory(a[0].device, &r[0].i, &r[1].i, &r[2].i, &r[3].i, &r[4].i); }
+static const lt_argument arguments_device_memory[] = {
+    {"device", LT_DEVICE, 0, -1, {0}},
+};
+static const lt_argument results_device_memory[] = {
+    {"inUse", LT_INT, 0, -1, {0}},
+    {"peak", LT_INT, 0, -1, {0}},
+    {"reserved", LT_INT, 0, -1, {0}},
+    {"free", LT_INT, 0, -1, {0}},
+    {"total", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_device_memory[] = {
+    {"deviceMemory", arguments_device_memory, results_device_memory, 1, 1, 5, -1, 0, {{call_device_memory, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_set_num_threads(const lt_value *a, lt_value *r) { (void)r; return tensor_set_num_threads(a[0].i); }
 static const lt_argument arguments_set_num_threads[] = {
     {"n", LT_INT, 0, -1, {0}},
@@ -11495,6 +11518,8 @@ const lt_entry lt_entries[] = {
     {"parseDevice", overloads_parse_device, 1, LT_AS_FUNCTION},
     {"deviceCount", overloads_device_count, 1, LT_AS_FUNCTION},
     {"deviceAbsence", overloads_device_absence, 1, LT_AS_FUNCTION},
+    {"deviceSynchronize", overloads_device_synchronize, 1, LT_AS_FUNCTION},
+    {"deviceMemory", overloads_device_memory, 1, LT_AS_FUNCTION},
     {"setNumThreads", overloads_set_num_threads, 1, LT_AS_FUNCTION},
     {"getNumThreads", overloads_get_num_threads, 1, LT_AS_FUNCTION},
     {"cpuTier", overloads_cpu_tier, 1, LT_AS_FUNCTION},

@@ -122,6 +122,26 @@ for (const [name, run] of Object.entries(runs)) {
     await assert.rejects(run(Wrong.apply(x).sum()), { name: 'TypeError', message: /must give a gradient for each of the 1 arguments of forward; it gave 2/ });
   });
 
+  test(`${name}: hooks on the gradients of several tensors`, async () => {
+    const [a, b, c] = [leaf(1, 2), leaf(3, 4), leaf(5, 6)];
+    const log = [];
+    const all = lt.autograd.registerMultiGradHook([a, b], (grads) => { log.push(grads.map((grad) => grad && grad.toArray())); return 1; });
+    const any = lt.autograd.registerMultiGradHook(new Set([a, c, lt.ones([2])]), (grad) => { log.push(grad.toArray()); }, { mode: 'any' });
+    await run(a.mul(2).sum());
+    assert.deepEqual(log.splice(0), [[[2, 2], null], [2, 2]]);
+    await run(a.mul(b).sum());
+    assert.deepEqual(log.splice(0).sort(), [[3, 4], [[3, 4], [1, 2]]].sort());
+    any.remove();
+    all.remove();
+    await run(a.mul(b).sum());
+    assert.deepEqual(log, []);
+    lt.autograd.registerMultiGradHook([a], () => { throw new RangeError('enough'); });
+    await assert.rejects(run(a.sum()), { name: 'RangeError', message: 'enough' });
+    assert.throws(() => lt.autograd.registerMultiGradHook([a], () => {}, { mode: 'some' }), /registerMultiGradHook: option 'mode' must be 'all' or 'any', not the text 'some'/);
+    assert.throws(() => lt.autograd.registerMultiGradHook([a], 3), /registerMultiGradHook: the argument must be a function/);
+    assert.throws(() => lt.autograd.registerMultiGradHook([lt.ones([2])], () => {}), /require/);
+  });
+
   test(`${name}: hooks on what is saved`, async () => {
     const x = leaf(1, 2);
     const log = [];

@@ -35,11 +35,12 @@ class Kind:
 
     def synchronize(self, device=None):
         """Waits for the device."""
-        self.require(device)
+        _f.device_synchronize(_device.device(self.kind, self.require(device)))
 
     def set_device(self, device):
         """Accepts the first device, which is always the current one."""
-        self.require(device)
+        if self.require(device):
+            raise NotImplementedError(f"set_device(): device {self.kind}:0 stays the current one in this version; name another by its index")
 
     def manual_seed(self, seed):
         """Accepted and, without a device, without effect."""
@@ -47,11 +48,8 @@ class Kind:
     manual_seed_all = manual_seed
 
     def empty_cache(self):
-        """Accepted: nothing is kept back where there is no device."""
-
-    def none_allocated(self, device=None):
-        """The bytes in use on the device: none, where there is none."""
-        return 0
+        """Gives memory that nobody uses back to the driver."""
+        _f.empty_cache()
 
 
 def functions(kind):

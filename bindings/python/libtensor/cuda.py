@@ -6,7 +6,41 @@ from ._device import device as _device
 
 _asked = _accelerators.Kind("cuda")
 globals().update(_accelerators.functions("cuda"))
-memory_allocated = max_memory_allocated = memory_reserved = max_memory_reserved = _asked.none_allocated
+
+
+def _account(device):
+    return _f.device_memory(_device("cuda", _asked.require(device))) if is_available() else None  # noqa: F821
+
+
+def memory_allocated(device=None):
+    """The bytes that tensors hold on a device: none, where there is none."""
+    account = _account(device)
+    return account.in_use if account else 0
+
+
+def max_memory_allocated(device=None):
+    """The most bytes that tensors held at once."""
+    account = _account(device)
+    return account.peak if account else 0
+
+
+def memory_reserved(device=None):
+    """The bytes that the library has from the driver, for tensors and for reuse."""
+    account = _account(device)
+    return account.reserved if account else 0
+
+
+def max_memory_reserved(device=None):
+    """None where there is no device; this version does not keep the highest number."""
+    if _account(device):
+        raise NotImplementedError("max_memory_reserved(): not available in this version; memory_reserved() has the bytes now")
+    return 0
+
+
+def mem_get_info(device=None):
+    """Free and all bytes of a device, as its driver counts them."""
+    account = _f.device_memory(_device("cuda", _asked.require(device)))
+    return account.free, account.total
 
 
 def is_initialized():

@@ -4272,6 +4272,19 @@ def device_absence(type):
     """
 
 
+@_operator("device_synchronize")
+def device_synchronize(device):
+    """Waits until `device` has done all work that it was given; the CPU and meta have none that waits. What failed meanwhile is an error here."""
+
+
+@_operator("device_memory", results="in_use peak reserved free total")
+def device_memory(device):
+    """The memory of `device` in bytes: what tensors hold now and held at most, what the library has from the driver (freed memory is kept for
+    reuse; empty_cache gives it back), what the driver has left, and all that there is. Only devices with memory of their own have an account;
+    memory_stats is that of the CPU.
+    """
+
+
 @_operator("set_num_threads")
 def set_num_threads(n):
     """Sets how many threads one operator may use; at least 1. Results do not depend on it.

@@ -465,7 +465,7 @@ def chebyshev_polynomial_w(x, n, *, out=None):
 
 @_operator("special.hermite_polynomial_h")
 def hermite_polynomial_h(x, n, *, out=None):
-    """The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+    """The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
 
     >>> torch.special.hermite_polynomial_h(torch.tensor([0.5, 3.]), 2)
     tensor([-1., 34.])
@@ -474,7 +474,7 @@ def hermite_polynomial_h(x, n, *, out=None):
 
 @_operator("special.hermite_polynomial_he")
 def hermite_polynomial_he(x, n, *, out=None):
-    """The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+    """The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
 
     >>> torch.special.hermite_polynomial_he(torch.tensor([0.5, 3.]), 2)
     tensor([-0.7500,  8.0000])
@@ -483,7 +483,7 @@ def hermite_polynomial_he(x, n, *, out=None):
 
 @_operator("special.laguerre_polynomial_l")
 def laguerre_polynomial_l(x, n, *, out=None):
-    """The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 1048576 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+    """The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. NaN where no digit is known, of degrees of 2^58 or more. The shapes broadcast. Integers and bool count as the default dtype.
 
     >>> torch.special.laguerre_polynomial_l(torch.tensor([0.5, 3.]), 2)
     tensor([ 0.1250, -0.5000])
@@ -492,7 +492,7 @@ def laguerre_polynomial_l(x, n, *, out=None):
 
 @_operator("special.legendre_polynomial_p")
 def legendre_polynomial_p(x, n, *, out=None):
-    """The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 2^48 give NaN. The shapes broadcast. Integers and bool count as the default dtype.
+    """The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 2^48 give NaN within (-1, 1). The shapes broadcast. Integers and bool count as the default dtype.
 
     >>> torch.special.legendre_polynomial_p(torch.tensor([0.5, 3.]), 2)
     tensor([-0.1250, 13.0000])

@@ -66,6 +66,27 @@ def test_gradients_of_cdist_where_rows_are_equal(p, mode):
     assert x1.grad.tolist() == [[0, 0], [0, 0]] and x2.grad.tolist() == [[0, 0]]
 
 
+@pytest.mark.parametrize("mode", ["use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"])
+@pytest.mark.parametrize("p", [0.5, 1, 1.5, 2, 3, math.inf])
+def test_second_derivatives_of_cdist_where_rows_are_equal(p, mode):
+    x = torch.tensor([[1.0, 2.0], [3.0, 5.0], [1.0, 2.0]], dtype=torch.float64, requires_grad=True)
+    y = torch.tensor([[1.0, 2.0]], dtype=torch.float64)
+    (first,) = torch.autograd.grad(torch.cdist(x, y, p=p, compute_mode=mode).sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad((first * torch.tensor([[1.0, 2], [3, 4], [5, 6]])).sum(), x)
+    z = x.detach()[1].requires_grad_()
+    (alone,) = torch.autograd.grad(distances(z[None], y, p).sum(), z, create_graph=True)
+    (wanted,) = torch.autograd.grad((alone * torch.tensor([3.0, 4])).sum(), z)
+    assert second[0].tolist() == second[2].tolist() == [0, 0]
+    assert torch.allclose(second[1], wanted)
+
+
+@pytest.mark.parametrize("p", [0.5, 1, 1.5, 3, math.inf])
+def test_gradients_of_cdist_where_an_element_is_not_a_number(p):
+    x = torch.tensor([[1.0, math.nan], [3.0, 4.0]], requires_grad=True)
+    torch.cdist(x, torch.tensor([[0.0, 1.0]]), p=p).sum().backward()
+    assert x.grad[0, 1].isnan() and x.grad[1].isfinite().all()
+
+
 def test_cdist_of_different_dtypes():
     x1, x2 = torch.rand(3, 2, requires_grad=True), torch.rand(4, 2, dtype=torch.float64, requires_grad=True)
     torch.cdist(x1, x2, compute_mode="use_mm_for_euclid_dist").sum().backward()

@@ -767,3 +767,32 @@ def test_gradients_of_subclasses():
     (own * 3).sum().backward()
     assert own.grad.tolist() == [3, 3]
     assert not torch.tensor(m).requires_grad and not torch.Tensor._make_subclass(Metres, x).requires_grad
+
+
+@pytest.mark.parametrize(
+    ("make", "offset", "gone"),
+    [
+        (lambda t: t, 4, [4, 6]),
+        (lambda t: t[2:], 4, [2, 4]),
+        (lambda t: t[::2], 4, [2, 3]),
+        (lambda t: t.view(3, 4).t(), 4, [1, 7]),
+        (lambda t: t[4:8], None, [0, 2]),
+    ],
+)
+def test_as_strided_scatter_by_places_in_the_storage(make, offset, gone):
+    """The offset counts from the beginning of the storage of the first operand, and its strides say where its elements lie there."""
+    x = make(torch.arange(12.0, dtype=torch.float64)).detach().requires_grad_()
+    s = leaf(50, 60)
+    factors = torch.arange(1.0, 1 + x.numel(), dtype=torch.float64).view(x.shape)
+
+    def f(x, s):
+        return torch.as_strided_scatter(x, s, (2,), (2,), offset) * factors
+
+    y = torch.as_strided_scatter(x, s, (2,), (2,), offset)
+    assert [i for i, v in enumerate(y.flatten().tolist()) if v >= 50] == gone
+    (y * factors).sum().backward()
+    flat = factors.flatten().tolist()
+    assert x.grad.flatten().tolist() == [0 if i in gone else v for i, v in enumerate(flat)]
+    assert s.grad.tolist() == [flat[i] for i in gone]
+    (g,) = torch.autograd.grad((torch.as_strided_scatter(x, s, (2,), (2,), offset) ** 2).sum(), s)
+    assert g.tolist() == [100, 120]

@@ -166,3 +166,14 @@ def test_no_gradient_flows_through_what_has_none(name):
     x = torch.tensor([0.5], requires_grad=True)
     y = getattr(torch.special, name)(x, *([2] if "polynomial" in name else []))
     assert not y.requires_grad and y.grad_fn is None
+
+
+def test_second_derivatives_where_a_part_is_too_large_or_constant():
+    x = torch.tensor([50.0, 30.0, -50.0, 0.0], dtype=torch.float64, requires_grad=True)
+    (g,) = torch.autograd.grad(torch.special.log_ndtr(x).sum(), x, create_graph=True)
+    (gg,) = torch.autograd.grad(g.sum(), x)
+    wanted = [-g[i].item() * (x[i].item() + g[i].item()) for i in (0, 1, 3)]
+    assert gg[[0, 1, 3]].tolist() == pytest.approx(wanted, rel=1e-12, abs=0) and gg[2].item() == pytest.approx(-0.99960079760, rel=1e-6)
+    for base in (torch.tensor([0.0, 1.0, float("nan")], requires_grad=True), torch.zeros(2, dtype=torch.complex64, requires_grad=True)):
+        (g,) = torch.autograd.grad((base**0).abs().sum(), base, create_graph=True)
+        assert g.tolist() == [0] * len(base) and not g.requires_grad

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -138,3 +139,10 @@ def test_types_of_numbers(tmp_path):
     pytest.importorskip("mypy")
     found = subprocess.run([sys.executable, "-m", "mypy", "--strict", str(script)], capture_output=True, text=True)
     assert found.returncode == 0, found.stdout
+
+
+def test_every_file_of_the_package_is_installed():
+    def files(folder):
+        return {str(path.relative_to(folder)) for suffix in ("py", "pyi") for path in folder.rglob(f"*.{suffix}")}
+
+    assert files(Path(torch.__file__).parent) == files(Path(__file__).parent.parent / "libtensor")

@@ -10,6 +10,8 @@ import libtensor as torch
 
 # Of every way to take a transform apart: radices, primes with butterflies, lines of two rounds, Rader's and Bluestein's methods.
 POINTS = [1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 30, 64, 97, 127, 128, 131, 257, 262, 289, 360, 500, 512, 1009, 1018, 1024, 4001, 4096]
+# Around the longest lines that are taken for matrices as wide as a register, in float64 and in float32, with rows that two groups share.
+POINTS += [272, 8192, 8208, 16384, 16400]
 BOUNDS = {torch.float32: lambda n: 5e-7, torch.float64: lambda n: 5e-16 * max(math.log2(n), 1)}
 
 

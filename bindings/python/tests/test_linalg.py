@@ -420,3 +420,11 @@ def test_results_are_cast_to_outs_that_can_hold_them(name):
         assert refused.tolist() == [5] * 7
     with pytest.raises(RuntimeError, match="linalg.inv: expected out to have dtype float32"):
         torch.linalg.inv(a, out=torch.empty(0, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("p", [-1, -3, -2, -0.5, float("-inf"), 1, 3])
+def test_norms_count_minus_zero_as_zero(p, dtype):
+    for elements in ([1.0, -0.0, 0.0], [-0.0], [-0.0] * 40):
+        norm = torch.linalg.vector_norm(torch.tensor(elements, dtype=dtype), p).item()
+        assert norm == (1 if p > 0 and 1.0 in elements else 0) and math.copysign(1, norm) == 1

@@ -107,3 +107,27 @@ def test_slopes_beside_zero():
     assert slope(torch.atan2, 1e-200, 0.0) == pytest.approx([0, -1e200])
     x = torch.tensor([-2.2, -1e-3, 0.0, 0.02, 0.5], dtype=torch.float64, requires_grad=True)
     assert gradcheck(torch.sinc, (x,)) and gradgradcheck(torch.sinc, (x,))
+
+
+SINGULAR = {
+    "rank n-1": [[1.0, 2], [2, 4]],
+    "rank n-1, diagonal": [[1.0, 0, 0], [0, 2, 0], [0, 0, 0]],
+    "rank n-2": [[1.0, 1, 1], [1, 1, 1], [1, 1, 1]],
+    "zeros": [[0.0, 0], [0, 0]],
+    "of another scale": [[1e8, 1e8, 0], [1e8, 1e8, 0], [0, 0, 1e8]],
+    "one element": [[0.0]],
+    "a batch": [[[1.0, 1], [1, 1]], [[1, 0], [0, 1]], [[0, 0], [0, 0]]],
+    "none": [[1.0, 2], [3, 4]],
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+@pytest.mark.parametrize("kind", SINGULAR)
+def test_derivatives_of_the_determinant_of_a_singular_matrix(kind, dtype):
+    """The determinant is a polynomial of the elements, whose derivatives are never infinite."""
+    x = torch.tensor(SINGULAR[kind], dtype=dtype, requires_grad=True)
+    (plain,) = torch.autograd.grad(torch.linalg.det(x).real.sum(), x)
+    (recorded,) = torch.autograd.grad(torch.linalg.det(x).real.sum(), x, create_graph=True)
+    assert torch.allclose(recorded, plain, atol=1e-12 * (1 + float(x.detach().abs().max()) ** 2))
+    if kind != "of another scale":
+        assert torch.autograd.gradgradcheck(torch.linalg.det, (x,))

@@ -2,20 +2,29 @@
 #ifndef LIBTENSOR_KERNEL_POLYNOMIALS_H
 #define LIBTENSOR_KERNEL_POLYNOMIALS_H
 
-#include "legendre.h"
+#include "laguerre.h"
 
 namespace lt {
 namespace {
 
-// The integer part of n. Polynomials of negative degrees are 0, and so are those of degrees beyond
-// int64_t's range; of degree 0 they are 1, whatever x is.
+// The integer part of n. Polynomials of negative degrees are 0; of degree 0 they are 1, whatever x
+// is.
 constexpr int64_t kNoDegree = -1;
-LT_INLINE int64_t degree_of(double n) { return n > -1 && n < 0x1p63 ? int64_t(n) : kNoDegree; }
+constexpr double kNoInteger = 0x1p63;  // degrees from here on are even, or infinite
+LT_INLINE int64_t degree_of(double n) { return n > -1 && n < kNoInteger ? int64_t(n) : kNoDegree; }
 LT_INLINE double constant(double n) { return n == n ? degree_of(n) == 0 : n; }
 
 // What a polynomial does at an infinity, and where its value is beyond the range.
 LT_INLINE double unbounded(bool negative, int64_t n) {
   return negative && n % 2 ? -__builtin_inf() : __builtin_inf();
+}
+
+// A polynomial of a degree too large for anything else, which grows with it beyond the ends of its
+// oscillation; within them no digit is known.
+inline double grown(double x, double n, double end) {
+  if (x > end) return __builtin_inf();
+  if (!(x < -end) || n == __builtin_inf()) return __builtin_nan("");
+  return __builtin_fmod(n, 2) == 1 ? -__builtin_inf() : __builtin_inf();
 }
 
 // Chebyshev polynomials: T_n and U_(n-1) are cos(n t) and sin(n t) / sin t with x = cos t. Doubling
@@ -37,6 +46,14 @@ inline Turned<R> turn(R x, int64_t n) {
 }
 
 enum Chebyshev { kFirst, kSecond, kThird, kFourth };
+
+// Of degree n >= kNoInteger.
+inline double chebyshev_grown(Chebyshev kind, double x, double n) {
+  if (x == 0 && n < __builtin_inf()) return 1;
+  if (__builtin_fabs(x) != 1 || (x < 0 && n == __builtin_inf())) return grown(x, n, 1);
+  if (kind == kSecond) return n;
+  return kind == kFirst || kind == (x > 0 ? kThird : kFourth) ? 1 : 2 * n;
+}
 template <Chebyshev kind, class R>
 inline R chebyshev_at(R x, int64_t n) {
   const Turned<R> z = turn(x, n);
@@ -48,6 +65,7 @@ inline R chebyshev_at(R x, int64_t n) {
 template <Chebyshev kind, bool shifted>
 inline double chebyshev(double a, double degree) {
   const int64_t n = degree_of(degree);
+  if (degree >= kNoInteger) return chebyshev_grown(kind, shifted ? a + a - 1 : a, degree);
   if (n <= 0) return constant(degree);
   const Pair x = shifted ? Pair::sum(a + a, -1) : Pair(a);
   double y = double(chebyshev_at<kind>(x, n));
@@ -91,12 +109,24 @@ inline double recurrence(double x, double degree, R first, bool negative, F step
 template <class R>
 inline double hermite(double a, double degree, double scale) {
   const R x = scale * a;
+  const int64_t n = degree_of(degree);
+  if (degree >= kNoInteger)
+    return a == 0 && degree < __builtin_inf() ? __builtin_inf()
+                                              : grown(a, degree, 2 * __builtin_sqrt(degree));
+  if (n >= kBeyondRange && a == a) return hermite_large(a, n, scale);
   return recurrence(a, degree, x, a < 0,
                     [=](R now, R before, double k) { return x * now - R(scale * k) * before; });
 }
 template <class R>
 inline double laguerre(double a, double degree) {
   const R x = a;
+  if (degree == __builtin_inf() && a == a) return a < 0 ? degree : a == 0;
+  if (degree >= double(kBeyondRange) && __builtin_fabs(a) < __builtin_inf()) {
+    const double y = laguerre_large(a, __builtin_floor(degree));
+    if (y == y) return y;
+  }
+  if (degree >= kNoInteger)
+    return __builtin_fabs(a) == __builtin_inf() ? __builtin_inf() : __builtin_nan("");
   return recurrence(a, degree, R(1.0) - x, a > 0, [=](R now, R before, double k) {
     return now + (R(k) * (now - before) - x * now) / R(k + 1);
   });
@@ -104,7 +134,12 @@ inline double laguerre(double a, double degree) {
 template <class R>
 inline double legendre(double a, double degree) {
   const int64_t n = degree_of(degree);
-  if (n >= kLargeDegree && n <= kMostDegree && __builtin_fabs(a) < __builtin_inf()) {
+  if (degree > double(kMostDegree)) {
+    const bool infinite = degree == __builtin_inf();
+    if (__builtin_fabs(a) != 1) return infinite && a > -1 && a < 1 ? 0 : grown(a, degree, 1);
+    return a < 0 && infinite ? __builtin_nan("") : a < 0 && n % 2 == 1 ? -1 : 1;
+  }
+  if (n >= kLargeDegree && __builtin_fabs(a) < __builtin_inf()) {
     const double y = legendre_large(__builtin_fabs(a), n);
     return a < 0 && n % 2 ? -y : y;
   }

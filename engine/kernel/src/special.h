@@ -155,14 +155,31 @@ inline double hurwitz_zeta(double s, double q) {
   return integral.hi < __builtin_inf() ? double(sum + integral + Pair(rest)) : integral.hi;
 }
 
+// The sum of (x + k)^-2 over k >= 0 for x >= 0.5, as good as float32 needs: some terms, then the
+// asymptotic series (DLMF 5.15.8).
+inline double trigamma_short(double x) {
+  double sum = 0;
+  for (; x < 8; x += 1) sum += 1 / (x * x);
+  const double r = 1 / x, z = r * r;
+  double series = 7.0 / 6;
+  for (double b : {-691.0 / 2730, 5.0 / 66, -1.0 / 30, 1.0 / 42, -1.0 / 30, 1.0 / 6})
+    series = series * z + b;
+  return sum + r + 0.5 * z + r * z * series;
+}
+
+template <class T>
+inline double trigamma_above(T x) {
+  return sizeof(T) == 4 ? trigamma_short(x) : hurwitz_zeta(2, x);
+}
+
 // The first derivative of psi. The reflection (DLMF 5.15.6) is taken in the dtype's own precision,
 // as PyTorch does: near the poles the result depends on it, and at them it is large instead of
 // infinite.
 template <class T>
 inline T trigamma(T x) {
-  if (x >= T(0.5)) return T(hurwitz_zeta(2, x));
+  if (x >= T(0.5)) return T(trigamma_above(x));
   const T s = sizeof(T) == 4 ? T(__builtin_sinf(float(kPi) * float(x))) : T(__builtin_sin(kPi * x));
-  return T(T(kPi) * T(kPi)) / (s * s) - T(hurwitz_zeta(2, 1 - x));
+  return T(T(kPi) * T(kPi)) / (s * s) - T(trigamma_above(T(1 - x)));
 }
 
 // The n-th derivative of psi: (-1)^(n+1) n! zeta(n + 1, x) (DLMF 5.15.1).

@@ -155,6 +155,14 @@ var resultTypes = map[string]string{
 	"bool": "bool ", "float": "double ", "str": "char *", "dtype": "tensor_dtype ", "device": "tensor_device ", "pointer": "void *",
 }
 
+// called is what a caller of the form calls the operator, overloads alike.
+func (f form) called() string {
+	if f.mode == "inplace" {
+		return strings.TrimSuffix(f.op.Name, "_") + "_"
+	}
+	return f.op.Name
+}
+
 // returnsResults is false for in-place and out forms, and for operators that return nothing new.
 func (f form) returnsResults() bool { return f.mode == "function" && len(f.op.Returns) > 0 }
 
@@ -345,7 +353,10 @@ func (f form) definition(id int) string {
 			fmt.Fprintf(&b, "  LT_OUTPUT(frame.out[%d], %s, \"%s\", \"%s\");\n", i, cArgName(r.Name), f.op.ID(), r.Name)
 		}
 	}
-	fmt.Fprintf(&b, "  tensor_status status = lt_invoke(&frame, \"%s\");\n", f.op.ID())
+	if f.op.Category == "gradient" {
+		b.WriteString("  frame.runs = 1;\n")
+	}
+	fmt.Fprintf(&b, "  tensor_status status = lt_invoke(&frame, \"%s\");\n", f.called())
 	if len(stores) > 0 {
 		b.WriteString("  if (status == TENSOR_OK) {\n    " + strings.Join(stores, "\n    ") + "\n  }\n")
 	}

@@ -115,14 +115,6 @@ func goCalls(ops []*schema.Operator) string {
 	for _, o := range ops {
 		fmt.Fprintf(&b, "\t%s, // %s\n", goCall(o), o.ID())
 	}
-	b.WriteString("}\n\n// called is what errors call each operator. Those of gradients are \"\": their errors are of the steps of other operators, which they name.\nvar called = [...]string{\n")
-	for _, o := range ops {
-		name := o.Name
-		if o.Category == "gradient" {
-			name = ""
-		}
-		fmt.Fprintf(&b, "\t%q,\n", name)
-	}
 	b.WriteString("}\n")
 	return b.String()
 }
@@ -133,14 +125,6 @@ func goOperators(ops []*schema.Operator) string {
 	b.WriteString(goBanner + "package ops_test\n\n// operators maps the operators' C names to their methods of the façade.\nvar operators = map[string]any{\n")
 	for _, o := range ops {
 		fmt.Fprintf(&b, "\t%q: ctx.%s,\n", o.CName(), o.GoName())
-	}
-	b.WriteString("}\n\n// called is what errors call each operator. Those of gradients are \"\": their errors are of the steps of other operators, which they name.\nvar called = [...]string{\n")
-	for _, o := range ops {
-		name := o.Name
-		if o.Category == "gradient" {
-			name = ""
-		}
-		fmt.Fprintf(&b, "\t%q,\n", name)
 	}
 	b.WriteString("}\n")
 	return b.String()

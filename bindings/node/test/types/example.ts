@@ -41,6 +41,9 @@ leaf.registerPostAccumulateGradHook((t) => { t.grad = null; });
 node?.registerHook(([grad], [output]) => [grad ?? null, output ?? null]);
 node?.registerPrehook((grads) => grads);
 hook.remove();
+const several: lt.autograd.RemovableHandle = lt.autograd.registerMultiGradHook([leaf], (grads) => { const [first]: (lt.Tensor | null)[] = grads; void first; });
+lt.autograd.registerMultiGradHook([leaf], (grad: lt.Tensor) => { void grad; }, { mode: 'any' }).remove();
+several.remove();
 const packing: lt.Tensor = lt.autograd.savedTensorsHooks((t) => ({ half: t.to('float16') }), (packed) => packed.half.to('float32'), () => leaf.exp());
 class Scaled extends lt.autograd.Function {
   static forward(context: lt.autograd.FunctionContext, t: lt.Tensor, factor: number): lt.Tensor {

@@ -25,6 +25,8 @@ int64_t own_bytes(const char *base, const Plan &p) {
   switch (p.scheme) {
     case kLanes:
       return 3 * (p.n + 1) * pair;
+    case kNarrow:
+      return 2 * p.columns.n * pair;
     case kLine:
       return 2 * (p.columns.n > p.rows.n ? p.columns.n : p.rows.n) * pair;
   }
@@ -35,6 +37,7 @@ template <class T>
 int64_t shared_bytes(const char *base, const Plan &p) {
   switch (p.scheme) {
     case kLanes:
+    case kNarrow:
       return 0;
     case kLine:
       return groups_of<T>(p.columns.n) * p.rows.n * 2 * Vec<T>::N * sizeof(T);
@@ -111,6 +114,39 @@ void transform_rows(const char *base, const Plan &p, const T *turned, T *out, bo
   }
 }
 
+// Both rounds of a matrix as wide as a register: what the first one turns over is a group of rows.
+template <class T>
+void transform_narrow(const char *base, const Plan &p, const T *in, T *out, bool swap, T scale,
+                      char *own, const Ahead &ahead) {
+  constexpr int N = Vec<T>::N;
+  constexpr int64_t kPair = 2 * N;
+  const int64_t n1 = p.columns.n, groups = groups_of<T>(n1);
+  T *first = (T *)own, *second = first + n1 * kPair;
+  // The last stage writes where it reads, so that the first cache holds the rest too.
+  const Buffer<T> done = {p.columns.count % 2 ? second : first};
+  const Buffer<T> within = {(T *)const_cast<char *>(base + p.within)};
+  run_stages<T>(p.columns, base, Adjacent<T, true>{const_cast<T *>(in), kPair, N, swap, T(1)}, done,
+                first, second);
+  for (int64_t g = 0; g < groups; g++) {
+    ahead.fetch<1>(ahead.out, ahead.out_bytes, g, groups);
+    // The last group is whole too, and makes again what the one before it has made of its rows.
+    const int64_t k = (g + 1) * N < n1 ? g * N : n1 - N;
+    Vec<T> re[N], im[N];
+    for (int i = 0; i < N; i++) {
+      const Pair<T> z = done.get(k + i) * within.get(k + i);
+      re[i] = z.re;
+      im[i] = z.im;
+    }
+    turn(re);
+    turn(im);
+    Pair<T> a[N];
+    for (int i = 0; i < N; i++) a[i] = {re[i], im[i]};
+    transform_points<N>(a, N, (const T *)nullptr);
+    const Adjacent<T> to = {out + 2 * k, 2 * n1, N, swap, scale};
+    for (int i = 0; i < N; i++) to.put(i, a[i]);
+  }
+}
+
 template <class T>
 void transform_line(const char *base, const Plan &p, const T *in, T *out, bool swap, T scale,
                     char *shared, char *own, const Ahead &ahead);
@@ -127,14 +163,16 @@ LT_INLINE void store_number(T *p, bool swap, T re, T im) {
   p[!swap] = im;
 }
 
-// The convolution of the m numbers in `work` with those whose transform is the plan's spectrum.
+// The convolution of the m numbers in `work` with those whose transform is the plan's spectrum, and
+// the sum of the numbers.
 template <class T>
-void convolve(const char *base, const Plan &p, T *work, T more_re, T more_im, char *shared,
-              char *own) {
+Complex<T> convolve(const char *base, const Plan &p, T *work, T more_re, T more_im, char *shared,
+                    char *own) {
   constexpr int N = Vec<T>::N;
   const Plan &inner = *(const Plan *)(base + p.inner);
   const T *spectrum = (const T *)(base + p.spectrum);
   transform_line<T>(base, inner, work, work, false, T(1), shared, own, {});
+  const Complex<T> sum(work[0], work[1]);
   int64_t i = 0;
   for (; i + N <= inner.n; i += N)
     store_complex(work + 2 * i, load_complex(work + 2 * i) * load_complex(spectrum + 2 * i));
@@ -148,6 +186,7 @@ void convolve(const char *base, const Plan &p, T *work, T more_re, T more_im, ch
   work[0] += more_re;
   work[1] += more_im;
   transform_line<T>(base, inner, work, work, true, T(1), shared, own, {});
+  return sum;
 }
 
 // X[0] is the sum of all numbers; X[g^-i] is x[0] and the convolution of x[g^i] with w^(g^-i).
@@ -156,18 +195,13 @@ void transform_rader(const char *base, const Plan &p, const T *in, T *out, bool 
                      char *shared, char *own) {
   const int64_t m = p.n - 1;
   const int64_t *order = (const int64_t *)(base + p.order);
-  T *work = (T *)shared, re, im, sum_re, sum_im;
+  T *work = (T *)shared, re, im;
   shared += (m * 2 * sizeof(T) + 63) / 64 * 64;
   load_number(in, swap, re, im);
-  sum_re = re;
-  sum_im = im;
-  for (int64_t i = 0; i < m; i++) {
+  for (int64_t i = 0; i < m; i++)
     load_number(in + 2 * order[i], swap, work[2 * i], work[2 * i + 1]);
-    sum_re += work[2 * i];
-    sum_im += work[2 * i + 1];
-  }
-  convolve(base, p, work, re, im, shared, own);
-  store_number(out, swap, sum_re * scale, sum_im * scale);
+  const Complex<T> sum = convolve(base, p, work, re, im, shared, own);
+  store_number(out, swap, (re + sum.re) * scale, (im + sum.im) * scale);
   for (int64_t i = 0; i < m; i++) {
     const int64_t at = i == 0 ? 0 : m - i;
     store_number(out + 2 * order[at], swap, work[2 * i] * scale, work[2 * i + 1] * scale);
@@ -207,6 +241,8 @@ void transform_line(const char *base, const Plan &p, const T *in, T *out, bool s
       return transform_rader(base, p, in, out, swap, scale, shared, own);
     case kChirp:
       return transform_chirp(base, p, in, out, swap, scale, shared, own);
+    case kNarrow:
+      return transform_narrow(base, p, in, out, swap, scale, own, ahead);
   }
   transform_columns<T>(base, p, in, swap, (T *)shared, own, 0, groups_of<T>(p.rows.n), ahead);
   transform_rows<T>(base, p, (const T *)shared, out, swap, scale, own, 0, groups_of<T>(p.columns.n),

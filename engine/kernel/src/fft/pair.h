@@ -111,8 +111,9 @@ struct Buffer {
 };
 
 // Memory in which the complex numbers of the lanes lie side by side, `step` values between those of
-// one lane. Inverse transforms swap the parts on the way in and on the way out.
-template <class T>
+// one lane. Inverse transforms swap the parts on the way in and on the way out. With kWhole there
+// is a number for every lane.
+template <class T, bool kWhole = false>
 struct Adjacent {
   T *p;
   int64_t step;
@@ -123,7 +124,7 @@ struct Adjacent {
     constexpr int N = Vec<T>::N;
     const T *at = p + i * step;
     Pair<T> z;
-    if (lanes == N) {
+    if (kWhole || lanes == N) {
       z = load_complex(at);
     } else {
       T all[2 * N] = {};
@@ -136,7 +137,7 @@ struct Adjacent {
     constexpr int N = Vec<T>::N;
     T *at = p + i * step;
     const Pair<T> y = (swap ? z.swapped() : z) * Vec<T>(scale);
-    if (lanes == N) {
+    if (kWhole || lanes == N) {
       store_complex(at, y);
     } else {
       T all[2 * N];

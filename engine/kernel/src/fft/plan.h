@@ -16,6 +16,8 @@ enum Scheme {
   // the roots of n, transforms of its rows (D. H. Bailey, FFTs in external or hierarchical memory,
   // 1990).
   kLine,
+  // The same of a matrix as wide as a register, whose rows are transformed in registers.
+  kNarrow,
   // A prime number of points as a cyclic convolution of n - 1 points, in the order of the powers of
   // a primitive root (C. M. Rader, Discrete Fourier transforms when the number of data samples is
   // prime, 1968).
@@ -29,12 +31,17 @@ enum Scheme {
 // Up to how many points transforms are cheaper side by side, always and where memory has them so.
 constexpr int64_t kFewPoints = 256, kAdjacentPoints = 1 << 14;
 
+// The longest columns as wide as a register of which two copies are near enough.
+constexpr int64_t kNarrowColumn = 1024;
+
 // What follows are places in the plan, in bytes.
 struct Plan {
   int64_t n, scheme;
-  Stages lanes;          // kLanes
-  Stages columns, rows;  // kLine
-  int64_t within, between;
+  Stages lanes;                           // kLanes
+  Stages columns;                         // kLine, kNarrow
+  Stages rows;                            // kLine
+  int64_t within;                         // kLine, kNarrow: w^(k1 l), l being the lane of j2
+  int64_t between;                        // kLine: w^(k1 (j2 - l))
   int64_t inner, spectrum, chirp, order;  // kRader, kChirp
   int64_t unpack;  // the roots of 2 n points, for transforms of 2 n real numbers; 0 for none
 };
@@ -135,6 +142,30 @@ int64_t best_factor(int64_t n) {
   return best;
 }
 
+// The roots w^(k1 j2) for k1 < n1 and the lanes j2 of the first group of columns, of which those of
+// others are multiples.
+template <class T>
+int64_t make_within(Room &room, int64_t n1, int64_t n) {
+  constexpr int64_t N = Vec<T>::N;
+  const int64_t place = room.take(n1 * 2 * N * sizeof(T));
+  if (T *w = room.at<T>(place))
+    for (int64_t k = 0; k < n1; k++)
+      for (int64_t l = 0; l < N; l++) {
+        T z[2];
+        unit_root(z, k * l, n);
+        w[k * 2 * N + l] = z[0];
+        w[k * 2 * N + N + l] = z[1];
+      }
+  return place;
+}
+
+// The scheme for n points in a line.
+template <class T>
+Scheme line_scheme(int64_t n) {
+  constexpr int64_t N = Vec<T>::N;
+  return n % N == 0 && n / N >= N && n / N <= kNarrowColumn ? kNarrow : kLine;
+}
+
 template <class T>
 int64_t make_plan(Room &room, int64_t n, bool line, bool adjacent, bool real);
 
@@ -215,26 +246,21 @@ int64_t make_plan(Room &room, int64_t n, bool line, bool adjacent, bool real) {
   if (!smooth(n))
     p.scheme = largest_factor(n) == n && smooth(n - 1) ? kRader : kChirp;
   else
-    p.scheme = line || n > (adjacent ? kAdjacentPoints : kFewPoints) ? kLine : kLanes;
+    p.scheme = line || n > (adjacent ? kAdjacentPoints : kFewPoints) ? line_scheme<T>(n) : kLanes;
   switch (p.scheme) {
     case kLanes:
       p.lanes = make_stages<T>(room, n);
+      break;
+    case kNarrow:
+      p.columns = make_stages<T>(room, n / N);
+      p.within = make_within<T>(room, n / N, n);
       break;
     case kLine: {
       const int64_t n1 = best_factor<T>(n), n2 = n / n1, groups = (n2 + N - 1) / N;
       p.columns = make_stages<T>(room, n1);
       p.rows = make_stages<T>(room, n2);
-      // w^(k1 j2) is w^(k1 l), l being the lane of j2, times w^(k1 (j2 - l)).
-      p.within = room.take(n1 * 2 * N * sizeof(T));
+      p.within = make_within<T>(room, n1, n);
       p.between = room.take(groups * n1 * 2 * sizeof(T));
-      if (T *w = room.at<T>(p.within))
-        for (int64_t k = 0; k < n1; k++)
-          for (int64_t l = 0; l < N; l++) {
-            T z[2];
-            unit_root(z, k * l, n);
-            w[k * 2 * N + l] = z[0];
-            w[k * 2 * N + N + l] = z[1];
-          }
       if (T *w = room.at<T>(p.between))
         for (int64_t g = 0; g < groups; g++)
           for (int64_t k = 0; k < n1; k++, w += 2) unit_root(w, k * N * g, n);

@@ -73,14 +73,14 @@ LT_INLINE void for_both_ends(const T *in, T *out, int64_t h, const T *roots, F f
   }
 }
 
-// Z[0..h) in the line becomes X[0..h].
+// Z[0..h) becomes X[0..h], in the same place or in another.
 template <class T>
-void unpack_line(T *line, int64_t h, const T *roots) {
-  const T re = line[0], im = line[1];
-  for_both_ends(line, line, h, roots,
+void unpack_line(const T *in, T *out, int64_t h, const T *roots) {
+  const T re = in[0], im = in[1];
+  for_both_ends(in, out, h, roots,
                 [](auto &a, auto &b, const auto &w) { unpack(a, b, w, T(0.5)); });
-  put_single(line, {re + im, T(0)});
-  put_single(line + 2 * h, {re - im, T(0)});
+  put_single(out, {re + im, T(0)});
+  put_single(out + 2 * h, {re - im, T(0)});
 }
 
 // X[0..h] becomes Z[0..h). The imaginary parts of X[0] and X[h] count as zeros.

@@ -85,6 +85,25 @@ LT_INLINE void transform_points(Pair<T> *a, int r, const T *roots) {
     radix4(a[4], a[5], a[6], a[7]);
     const Pair<T> out[8] = {a[0], a[4], a[2], a[6], a[1], a[5], a[3], a[7]};
     for (int i = 0; i < 8; i++) a[i] = out[i];
+  } else if constexpr (R == 16) {
+    // Four points of every fourth number, times e^(-2 pi i jk / 16), and four points of these.
+    const Vec<T> c = T(0.923879532511286756128183189396788287L),
+                 s = T(0.382683432365089771728459984030398867L),
+                 h = T(0.707106781186547524400844362104849039L);
+    for (int j = 0; j < 4; j++) radix4(a[j], a[j + 4], a[j + 8], a[j + 12]);
+    a[9] = a[9] * Pair<T>{c, -s};
+    a[10] = Pair<T>{a[10].re + a[10].im, a[10].im - a[10].re} * h;
+    a[11] = a[11] * Pair<T>{s, -c};
+    a[5] = Pair<T>{a[5].re + a[5].im, a[5].im - a[5].re} * h;
+    a[6] = a[6].right();
+    a[7] = Pair<T>{a[7].im - a[7].re, -(a[7].re + a[7].im)} * h;
+    a[13] = a[13] * Pair<T>{s, -c};
+    a[14] = Pair<T>{a[14].im - a[14].re, -(a[14].re + a[14].im)} * h;
+    a[15] = a[15] * Pair<T>{-c, s};
+    for (int j = 0; j < 16; j += 4) radix4(a[j], a[j + 1], a[j + 2], a[j + 3]);
+    const Pair<T> out[16] = {a[0], a[8], a[4], a[12], a[2], a[10], a[6], a[14],
+                             a[1], a[9], a[5], a[13], a[3], a[11], a[7], a[15]};
+    for (int i = 0; i < 16; i++) a[i] = out[i];
   } else {
     radix_odd<R>(a, r, roots);
   }

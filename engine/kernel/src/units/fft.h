@@ -59,7 +59,9 @@ struct Line {
     in_lies = f.in_step == (real_in ? (int64_t)sizeof(T) : kNumber);
     out_lies = f.out_step == (f.kind == LT_FFT_REAL ? (int64_t)sizeof(T) : kNumber);
     if (in_lies && (real_in ? halved : f.kind == LT_FFT_COMPLEX)) from = (const T *)in;
-    if (out_lies && (f.kind == LT_FFT_COMPLEX || halved)) to = (T *)out;
+    // Results that are unpacked are often one more than fill cache lines: they are made elsewhere.
+    const bool near = real_in && p.n <= kNearPoints;
+    if (out_lies && (f.kind == LT_FFT_COMPLEX || (halved && !near))) to = (T *)out;
   }
 
   // Makes `from`.
@@ -99,18 +101,22 @@ struct Line {
         memcpy(out + i * f.out_step, halved ? to + i : to + 2 * i, sizeof(T));
       return;
     }
-    if (halved) unpack_line(to, h, roots);
+    T *const results = halved && out_lies ? (T *)out : to;
+    if (halved) unpack_line(to, results, h, roots);
     const bool mirrored = f.kind == LT_FFT_TWOSIDED;
     const int64_t given = f.kind == LT_FFT_COMPLEX ? f.n : h + 1;
-    if (to == made)
-      for (int64_t i = 0; i < given; i++) memcpy(out + i * f.out_step, to + 2 * i, kNumber);
+    if (results == made)
+      for (int64_t i = 0; i < given; i++) memcpy(out + i * f.out_step, results + 2 * i, kNumber);
     if (mirrored)
       for (int64_t k = given; k < f.n; k++)
-        put_single((T *)(out + k * f.out_step), single(to + 2 * (f.n - k)).conj());
+        put_single((T *)(out + k * f.out_step), single(results + 2 * (f.n - k)).conj());
   }
 
-  // What lies one after another here.
+  // What lies one after another here. The CPU finds its way in narrow matrices, but not where
+  // unpacking writes.
   Ahead near() const {
+    if (p.scheme == kNarrow)
+      return {nullptr, halved && out_lies && to == made ? out : nullptr, 0, (p.n + 1) * kNumber};
     return {from == copy ? nullptr : (const char *)from, to == made ? nullptr : (const char *)to,
             p.n * kNumber, p.n * kNumber};
   }

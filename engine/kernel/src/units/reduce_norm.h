@@ -6,7 +6,7 @@ namespace {
 
 template <class T>
 LT_INLINE T magnitude(T x) {
-  return x < 0 ? -x : x;
+  return x > 0 ? x : 0 - x;  // 0 of -0
 }
 // Whether a part is infinite, which the magnitude then is, whatever the other part is.
 template <class R>

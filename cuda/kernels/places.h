@@ -1,0 +1,39 @@
+// The place of engine/kernel/src/places.h: each index is loaded once, checked and used.
+#ifndef LIBTENSOR_CUDA_PLACES_H
+#define LIBTENSOR_CUDA_PLACES_H
+#define LIBTENSOR_KERNEL_PLACES_H
+
+namespace lt {
+namespace {
+
+struct place_params {
+  int64_t step, size, bad, failed, checked;
+};
+
+class Places {
+  place_params *params;
+
+ public:
+  LT_INLINE explicit Places(const void *p) : params((place_params *)p) {}
+
+  LT_INLINE bool failed() const { return false; }
+
+  LT_INLINE int64_t operator()(const char *index) const {
+    const int64_t i = *(const volatile int64_t *)index;
+    const int64_t at = i + (i < 0 ? params->size : 0);
+    if ((uint64_t)at < (uint64_t)params->size) return at * params->step;
+    params->bad = i;
+    params->failed = 1;
+    return -1;
+  }
+
+  template <class T, class F>
+  LT_INLINE void each(const char *index, int64_t, int64_t, F f) const {
+    const int64_t at = (*this)(index);
+    if (at >= 0) f(0, at);
+  }
+};
+
+}  // namespace
+}  // namespace lt
+#endif

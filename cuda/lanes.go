@@ -1,0 +1,66 @@
+package cuda
+
+import (
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// lanes mirrors lt::Lanes of kernels/lanes.h.
+type lanes struct {
+	in                    uintptr
+	out                   [2]uintptr
+	count, n, kept, inner int64
+}
+
+// scan runs a kernel along lanes, each of which has a thread.
+func scan(op string, w launch.Lanes) error {
+	if w.Out.Numel() == 0 {
+		return nil
+	}
+	l := lanes{in: uintptr(w.In.Data()), count: w.Outer * w.Inner, n: w.N, inner: w.Inner}
+	l.kept = w.Out.Numel() / l.count
+	l.out[0] = uintptr(w.Out.Data())
+	if w.Indices != nil {
+		l.out[1] = uintptr(w.Indices.Data())
+	}
+	return on(op, w.In.Device(), func(m *machine) error { return call(m, op, entry(w.Kernel, w.In.DType()), l.count, &l) })
+}
+
+// rangeArgs mirrors range_args of the unit ranges.
+type rangeArgs struct {
+	out               uintptr
+	begin, end, steps int64
+	istart, istep     int64
+	start, step, stop [2]float64
+}
+
+// sequence computes the elements of a sequence, in a contiguous copy where the result has gaps.
+func sequence(op string, w launch.Sequence) error {
+	to := w.To
+	switch {
+	case w.Base != nil:
+		return status.NotImplementedf("%s is not implemented on cuda, which has no powers of sequences; move the tensors to the cpu", op)
+	case to.Numel() == 0:
+		return nil
+	}
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	if !to.IsContiguous() {
+		to = s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(op, to.Sizes(), to.DType(), to.Device()) })
+	}
+	if s.Err != nil {
+		return s.Err
+	}
+	parts := func(c complex128) [2]float64 { return [2]float64{real(c), imag(c)} }
+	r := rangeArgs{out: uintptr(to.Data()), steps: to.Numel(), istart: w.Start.Int(), istep: w.Step.Int(),
+		start: parts(w.Start.Complex()), step: parts(w.Step.Complex()), stop: parts(w.Stop)}
+	s.Do(func() error {
+		return on(op, to.Device(), func(m *machine) error { return call(m, op, entry(w.Kernel, to.DType()), r.steps, &r) })
+	})
+	if to != w.To {
+		s.Do(func() error { return copyTo(op, launch.Copying{To: w.To, From: to}) })
+	}
+	return s.Err
+}

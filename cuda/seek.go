@@ -1,0 +1,93 @@
+package cuda
+
+import (
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// search mirrors lt::Search of kernels/seeking.h.
+type search struct {
+	loop  loop
+	found uintptr
+	_     int64
+}
+
+// places mirrors place_params of kernels/places.h.
+type places struct{ step, size, bad, failed, checked int64 }
+
+// seek runs a kernel that leaves what it finds in its parameters, and gives those of a thread that found something; zeros where none did.
+func seek(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor, params launch.Params) (found launch.Params, err error) {
+	dev, err := sharedDevice(op, k.Outputs, operands)
+	if err != nil || operands[0].Numel() == 0 {
+		return found, err
+	}
+	s := search{loop: loop{params: params}}
+	if err := s.loop.prepare(op, k, compute, operands); err != nil {
+		return found, err
+	}
+	err = on(op, dev, func(m *machine) error {
+		b, err := m.allocate(op, grain)
+		if err != nil {
+			return err
+		}
+		defer m.give(b)
+		s.found = uintptr(b.at)
+		n := int64(unsafe.Sizeof(found))
+		if err := cu.MemsetD8Async(b.at, 0, n, m.stream); err != nil {
+			return failed(op, "cuMemsetD8Async", err)
+		}
+		if err := m.walk(op, entry(k, compute), arguments{&s.loop, unsafe.Pointer(&s), unsafe.Sizeof(s)}, k.Outputs, operands); err != nil {
+			return err
+		}
+		if err := cu.MemcpyDtoHAsync(unsafe.Pointer(&found), b.at, n, m.stream); err != nil {
+			return failed(op, "cuMemcpyDtoHAsync", err)
+		}
+		return m.synchronize(op)
+	})
+	return found, err
+}
+
+// anywhere tells whether a kernel without outputs finds what it looks for.
+func anywhere(op string, w launch.Elementwise) (bool, error) {
+	found, err := seek(op, w.Kernel, w.Compute, w.Operands[:len(w.Kernel.Operands)], launch.Params{})
+	return *(*int64)(unsafe.Pointer(&found)) != 0, err
+}
+
+// missed seeks an index that is out of range.
+func missed(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor, p places) (places, error) {
+	var params launch.Params
+	*(*places)(unsafe.Pointer(&params)) = p
+	found, err := seek(op, k, compute, operands, params)
+	return *(*places)(unsafe.Pointer(&found)), err
+}
+
+// indexed runs a kernel that checks every index as it uses it, and waits for what it found.
+func indexed(op string, w launch.Indexed) error {
+	p, err := missed(op, w.Kernel, w.Compute, w.Operands[:], places{step: w.Step, size: w.Size})
+	if err == nil && p.failed != 0 {
+		err = status.Indexf("%s: index %d is out of bounds for size %d", op, p.bad, p.size)
+	}
+	return err
+}
+
+var outOfRange = kernel.Get("out_of_range")
+
+// within refuses an index with an element out of range.
+func within(op string, w launch.Within) error {
+	start := places{size: w.Size}
+	if w.Wrap {
+		start.step = 1
+	}
+	p, err := missed(op, outOfRange, dtype.Int64, []*tensor.Tensor{w.Index}, start)
+	if err == nil && p.failed != 0 {
+		err = w.Refusal(p.bad)
+	}
+	return err
+}

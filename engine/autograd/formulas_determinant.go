@@ -1,0 +1,127 @@
+package autograd
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Gradients of determinants. That of det A is grad times the adjugate of A, which singular matrices have too.
+
+// scaledIdentity are multiples of the identity, one for each matrix of a.
+func (s *steps) scaledIdentity(scale, a *tensor.Tensor) *tensor.Tensor {
+	return s.onDiagonal(s.keep(s.c.Expand(s.column(scale), slices.Clone(a.Sizes()[:a.Dim()-1]), false)))
+}
+
+// detGradient is the adjoint of the adjugate: that of a singular matrix is found for one nearby, whose zero pivots are not quite zero.
+func (s *steps) detGradient(grad, a, det *tensor.Tensor) *tensor.Tensor {
+	if s.record {
+		return s.recordedDetGradient(grad, a, det)
+	}
+	n := a.Sizes()[a.Dim()-1]
+	lu, pivots, info, err := s.c.LinalgLuFactorEx(nil, nil, nil, a, true, false)
+	s.Keep(pivots, nil)
+	s.Keep(info, nil)
+	s.keep(lu, err)
+	diagonal := s.diagonalOf(lu)
+	zero := s.isZero(diagonal)
+	tiny := s.cast(s.mul(zero, s.float(a.DType().Epsilon())), a.DType())
+	nearby := s.add(lu, s.onDiagonal(tiny))
+	// Where no pivot is zero, the determinant is what it was.
+	product := s.keep(s.c.Prod(nil, s.add(diagonal, tiny), ops.Int(-1), false, dtype.None))
+	places := s.keep(s.c.ArangeStart(nil, dtype.IntScalar(1), dtype.IntScalar(n+1), dtype.Int32, tensor.NoLayout, a.Device()))
+	odd := s.keep(s.c.Remainder(nil, s.keep(s.c.Sum(nil, s.keep(s.c.Ne(nil, pivots, places)), []int64{-1}, false, dtype.None)), s.int(2)))
+	det = s.mul(product, s.sub(s.int(1), s.mul(odd, s.int(2))))
+	return s.keep(s.c.LinalgLuSolve(nil, nearby, pivots, s.scaledIdentity(s.mul(grad, s.conj(det)), a), true, true))
+}
+
+// recordedDetGradient is detGradient by steps that can be differentiated.
+func (s *steps) recordedDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor {
+	if !launch.Known(a) || !s.holds(s.keep(s.c.Any(nil, s.nearlySingular(a, det), nil, false))) {
+		return s.solved(s.adjointOf(a), s.scaledIdentity(s.mul(grad, s.conj(det)), a), true)
+	}
+	if a.Dim() == 2 {
+		return s.singularDetGradient(grad, a, det)
+	}
+	n := a.Sizes()[a.Dim()-1]
+	flat := func(t *tensor.Tensor, sizes ...int64) *tensor.Tensor { return s.keep(s.c.Reshape(t, sizes)) }
+	grads, matrices, dets := flat(grad, -1), flat(a, -1, n, n), flat(det, -1)
+	pieces := make([]*tensor.Tensor, dets.Numel())
+	for i := range pieces {
+		of := func(t *tensor.Tensor) *tensor.Tensor { return s.selected(t, 0, int64(i)) }
+		pieces[i] = s.recordedDetGradient(of(grads), of(matrices), of(dets))
+	}
+	return flat(s.keep(s.c.Stack(nil, pieces, 0)), a.Sizes()...)
+}
+
+// nearlySingular tells of which matrices the determinant is so small beside the product of the lengths of the rows, which none is larger
+// than, that the inverse has lost half of its digits.
+func (s *steps) nearlySingular(a, det *tensor.Tensor) *tensor.Tensor {
+	inner := &steps{c: s.c.Recorded(false)}
+	defer inner.Close()
+	rows := inner.keep(s.c.LinalgVectorNorm(nil, inner.Keep(a.Plain(), nil), dtype.IntScalar(2), []int64{-1}, false, dtype.None))
+	limit := inner.mul(inner.keep(inner.c.Prod(nil, rows, ops.Int(-1), false, dtype.None)), inner.float(100*math.Sqrt(a.DType().Epsilon())))
+	small := inner.keep(inner.c.Le(nil, inner.abs(inner.Keep(det.Plain(), nil)), limit))
+	return s.keep(inner.both(small, inner.keep(inner.c.Isfinite(limit))).Alias(), nil)
+}
+
+// singularDetGradient is that of the determinant of one matrix A, in a form that depends on A smoothly though it be singular: with the
+// vectors u and v of small singular values, as long as the largest one, [[A, u], [v^H, 0]] is not, and with the last block G of its
+// inverse det A is its determinant times that of G.
+func (s *steps) singularDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor {
+	plain := &steps{c: s.c.Recorded(false)}
+	defer plain.Close()
+	u, values, vh, err := plain.c.LinalgSvd(nil, nil, nil, plain.Keep(a.Plain(), nil), true, "")
+	plain.Keep(u, nil)
+	plain.Keep(vh, nil)
+	plain.keep(values, err)
+	n := a.Sizes()[0]
+	largest := plain.selected(values, 0, 0)
+	least := plain.mul(largest, plain.float(math.Pow(a.DType().Epsilon(), 0.25)))
+	count, err := launch.Item("backward", plain.keep(plain.c.Sum(nil, plain.keep(plain.c.Le(nil, values, least)), nil, false, dtype.None)))
+	s.check(err)
+	k := count.I
+	if k == 0 {
+		return s.solved(s.adjointOf(a), s.scaledIdentity(s.mul(grad, s.conj(det)), a), true)
+	}
+	length := plain.where(plain.isZero(largest), plain.int(1), largest)
+	last := func(t *tensor.Tensor, dim int64) *tensor.Tensor { return plain.mul(plain.part(t, dim, n-k, k), length) }
+	zeros := s.filled(0, a.DType(), a.Device(), k, k)
+	bordered := s.joined(0, s.joined(1, a, last(u, 1)), s.joined(1, last(vh, 0), zeros))
+	identity := s.keep(s.c.Eye(nil, n+k, a.DType(), tensor.NoLayout, a.Device()))
+	block := s.part(s.solved(bordered, s.part(identity, 1, n, k), true), 0, n, k)
+	value := s.mul(s.keep(s.c.LinalgDet(nil, bordered)), s.expandedDet(block, k))
+	made, err := AutogradGrad(s.c, []*tensor.Tensor{value}, []*tensor.Tensor{a}, []*tensor.Tensor{grad}, ops.True, true, false, false)
+	return s.keepAll(made, err)[0]
+}
+
+// expandedDet is the determinant of a small matrix as a polynomial of its elements (the method of Faddeev and LeVerrier).
+func (s *steps) expandedDet(a *tensor.Tensor, n int64) *tensor.Tensor {
+	power, coefficient := a, s.neg(s.keep(s.c.Trace(a)))
+	for i := int64(2); i <= n; i++ {
+		power = s.times(a, s.add(power, s.mul(coefficient, s.keep(s.c.Eye(nil, n, a.DType(), tensor.NoLayout, a.Device())))))
+		coefficient = s.div(s.keep(s.c.Trace(power)), s.int(-i))
+	}
+	return either(n%2 == 0, coefficient, s.neg(coefficient))
+}
+
+// holds is the value of one truth.
+func (s *steps) holds(t *tensor.Tensor) bool {
+	v, err := launch.Item("backward", t)
+	s.check(err)
+	return v.I != 0
+}
+
+// slogdetGradient is that of log det A, whose imaginary part turns the sign.
+func (s *steps) slogdetGradient(gradSign, gradLog, a, sign *tensor.Tensor) *tensor.Tensor {
+	scale := gradLog
+	if a.DType().IsComplex() {
+		turn := s.neg(s.keep(s.c.Imag(s.mul(s.conj(gradSign), sign))))
+		scale = s.keep(s.c.ComplexParts(nil, gradLog, turn))
+	}
+	return s.solved(s.adjointOf(a), s.scaledIdentity(scale, a), true)
+}
