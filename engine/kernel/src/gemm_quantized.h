@@ -75,8 +75,7 @@ struct Requantized {
     alignas(64) char elements[W * sizeof(int32_t)];
     const Vec<int32_t> vectors[1][2] = {{load(sums), load(sums + N)}};
     write(vectors, i, j, elements, 0);
-    for (int64_t k = 0; k < w; k++)
-      memcpy(at(i, j + k), elements + k * size(), size_t(size()));
+    for (int64_t k = 0; k < w; k++) memcpy(at(i, j + k), elements + k * size(), size_t(size()));
   }
 
  private:
