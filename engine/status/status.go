@@ -81,11 +81,17 @@ func In(op string, err error) error {
 		return err
 	}
 	for _, end := range []string{": ", " is not implemented for "} {
-		if step, text, found := strings.Cut(e.Msg, end); found && step != op && !strings.Contains(step, " ") {
-			in := *e
-			in.Msg = op + end + text
-			return &in
+		step, text, found := strings.Cut(e.Msg, end)
+		name, call := strings.CutSuffix(step, "()")
+		if !found || name == op || name == op+"_" || strings.Contains(name, " ") {
+			continue
 		}
+		if call {
+			end = "()" + end
+		}
+		in := *e
+		in.Msg = op + end + text
+		return &in
 	}
 	return err
 }
