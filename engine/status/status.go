@@ -83,15 +83,16 @@ func In(op string, err error) error {
 	}
 	for _, end := range []string{": ", " is not implemented for "} {
 		step, text, found := strings.Cut(e.Msg, end)
-		step, call := strings.CutSuffix(step, "()")
-		if found && strings.TrimSuffix(step, "_") != op && !strings.Contains(step, " ") {
-			if call {
-				end = "()" + end
-			}
-			in := *e
-			in.Msg = op + end + text
-			return &in
+		name, call := strings.CutSuffix(step, "()")
+		if !found || name == op || name == op+"_" || strings.Contains(name, " ") {
+			continue
 		}
+		if call {
+			end = "()" + end
+		}
+		in := *e
+		in.Msg = op + end + text
+		return &in
 	}
 	return err
 }

@@ -443,3 +443,43 @@ def test_ldexp_is_rounded_once(dtype, n, steps):
     assert torch.ldexp(x, torch.tensor(2**40))[4] == math.inf and torch.ldexp(x, torch.tensor(-(2**40)))[4] == 0
     tiny = least * 2.0**-steps
     assert torch.ldexp(torch.tensor(tiny, dtype=dtype), torch.tensor(n + 7)).item() == tiny * 2.0 ** (n // 2) * 2.0 ** (n + 7 - n // 2)
+
+
+# From mpmath, with 300 bits.
+POLYGAMMA = [
+    (1, 0.3875567533943606, 7.6955861567165255),
+    (1, -21.000000000976748, 1.0481786744747916e18),
+    (2, -11.000041747221863, 27488260370755.79),
+    (5, 0.017484717548058182, 4199808807404.547),
+    (10, -111.48837414943259, 3855384803.6924546),
+    (20, 1.66976256762126, -51333194182830.635),
+    (100, 3825.863311396552, -5.043387488210919e-203),
+    (200, 100.0, -9.125424691096222e-28),
+]
+
+
+@pytest.mark.parametrize(("n", "x", "want"), POLYGAMMA)
+def test_polygamma_is_right_to_the_last_place(n, x, want):
+    got = torch.special.polygamma(n, torch.tensor(x, dtype=torch.float64)).item()
+    assert abs(got - want) <= math.ulp(want)
+
+
+def test_polygamma_at_poles():
+    x = torch.tensor([0.0, -1.0, -7.0], dtype=torch.float64)
+    assert torch.special.polygamma(3, x).tolist() == [math.inf] * 3
+    first = torch.special.polygamma(1, x)
+    assert first[0] == math.inf and (first[1:] > 1e28).all()
+
+
+MVLGAMMA = [
+    (2, 1.8158292483368064, 0.39517259781167393),
+    (3, 87.999999999, 909.0773661607004),
+    (6, 3.6938861701586334, 11.228658348333923),
+    (40, 23.629777881168437, 1389.1605379973652),
+]
+
+
+@pytest.mark.parametrize(("p", "x", "want"), MVLGAMMA)
+def test_mvlgamma_is_right_to_the_last_place(p, x, want):
+    got = torch.special.multigammaln(torch.tensor(x, dtype=torch.float64), p).item()
+    assert abs(got - want) <= math.ulp(want) / 2

@@ -68,16 +68,17 @@ inline Pair log_gamma_positive(Pair x) {
 constexpr double kMostStirling = 0x1p900;
 
 // log |Gamma(x)|, by the reflection formula for x < 0 (DLMF 5.5.3).
-inline double log_gamma(double x) {
+inline Pair log_gamma_pair(double x) {
   if (x != x) return x;
   if (x == __builtin_inf()) return x;
   if (x >= kMostStirling) return double((log_fine(x) - Pair(1)) * Pair(x * 0x1p-100)) * 0x1p100;
-  if (x > 0) return double(log_gamma_positive(x));
+  if (x > 0) return log_gamma_positive(x);
   if (x == __builtin_floor(x)) return __builtin_inf();
-  if (x > -0x1p-60) return double(-log_fine(-x));
+  if (x > -0x1p-60) return -log_fine(-x);
   const Pair sine = sin_cos_pi(__builtin_fabs(x - __builtin_rint(x))).sin;
-  return double(kLogPi - log_fine(sine) - log_gamma_positive(Pair::sum(1, -x)));
+  return kLogPi - log_fine(sine) - log_gamma_positive(Pair::sum(1, -x));
 }
+inline double log_gamma(double x) { return double(log_gamma_pair(x)); }
 
 // psi(x) for x >= 1: the asymptotic series (DLMF 5.11.2) from 10 on.
 inline Pair digamma_above(Pair x) {
@@ -104,35 +105,23 @@ inline double digamma(double x) {
   return double(digamma_above(Pair::sum(1, -x)) - kPiPair * t.cos / t.sin);
 }
 
-// z^-s, with what s makes of z's low part.
-inline Pair inverse_power(Pair z, double s) {
-  const double power = __builtin_pow(z.hi, -s);
-  return {power, z.lo == 0 ? 0 : power * (-s * z.lo / z.hi)};
+// r^s for 0 < r <= 1, s > 1.
+inline Pair raised(Pair r, double s) {
+  if (s != __builtin_floor(s) || s > 1024) return Pair(exp_pair(Pair(s) * log_fine(r)));
+  Pair all = 1;
+  for (int n = int(s); n; n /= 2, r = r * r)
+    if (n % 2) all = all * r;
+  return all;
 }
 
-// The sum of (q + k)^-s over k >= 0: some terms, then Euler and Maclaurin's formula (DLMF 25.11.5).
-inline double hurwitz_zeta(double s, double q) {
-  if (s == 1) return __builtin_inf();
-  if (s < 1 || s != s || q != q) return __builtin_nan("");
-  if (q <= 0) {
-    if (q == __builtin_floor(q)) return __builtin_inf();
-    if (s != __builtin_floor(s)) return __builtin_nan("");
-  }
-  if (q < -100) {  // too many terms to add: those below 0 are the first ones of another such sum
-    const double part = q - __builtin_floor(q);
-    const double below = hurwitz_zeta(s, 1 - part) - hurwitz_zeta(s, 1 - q);
-    return hurwitz_zeta(s, part) + (__builtin_fmod(s, 2) == 0 ? below : -below);
-  }
-  if (s == __builtin_inf() && q > 0) return q < 1 ? s : q == 1;
-  if (q == __builtin_inf()) return 0;
-  // All but the integral counts for less than 2^-60.
-  if (q > 0x1p60 * s) return __builtin_pow(q, 1 - s) / (s - 1);
+// The sum of (unit / (q + k))^s over k >= 0 for 0 < unit <= q: some terms, then Euler and
+// Maclaurin's formula (DLMF 25.11.5).
+inline Pair zeta_sum(double s, Pair q, Pair unit) {
   Pair sum = 0, z = q;
-  for (int k = 0; k < 10 || z.hi < 10; z = Pair::sum(q, ++k)) {
-    const Pair term = inverse_power(z, s);
-    if (__builtin_fabs(term.hi) == __builtin_inf()) return term.hi;
+  for (int k = 0; k < 10 || z.hi < 10; z = q + Pair(++k)) {
+    const Pair term = raised(unit / z, s);
     sum = sum + term;
-    if (__builtin_fabs(term.hi) < kEpsilon * __builtin_fabs(sum.hi) && z.hi > 0) return double(sum);
+    if (term.hi < 0x1p-64 * sum.hi) return sum;
   }
   // B_2j / (2j)!
   static constexpr double bernoulli[] = {1.0 / 12,
@@ -144,15 +133,62 @@ inline double hurwitz_zeta(double s, double q) {
                                          1.0 / 74724249600.0,
                                          -3617.0 / 10670622842880000.0,
                                          43867.0 / 5109094217170944000.0};
-  const Pair power = inverse_power(z, s);
-  double factor = s, tail = power.hi / z.hi, rest = 0.5 * power.hi;
-  for (int j = 0; j < 9; j++) {
-    rest += bernoulli[j] * factor * tail;
-    factor *= (s + 2 * j + 1) * (s + 2 * j + 2);
+  const Pair power = raised(unit / z, s);
+  double factor = s, tail = power.hi / z.hi, rest = 0, next = s + 1;
+  for (double b : bernoulli) {
+    rest += b * factor * tail;
+    factor *= next * (next + 1), next += 2;
     tail /= z.hi * z.hi;
   }
-  const Pair integral = power * z / Pair::sum(s, -1);
-  return integral.hi < __builtin_inf() ? double(sum + integral + Pair(rest)) : integral.hi;
+  return sum + power * (z / Pair::sum(s, -1) + Pair(0.5)) + Pair(rest);
+}
+
+// e^x of |x| < 10^8, whose range is larger than that of doubles.
+inline Power exp_wide(Pair x) {
+  const double twos = __builtin_rint(x.hi * 1.4426950408889634);
+  const Power e = exp_pair(x - Pair(twos) * Pair(0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56));
+  return {e.value, e.n + int(twos)};
+}
+inline Power operator*(Power a, Power b) {
+  const Pair p = a.value * b.value;
+  const int e = p.hi != 0 ? __builtin_ilogb(p.hi) : 0;
+  return {{__builtin_ldexp(p.hi, -e), __builtin_ldexp(p.lo, -e)}, a.n + b.n + e};
+}
+
+// The sum of (q + k)^-s over k >= 0, times scale. It counts in units of the largest term.
+inline double hurwitz_zeta(double s, double q, Power scale = {1, 0}) {
+  if (s == 1) return __builtin_inf();
+  if (s < 1 || s != s || q != q) return __builtin_nan("");
+  if (q <= 0) {
+    if (q == __builtin_floor(q)) return __builtin_inf();
+    if (s != __builtin_floor(s)) return __builtin_nan("");
+  }
+  if (s == __builtin_inf()) return q == 1 ? 1 : q > 1 ? 0 : s;
+  if (q == __builtin_inf()) return 0;
+  Pair sum, unit = q;
+  if (q > 0x1p60 * s) {  // all but the integral counts for less than 2^-60
+    sum = Pair(q) / Pair::sum(s, -1);
+  } else if (q > 0) {
+    sum = zeta_sum(s, q, q);
+  } else {  // the terms below 0 are the first ones of another such sum
+    const Pair above = Pair::sum(q, -__builtin_floor(q)), below = Pair(1) - above;
+    unit = above.hi < below.hi ? above : below;
+    const Pair other = zeta_sum(s, below, unit) - zeta_sum(s, Pair::sum(1, -q), unit);
+    const Pair first = zeta_sum(s, above, unit);
+    sum = __builtin_fmod(s, 2) == 0 ? first + other : first - other;
+  }
+  const Pair power = Pair(-s) * log_fine(unit);
+  if (!(__builtin_fabs(power.hi) < 1e8)) return power.hi < 0 ? 0 : __builtin_inf();
+  const Power y = Power{1, 0} * Power{sum, 0} * exp_wide(power) * scale;
+  return __builtin_ldexp(double(y.value), y.n);
+}
+
+// n!
+inline Power factorial(int64_t n) {
+  if (n > 1000) return exp_wide(log_gamma_positive(Pair::sum(double(n), 1)));
+  Power all = {1, 0};
+  for (int64_t k = 2; k <= n; k++) all = all * Power{double(k), 0};
+  return all;
 }
 
 // The sum of (x + k)^-2 over k >= 0 for x >= 0.5, as good as float32 needs: some terms, then the
@@ -172,23 +208,23 @@ inline double trigamma_above(T x) {
   return sizeof(T) == 4 ? trigamma_short(x) : hurwitz_zeta(2, x);
 }
 
-// The first derivative of psi. The reflection (DLMF 5.15.6) is taken in the dtype's own precision,
-// as PyTorch does: near the poles the result depends on it, and at them it is large instead of
-// infinite.
+// The first derivative of psi at x < 0 by the reflection (DLMF 5.15.6) in the dtype's own
+// precision, as PyTorch takes it: at the poles the result is large instead of infinite.
 template <class T>
-inline T trigamma(T x) {
-  if (x >= T(0.5)) return T(trigamma_above(x));
+inline T trigamma_reflected(T x) {
   const T s = sizeof(T) == 4 ? T(__builtin_sinf(float(kPi) * float(x))) : T(__builtin_sin(kPi * x));
   return T(T(kPi) * T(kPi)) / (s * s) - T(trigamma_above(T(1 - x)));
 }
 
-// The n-th derivative of psi: (-1)^(n+1) n! zeta(n + 1, x) (DLMF 5.15.1).
+// The n-th derivative of psi, whose scale is n!: (-1)^(n+1) n! zeta(n + 1, x) (DLMF 5.15.1).
 template <class T>
-inline T polygamma(int64_t n, T x) {
+inline T polygamma(int64_t n, T x, Power scale) {
   if (n == 0) return T(digamma(x));
-  if (n == 1) return trigamma(x);
-  const double scale = n < 171 ? __builtin_tgamma(double(n) + 1) : __builtin_inf();
-  return T((n % 2 ? scale : -scale) * hurwitz_zeta(double(n) + 1, x));
+  if (n == 1 && x < 0 && (sizeof(T) == 4 || x == __builtin_floor(x))) return trigamma_reflected(x);
+  if (n == 1 && x >= T(0.5)) return T(trigamma_above(x));
+  const double sign = n % 2 ? 1 : -1;
+  if (n > 1000000) return T(sign * __builtin_inf() * hurwitz_zeta(double(n) + 1, x));
+  return T(sign * hurwitz_zeta(double(n) + 1, x, scale));
 }
 
 }  // namespace

@@ -149,7 +149,8 @@ struct Polygamma {
   template <class T>
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {
     const int64_t order = *(const int64_t *)params;
-    unary_row<T, T>(data, strides, n, [order](T a) { return polygamma(order, a); });
+    const Power scale = factorial(order < 1000000 ? order : 0);
+    unary_row<T, T>(data, strides, n, [=](T a) { return polygamma(order, a, scale); });
   }
 };
 
@@ -159,9 +160,13 @@ struct Mvlgamma {
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {
     const int64_t p = *(const int64_t *)params;
     unary_row<T, T>(data, strides, n, [p](T a) {
-      double sum = double(p) * double(p - 1) / 4 * 1.14472988584940017414;
-      for (int64_t i = 0; i < p; i++) sum += log_gamma(a - 0.5 * double(i));
-      return T(sum);
+      Pair sum = kLogPi * Pair(double(p) * double(p - 1) / 4);
+      for (int64_t i = 0; i < p; i++) {
+        const Pair term = log_gamma_pair(a - 0.5 * double(i));
+        if (!(__builtin_fabs(term.hi) < 0x1p1000)) return T(double(p - i) * term.hi);
+        sum = sum + term;
+      }
+      return T(double(sum));
     });
   }
 };
