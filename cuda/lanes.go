@@ -31,7 +31,7 @@ func scan(op string, w launch.Lanes) error {
 // rangeArgs mirrors range_args of the unit ranges.
 type rangeArgs struct {
 	out               uintptr
-	begin, end, steps int64
+	_, _, steps       int64 // of the lines, which threads take the place of
 	istart, istep     int64
 	start, step, stop [2]float64
 }

@@ -44,7 +44,7 @@ def to(self, *args, **kwargs):
         kwargs["dtype"], kwargs["device"] = other.dtype, other.device
     if "memory_format" in kwargs and kwargs["memory_format"] is None:
         del kwargs["memory_format"]
-    if kwargs.get("dtype") is self.dtype:
+    if isinstance(self, Tensor) and kwargs.get("dtype") is self.dtype:
         kwargs["dtype"] = None  # as it is, which a quantized one may be
     made = _f.to(self, **kwargs)
     return self if not kwargs.get("copy") and made.is_set_to(self) and made.dtype is self.dtype else made

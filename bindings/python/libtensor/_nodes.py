@@ -1,6 +1,6 @@
 """The recorded calls of a graph as Python objects: one for each node, as long as somebody holds it."""
 
-from typing import NamedTuple
+from collections import namedtuple
 from weakref import WeakValueDictionary
 
 from . import gen_functions as _f
@@ -60,11 +60,10 @@ class AccumulateGrad(Node):
         return next(same, made)
 
 
-class GradientEdge(NamedTuple):
+class GradientEdge(namedtuple("GradientEdge", ("node", "output_nr"))):
     """Where a gradient goes: to a node, and to which of its results."""
 
-    node: Node
-    output_nr: int
+    __slots__ = ()
 
 
 def metadata_of(handle):

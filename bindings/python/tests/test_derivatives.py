@@ -116,7 +116,7 @@ def test_ldexp_has_the_gradients_of_a_product():
         (lambda x: torch.combinations(x), (), "combinations: expect a 1D vector"),
         (lambda x: torch.combinations(x), (3, 0), "combinations: expect a 1D vector"),
         (lambda x: torch.combinations(x, -1), (3,), "combinations"),
-        (lambda x: (x * 1).float_power_(2), (3,), "float_power: the output has dtype float32"),
+        (lambda x: (x * 1).float_power_(2), (3,), "float_power_: the output has dtype float32"),
         (lambda x: torch.linalg.eigvals(x), (2, 3), "linalg.eigvals"),
         (lambda x: torch.take_along_dim(x, torch.tensor([[0.0]]), 0), (2, 3), "take_along_dim"),
     ],
