@@ -242,12 +242,13 @@ func LinalgCond(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (*tensor.T
 	if self.Numel() == 0 {
 		return s.finishedCast(out, s.zeros(self, self.DType().ToReal(), shape.Batch(self.Sizes())...))
 	}
-	values := s.Step(func() (*tensor.Tensor, error) { return c.LinalgSvdvals(nil, self, "") })
+	wide := s.wideEnough(self)
+	values := s.Step(func() (*tensor.Tensor, error) { return c.LinalgSvdvals(nil, wide, "") })
 	first, last := s.at(values, -1, 0), s.at(values, -1, -1)
 	if by.p < 0 {
 		first, last = last, first
 	}
-	return s.finishedCast(out, s.div(first, last))
+	return s.finishedCast(out, s.cast(s.div(first, last), self.DType().ToReal()))
 }
 
 // LinalgCondPStr is LinalgCond for norms with names.
@@ -271,7 +272,8 @@ func conditioned(c aten.Ctx, out, self *tensor.Tensor, by order) (*tensor.Tensor
 	if self.Numel() == 0 {
 		return s.finishedCast(out, s.zeros(self, self.DType().ToReal(), shape.Batch(self.Sizes())...))
 	}
-	inverse, info := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgInvEx(nil, nil, self, false) })
+	wide := s.wideEnough(self)
+	inverse, info := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgInvEx(nil, nil, wide, false) })
 	singular := s.greater(info, s.Number(dtype.IntScalar(0)))
 	filled := func(t, where *tensor.Tensor, value float64) *tensor.Tensor {
 		v := s.float(value)
@@ -282,8 +284,8 @@ func conditioned(c aten.Ctx, out, self *tensor.Tensor, by order) (*tensor.Tensor
 		return nil, s.Err
 	}
 	dims := []int64{-2, -1}
-	product := s.mul(s.matrixNorm(self, by, dims, false, dtype.None), s.matrixNorm(inverse, by, dims, false, dtype.None))
-	return s.finishedCast(out, filled(product, singular, math.Inf(1)))
+	product := s.mul(s.matrixNorm(wide, by, dims, false, dtype.None), s.matrixNorm(inverse, by, dims, false, dtype.None))
+	return s.finishedCast(out, s.cast(filled(product, singular, math.Inf(1)), self.DType().ToReal()))
 }
 
 // tolerance is what singular values are compared with.

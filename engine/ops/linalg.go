@@ -154,6 +154,9 @@ func Finish(s *owner.Scope, names []string, outs []*tensor.Tensor, made ...*tens
 	}
 	var outputs []*iter.Output
 	for i, t := range made {
+		if err := writtenOut(s.Op, t); err != nil {
+			return r, err
+		}
 		to := resultIn(s.Op, outs[i], t)
 		if to.Sharing = iter.Beside; shape.IsDense(t.Sizes(), t.Strides()) {
 			to.Strides = t.Strides()

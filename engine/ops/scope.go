@@ -44,14 +44,22 @@ func deliver(to iter.Output, t *tensor.Tensor, apart []*tensor.Tensor) (*tensor.
 	if err := to.Check(apart...); err != nil {
 		return nil, err
 	}
-	if t.Parts() != nil {
-		return nil, status.NotImplementedf("%s: the result has layout %v and cannot be written to a strided tensor; call it without out", to.Op, t.Layout())
+	if err := writtenOut(to.Op, t); err != nil {
+		return nil, err
 	}
 	to.Sharing = iter.Beside
 	if err := to.Open(t); err != nil {
 		return nil, err
 	}
 	return to.Done(to.CopyFrom(t))
+}
+
+// writtenOut refuses a result that no tensor which is given as out can take.
+func writtenOut(op string, t *tensor.Tensor) error {
+	if t.Parts() == nil {
+		return nil
+	}
+	return status.NotImplementedf("%s: the result has layout %v and cannot be written to a strided tensor; call it without out", op, t.Layout())
 }
 
 // resultIn is the output for t, a finished result.

@@ -56,8 +56,12 @@ func (s *scope) followed(t *tensor.Tensor, n int, on func(*tensor.Tensor) []*ten
 				axis = k
 			}
 		}
+		last := v.Offset() // the channel of the last index, which is none where there are no elements
+		if axis >= 0 {
+			last += (v.Sizes()[axis] - 1) * v.Strides()[axis]
+		}
 		switch {
-		case axis == -2 || v.Storage() != base.Storage():
+		case axis == -2 || v.Storage() != base.Storage() || last >= int64(len(q.Scales)):
 			s.failf("the channels along axis %d of sizes %v are not along one dimension of a view of sizes %v; dequantize() converts", q.Axis, t.Sizes(), v.Sizes())
 			return nil
 		case axis < 0: // of one channel

@@ -81,7 +81,7 @@ func flatten(c aten.Ctx, self *tensor.Tensor, start, end int64) (*tensor.Tensor,
 // unflatten splits a dimension.
 func unflatten(c aten.Ctx, self *tensor.Tensor, dim int64, into []int64) (*tensor.Tensor, error) {
 	const op = "unflatten"
-	d, err := shape.WrapDim(op, dim, self.Dim())
+	d, err := dimension(op, dim, self.Dim())
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +279,7 @@ func even(n, step int64) []int64 {
 }
 
 func split(c aten.Ctx, self *tensor.Tensor, size, dim int64) ([]*tensor.Tensor, error) {
-	d, err := shape.WrapDim("split", dim, self.Dim())
+	d, err := dimension("split", dim, self.Dim())
 	switch {
 	case err != nil:
 		return nil, err
@@ -292,7 +292,7 @@ func split(c aten.Ctx, self *tensor.Tensor, size, dim int64) ([]*tensor.Tensor, 
 }
 
 func splitWithSizes(c aten.Ctx, self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
-	d, err := shape.WrapDim("split", dim, self.Dim())
+	d, err := dimension("split", dim, self.Dim())
 	if err != nil {
 		return nil, err
 	}
@@ -308,7 +308,7 @@ func splitWithSizes(c aten.Ctx, self *tensor.Tensor, sizes []int64, dim int64) (
 }
 
 func chunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
-	d, err := shape.WrapDim("chunk", dim, self.Dim())
+	d, err := dimension("chunk", dim, self.Dim())
 	switch {
 	case err != nil:
 		return nil, err
@@ -329,7 +329,7 @@ func chunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor
 
 // unbind are all positions of a dimension.
 func unbind(c aten.Ctx, self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
-	d, err := shape.WrapDim("unbind", dim, self.Dim())
+	d, err := dimension("unbind", dim, self.Dim())
 	if err != nil {
 		return nil, err
 	}

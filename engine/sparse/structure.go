@@ -10,6 +10,15 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
+// dimension is dim, counted from either end, of n dimensions, of which there must be one.
+func dimension(op string, dim int64, n int) (int, error) {
+	d, err := shape.WrapDim(op, dim, n)
+	if err == nil && n == 0 {
+		err = status.Indexf("%s: cannot be applied to a 0-dim tensor", op)
+	}
+	return d, err
+}
+
 // transpose swaps two dimensions, both sparse or both dense. Rows and columns of compressed layouts swap with the layout.
 func transpose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
 	s := within(c, "transpose")
@@ -26,7 +35,9 @@ func transpose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.
 	for d := range order {
 		order[d] = int64(d)
 	}
-	order[i], order[j] = order[j], order[i]
+	if len(order) > 0 {
+		order[i], order[j] = order[j], order[i]
+	}
 	return s.result(out, s.permuted(self, order))
 }
 
@@ -155,7 +166,7 @@ func selected(c aten.Ctx, self *tensor.Tensor, dim, index int64) (*tensor.Tensor
 	if self.Dim() == 0 {
 		return nil, status.Indexf("select: cannot be applied to a 0-dim tensor")
 	}
-	d, err := shape.WrapDim(s.Op, dim, self.Dim())
+	d, err := dimension(s.Op, dim, self.Dim())
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +203,7 @@ func (s *scope) without(indices *tensor.Tensor, d int) *tensor.Tensor {
 func narrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
 	s := within(c, "narrow")
 	defer s.Close()
-	d, err := shape.WrapDim(s.Op, dim, self.Dim())
+	d, err := dimension(s.Op, dim, self.Dim())
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +236,7 @@ func narrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (*tensor.
 
 // slice is the positions of a dimension from start to end.
 func slice(c aten.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (*tensor.Tensor, error) {
-	d, err := shape.WrapDim("slice", dim, self.Dim())
+	d, err := dimension("slice", dim, self.Dim())
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +281,7 @@ func indexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	d, err := shape.WrapDim(s.Op, dim, self.Dim())
+	d, err := dimension(s.Op, dim, self.Dim())
 	if err != nil {
 		return nil, err
 	}
@@ -328,7 +339,7 @@ func cat(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*ten
 			return nil, s.Err
 		}
 	}
-	d, err := shape.WrapDim(s.Op, dim, first.Dim())
+	d, err := dimension(s.Op, dim, first.Dim())
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,9 @@ def from_scipy(array):
 
     Other formats come as CSR. Arrays with entries that are out of order or repeated are put in order in a copy.
     """
-    kind = array.format
+    kind = getattr(array, "format", None)
+    if not isinstance(kind, str) or not hasattr(array, "tocsr"):
+        raise TypeError(f"sparse.from_scipy(): expected a sparse array or matrix of SciPy's, not {type(array).__name__}")
     if kind == "coo":
         at = [from_numpy(index) for index in getattr(array, "coords", None) or (array.row, array.col)]
         indices = at[0].new_empty((len(at), len(at[0])), dtype=_sparse.int64)

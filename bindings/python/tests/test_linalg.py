@@ -428,3 +428,21 @@ def test_norms_count_minus_zero_as_zero(p, dtype):
     for elements in ([1.0, -0.0, 0.0], [-0.0], [-0.0] * 40):
         norm = torch.linalg.vector_norm(torch.tensor(elements, dtype=dtype), p).item()
         assert norm == (1 if p > 0 and 1.0 in elements else 0) and math.copysign(1, norm) == 1
+
+
+@pytest.mark.parametrize("p", [None, 2, -2, 1, -1, float("inf"), "fro", "nuc"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_condition_numbers_of_16_bit_floats_are_rounded_once(p, dtype):
+    for elements in ([[1e-5, 0, 0], [0, 1e-5, 0], [0, 0, 1e-5]], [[1e-3, 2e-3, 0], [2e-3, 3.9e-3, 0], [0, 0, 1]]):
+        x = torch.tensor(elements, dtype=dtype)
+        cond = torch.linalg.cond(x, p)
+        assert cond.dtype is dtype and torch.equal(cond, torch.linalg.cond(x.float(), p).to(dtype))
+
+
+def test_sparse_products_that_are_to_be_written_to_strided_tensors():
+    for factor in (torch.eye(3).to_sparse(), torch.eye(3).to_sparse_csr()):
+        for call in (lambda f, out: torch.chain_matmul(f, f, f, out=out), lambda f, out: torch.linalg.multi_dot([f, f], out=out)):
+            out = torch.full((3, 3), 7.0)
+            with pytest.raises(NotImplementedError, match="(chain_matmul|multi_dot): the result has layout sparse_.* call it without out"):
+                call(factor, out)
+            assert (out == 7).all()

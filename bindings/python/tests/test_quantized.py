@@ -319,3 +319,15 @@ def test_quantized_tensors_without_data_are_printed():
     q = torch.quantize_per_channel(torch.ones(3, 4), torch.tensor([0.1, 0.2, 0.3]), torch.tensor([1, 2, 3]), 0, torch.qint8)
     text = repr(q.to("meta"))
     assert "tensor(..., device='meta', size=(3, 4), dtype=torch.qint8" in text and "per_channel_affine" in text
+
+
+@pytest.mark.parametrize("sizes", [(4, 0), (0, 4)])
+def test_channels_of_tensors_without_elements_move_or_are_refused(sizes):
+    n = sizes[0]
+    q = torch.quantize_per_channel(torch.zeros(sizes), torch.ones(n).double(), torch.zeros(n).long(), 0, torch.qint8)
+    assert q.transpose(0, 1).q_per_channel_axis() == 1 and q.clone().q_per_channel_scales().tolist() == [1] * n
+    for call in (lambda: q.roll(0), lambda: q.reshape(4, 0), lambda: q.reshape(0, 4), lambda: q.unfold(0, 0, 1)):
+        try:
+            assert call().numel() == 0
+        except RuntimeError as error:
+            assert "channels" in str(error) and "dequantize() converts" in str(error)

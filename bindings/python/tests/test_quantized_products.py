@@ -158,3 +158,21 @@ def test_scales_and_zero_points_learn():
         torch._fake_quantize_learnable_per_tensor_affine(x, scale, torch.zeros(1), 0, 15)
     with pytest.raises(RuntimeError, match="needed for each of the 2 channels along axis 0, but got 3 and 3"):
         torch._fake_quantize_learnable_per_channel_affine(x, scale, torch.zeros(3), 0, 0, 15)
+
+
+def test_parameters_that_are_none():
+    w = torch.quantize_per_tensor(torch.eye(3), 0.5, 0, torch.qint8)
+    x = torch.quantize_per_tensor(torch.ones(2, 3), 0.5, 0, torch.quint8)
+    for call in (
+        lambda: ops.linear(x, w, 0.1, 0),
+        lambda: ops.linear_relu(x, w, 0.1, 0),
+        lambda: ops.linear_dynamic(x, w),
+        lambda: ops.linear_unpack(w),
+    ):
+        with pytest.raises(TypeError, match="quantized.linear.*: argument 'W_prepack' must be what linear_prepack.* gives, not Tensor"):
+            call()
+    for bias in (torch.ones(2), torch.ones(3, 1), torch.ones(3).double(), torch.eye(3)[0].to_sparse(), "x"):
+        with pytest.raises(TypeError, match="quantized.linear_prepack.*: argument 'B' must be a tensor of float32 with 3 elements"):
+            ops.linear_prepack(w, bias)
+    with pytest.raises(TypeError, match="sparse.from_scipy.*: expected a sparse array or matrix of SciPy's, not Tensor"):
+        torch.sparse.from_scipy(torch.eye(2))

@@ -291,3 +291,29 @@ def test_gradients_of_sparse_inputs_are_checked_by_their_entries():
     assert torch.autograd.gradcheck(lambda s: s.to_dense() ** 2, (u,))
     with pytest.raises(RuntimeError, match="Jacobian mismatch"):
         torch.autograd.gradcheck(lambda s: s.to_dense().detach() + s.to_dense(), (pair("sparse_coo")[1].requires_grad_(),))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, i: x.narrow(0, 0, 1),
+        lambda x, i: x.narrow(-1, 0, 0),
+        lambda x, i: x.index_select(0, i),
+        lambda x, i: x.select(0, 0),
+        lambda x, i: x[0:1],
+        lambda x, i: x.split(1),
+        lambda x, i: x.chunk(2),
+        lambda x, i: x.unbind(),
+        lambda x, i: torch.cat([x, x]),
+    ],
+)
+def test_positions_of_a_tensor_without_dimensions_are_refused(call):
+    x = torch.sparse_coo_tensor(torch.zeros(0, 2).long(), torch.tensor([1.0, 5.0]), ())
+    with pytest.raises((RuntimeError, IndexError), match="cannot be applied to a 0-dim tensor|0-d tensor|too many indices"):
+        call(x, torch.tensor([0]))
+
+
+def test_a_tensor_without_dimensions_is_its_own_transpose():
+    x = torch.sparse_coo_tensor(torch.zeros(0, 2).long(), torch.tensor([1.0, 5.0]), ())
+    for made in (x.transpose(0, 0), x.transpose(0, -1), x.swapaxes(-1, 0), x.clone().transpose_(0, 0)):
+        assert made.shape == () and made.to_dense().item() == 6

@@ -1,6 +1,8 @@
 """Arithmetic of quantized tensors whose result is quantized as the caller says, and linear layers of them."""
 
 from .. import gen_quantized as _q
+from .._dtypes import float32
+from .._tensor import Tensor
 from ..gen_quantized import *  # noqa: F403
 from ..gen_quantized import __all__ as _names
 
@@ -13,7 +15,12 @@ class LinearPackedParams:
     __slots__ = ("_bias", "_packed", "_weight")
 
     def __init__(self, weight, bias=None):
-        self._weight, self._bias, self._packed = weight.clone(), bias, _q.linear_pack(weight)
+        self._packed = _q.linear_pack(weight)
+        rows = (weight.shape[0],)
+        if bias is not None and not (isinstance(bias, Tensor) and bias.dtype is float32 and bias.shape == rows and not bias.is_sparse):
+            given = f"{bias.dtype} of sizes {list(bias.shape)}" if isinstance(bias, Tensor) else type(bias).__name__
+            raise TypeError(f"quantized.linear_prepack(): argument 'B' must be a tensor of float32 with {rows[0]} elements, or None, not {given}")
+        self._weight, self._bias = weight.clone(), bias
 
     def unpack(self):
         """A copy of the weight and the bias, None where there is none."""
@@ -24,6 +31,13 @@ class LinearPackedParams:
 
     def __reduce__(self):
         return LinearPackedParams, self.unpack()
+
+
+def of(op, packed):
+    """Parameters that are an argument of op: the weight, the bias, and the weight in the order of products."""
+    if not isinstance(packed, LinearPackedParams):
+        raise TypeError(f"quantized.{op}(): argument 'W_prepack' must be what linear_prepack() gives, not {type(packed).__name__}")
+    return packed._weight, packed._bias, packed._packed
 
 
 def linear_prepack(W, B=None):
@@ -43,6 +57,7 @@ def linear_unpack(W_prepack):
     tensor([[2, 0],
             [0, 2]], dtype=torch.int8)
     """
+    of("linear_unpack", W_prepack)
     return W_prepack.unpack()
 
 
@@ -53,7 +68,8 @@ def linear(X, W_prepack, Y_scale_i, Y_zero_point_i):
     >>> torch.ops.quantized.linear(torch.quantize_per_tensor(torch.ones(2), 0.5, 0, torch.quint8), w, 0.25, 0).int_repr()
     tensor([4, 4], dtype=torch.uint8)
     """
-    return _q.linear(X, W_prepack._weight, W_prepack._bias, Y_scale_i, Y_zero_point_i, W_prepack._packed)
+    weight, bias, packed = of("linear", W_prepack)
+    return _q.linear(X, weight, bias, Y_scale_i, Y_zero_point_i, packed)
 
 
 def linear_relu(X, W_prepack, Y_scale_i, Y_zero_point_i):
@@ -63,7 +79,8 @@ def linear_relu(X, W_prepack, Y_scale_i, Y_zero_point_i):
     >>> torch.ops.quantized.linear_relu(torch.quantize_per_tensor(torch.ones(2), 0.5, 0, torch.quint8), w, 0.25, 0).int_repr()
     tensor([0, 0], dtype=torch.uint8)
     """
-    return _q.linear_relu(X, W_prepack._weight, W_prepack._bias, Y_scale_i, Y_zero_point_i, W_prepack._packed)
+    weight, bias, packed = of("linear_relu", W_prepack)
+    return _q.linear_relu(X, weight, bias, Y_scale_i, Y_zero_point_i, packed)
 
 
 def linear_dynamic(X, W_prepack, reduce_range=False):
@@ -73,4 +90,5 @@ def linear_dynamic(X, W_prepack, reduce_range=False):
     >>> torch.ops.quantized.linear_dynamic(torch.tensor([0.0, 2.55]), w)
     tensor([0.0000, 2.5500])
     """
-    return _q.linear_dynamic(X, W_prepack._weight, W_prepack._bias, reduce_range, W_prepack._packed)
+    weight, bias, packed = of("linear_dynamic", W_prepack)
+    return _q.linear_dynamic(X, weight, bias, reduce_range, packed)
