@@ -886,6 +886,7 @@ TENSOR_API tensor_status tensor_fft_c2c(const tensor_t *self, const int64_t *dim
   LT_SPAN(dim, dim_len, "fft_c2c", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = forward;
   a[3].f = scale;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "fft_c2c");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -901,6 +902,7 @@ TENSOR_API tensor_status tensor_fft_r2c(const tensor_t *self, const int64_t *dim
   LT_SPAN(dim, dim_len, "fft_r2c", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = onesided;
   a[3].f = scale;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "fft_r2c");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -916,6 +918,7 @@ TENSOR_API tensor_status tensor_fft_c2r(const tensor_t *self, int64_t dim, int64
   a[1].i = dim;
   a[2].i = size;
   a[3].f = scale;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "fft_c2r");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1501,6 +1504,7 @@ TENSOR_API tensor_status tensor_signal_pad(const tensor_t *self, int64_t before,
   a[1].i = before;
   a[2].i = after;
   LT_TEXT(mode, "signal_pad", "mode"); a[3].text = mode;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "signal_pad");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1558,6 +1562,7 @@ TENSOR_API tensor_status tensor_save(const char *path, const char *structure, co
   LT_TEXT(structure, "save", "structure"); a[1].text = structure;
   LT_LIST(tensors, tensors_len, false, "save", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
   a[3].i = compact;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "save");
   return status;
 }
@@ -1569,6 +1574,7 @@ TENSOR_API tensor_status tensor_save_bytes(const char *structure, const tensor_t
   LT_TEXT(structure, "save_bytes", "structure"); a[0].text = structure;
   LT_LIST(tensors, tensors_len, false, "save_bytes", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   a[2].i = compact;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "save_bytes");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1583,6 +1589,7 @@ TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *n
   LT_TEXTS(names, names_len, "save_dict", "names"); a[1].list.data = names, a[1].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "save_dict", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
   a[3].i = compact;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "save_dict");
   return status;
 }
@@ -1595,6 +1602,7 @@ TENSOR_API tensor_status tensor_load(const char *path, const char *map_location,
   LT_TEXT(path, "load", "path"); a[0].text = path;
   a[1].text = map_location;
   a[2].i = mmap;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "load");
   if (status == TENSOR_OK) {
     *structure = (char *)frame.results[0].pointer;
@@ -1610,6 +1618,7 @@ TENSOR_API tensor_status tensor_load_bytes(const tensor_t *data, const char *map
   lt_frame frame = {.op = 191, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "load_bytes", "data");
   a[1].text = map_location;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "load_bytes");
   if (status == TENSOR_OK) {
     *structure = (char *)frame.results[0].pointer;
@@ -1626,6 +1635,7 @@ TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_loca
   LT_TEXT(path, "load_dict", "path"); a[0].text = path;
   a[1].text = map_location;
   a[2].i = mmap;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "load_dict");
   if (status == TENSOR_OK) {
     *names = (char **)frame.results[0].list.data, *names_len = frame.results[0].list.length;
@@ -1641,6 +1651,7 @@ TENSOR_API tensor_status tensor_safetensors_save_file(const char *path, const ch
   LT_TEXTS(names, names_len, "safetensors_save_file", "names"); a[1].list.data = names, a[1].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "safetensors_save_file", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
   a[3].text = metadata;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "safetensors_save_file");
   return status;
 }
@@ -1652,6 +1663,7 @@ TENSOR_API tensor_status tensor_safetensors_save(const char *const *names, int64
   LT_TEXTS(names, names_len, "safetensors_save", "names"); a[0].list.data = names, a[0].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "safetensors_save", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
   a[2].text = metadata;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "safetensors_save");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1668,6 +1680,7 @@ TENSOR_API tensor_status tensor_safetensors_load_file(const char *path, const ch
   LT_TEXT(path, "safetensors_load_file", "path"); a[0].text = path;
   LT_TEXTS(only, only_len, "safetensors_load_file", "only"); a[1].list.data = only, a[1].list.length = only_len;
   a[2].i = mmap;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "safetensors_load_file");
   if (status == TENSOR_OK) {
     *names = (char **)frame.results[0].list.data, *names_len = frame.results[0].list.length;
@@ -1684,6 +1697,7 @@ TENSOR_API tensor_status tensor_safetensors_load(const tensor_t *data, char ***n
   lt_value a[1];
   lt_frame frame = {.op = 196, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "safetensors_load", "data");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "safetensors_load");
   if (status == TENSOR_OK) {
     *names = (char **)frame.results[0].list.data, *names_len = frame.results[0].list.length;
@@ -1700,6 +1714,7 @@ TENSOR_API tensor_status tensor_safetensors_open(const char *path, char **header
   lt_value a[1];
   lt_frame frame = {.op = 197, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "safetensors_open", "path"); a[0].text = path;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "safetensors_open");
   if (status == TENSOR_OK) {
     *header = (char *)frame.results[0].pointer;
@@ -1714,6 +1729,7 @@ TENSOR_API tensor_status tensor_npy_save(const char *path, const tensor_t *self)
   lt_frame frame = {.op = 198, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npy_save", "path"); a[0].text = path;
   LT_REQUIRED(a[1], self, LT_TENSOR, "npy_save", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "npy_save");
   return status;
 }
@@ -1723,6 +1739,7 @@ TENSOR_API tensor_status tensor_npy_save_bytes(const tensor_t *self, tensor_t **
   lt_value a[1];
   lt_frame frame = {.op = 199, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "npy_save_bytes", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "npy_save_bytes");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1736,6 +1753,7 @@ TENSOR_API tensor_status tensor_npy_load(const char *path, bool mmap, tensor_t *
   lt_frame frame = {.op = 200, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npy_load", "path"); a[0].text = path;
   a[1].i = mmap;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "npy_load");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1748,6 +1766,7 @@ TENSOR_API tensor_status tensor_npy_load_bytes(const tensor_t *data, tensor_t **
   lt_value a[1];
   lt_frame frame = {.op = 201, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "npy_load_bytes", "data");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "npy_load_bytes");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1773,6 +1792,7 @@ TENSOR_API tensor_status tensor_npz_save(const char *path, const char *const *na
   LT_TEXT(path, "npz_save", "path"); a[0].text = path;
   LT_TEXTS(names, names_len, "npz_save", "names"); a[1].list.data = names, a[1].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "npz_save", "tensors"); a[2].list.data = tensors, a[2].list.length = tensors_len;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "npz_save");
   return status;
 }
@@ -1783,6 +1803,7 @@ TENSOR_API tensor_status tensor_npz_save_bytes(const char *const *names, int64_t
   lt_frame frame = {.op = 204, .mode = LT_FUNCTION, .args = a};
   LT_TEXTS(names, names_len, "npz_save_bytes", "names"); a[0].list.data = names, a[0].list.length = names_len;
   LT_LIST(tensors, tensors_len, false, "npz_save_bytes", "tensors"); a[1].list.data = tensors, a[1].list.length = tensors_len;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "npz_save_bytes");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1796,6 +1817,7 @@ TENSOR_API tensor_status tensor_npz_load(const char *path, char ***names, int64_
   lt_value a[1];
   lt_frame frame = {.op = 205, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(path, "npz_load", "path"); a[0].text = path;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "npz_load");
   if (status == TENSOR_OK) {
     *names = (char **)frame.results[0].list.data, *names_len = frame.results[0].list.length;
@@ -1810,6 +1832,7 @@ TENSOR_API tensor_status tensor_npz_load_bytes(const tensor_t *data, char ***nam
   lt_value a[1];
   lt_frame frame = {.op = 206, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], data, LT_TENSOR, "npz_load_bytes", "data");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "npz_load_bytes");
   if (status == TENSOR_OK) {
     *names = (char **)frame.results[0].list.data, *names_len = frame.results[0].list.length;
@@ -2741,6 +2764,7 @@ TENSOR_API tensor_status tensor_index_get(const tensor_t *self, const tensor_ind
   lt_frame frame = {.op = 239, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_get", "self");
   LT_INDEX(index, index_len, "index_get", "index"); a[1].list.data = index, a[1].list.length = index_len;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "index_get");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;

@@ -7,6 +7,7 @@ TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *i
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_set_", "self");
   LT_INDEX(index, index_len, "index_set_", "index"); a[1].list.data = index, a[1].list.length = index_len;
   LT_REQUIRED(a[2], value, LT_TENSOR, "index_set_", "value");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "index_set_");
   return status;
 }
@@ -17,6 +18,7 @@ TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_i
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_set_scalar_", "self");
   LT_INDEX(index, index_len, "index_set_scalar_", "index"); a[1].list.data = index, a[1].list.length = index_len;
   LT_SCALAR(value, LT_MUST, "index_set_scalar_", "value"); a[2].scalar = value;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "index_set_scalar_");
   return status;
 }
@@ -1906,6 +1908,7 @@ TENSOR_API tensor_status tensor_pivots_permutation(const tensor_t *pivots, int64
   lt_frame frame = {.op = 328, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], pivots, LT_TENSOR, "pivots_permutation", "pivots");
   a[1].i = n;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "pivots_permutation");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2148,6 +2151,7 @@ TENSOR_API tensor_status tensor_lyapunov(const tensor_t *H, const tensor_t *G, t
   lt_frame frame = {.op = 338, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], H, LT_TENSOR, "lyapunov", "H");
   LT_REQUIRED(a[1], G, LT_TENSOR, "lyapunov", "G");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "lyapunov");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;

@@ -1698,6 +1698,7 @@ TENSOR_API tensor_status tensor_names(const tensor_t *self, char ***out, int64_t
   lt_value a[1];
   lt_frame frame = {.op = 417, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "names", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "names");
   if (status == TENSOR_OK) {
     *out = (char **)frame.results[0].list.data, *out_len = frame.results[0].list.length;
@@ -1711,6 +1712,7 @@ TENSOR_API tensor_status tensor_dim_by_name(const tensor_t *self, const char *na
   lt_frame frame = {.op = 418, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "dim_by_name", "self");
   LT_TEXT(name, "dim_by_name", "name"); a[1].text = name;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "dim_by_name");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1724,6 +1726,7 @@ TENSOR_API tensor_status tensor_rename(const tensor_t *self, const char *const *
   lt_frame frame = {.op = 419, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rename", "self");
   LT_TEXTS(names, names_len, "rename", "names"); a[1].list.data = names, a[1].list.length = names_len;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "rename");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1736,6 +1739,7 @@ TENSOR_API tensor_status tensor_rename_(tensor_t *self, const char *const *names
   lt_frame frame = {.op = 420, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rename_", "self");
   LT_TEXTS(names, names_len, "rename_", "names"); a[1].list.data = names, a[1].list.length = names_len;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "rename_");
   return status;
 }
@@ -1746,6 +1750,7 @@ TENSOR_API tensor_status tensor_refine_names(const tensor_t *self, const char *c
   lt_frame frame = {.op = 421, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "refine_names", "self");
   LT_TEXTS(names, names_len, "refine_names", "names"); a[1].list.data = names, a[1].list.length = names_len;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "refine_names");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1759,6 +1764,7 @@ TENSOR_API tensor_status tensor_align_to(const tensor_t *self, const char *const
   lt_frame frame = {.op = 422, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "align_to", "self");
   LT_TEXTS(names, names_len, "align_to", "names"); a[1].list.data = names, a[1].list.length = names_len;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "align_to");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1979,6 +1985,7 @@ TENSOR_API tensor_status tensor_is_quantized(const tensor_t *self, bool *out) {
   lt_value a[1];
   lt_frame frame = {.op = 439, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "is_quantized", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "is_quantized");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1993,6 +2000,7 @@ TENSOR_API tensor_status tensor_make_per_tensor_quantized_tensor(const tensor_t 
   LT_REQUIRED(a[0], self, LT_TENSOR, "make_per_tensor_quantized_tensor", "self");
   a[1].f = scale;
   a[2].i = zero_point;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "make_per_tensor_quantized_tensor");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2008,6 +2016,7 @@ TENSOR_API tensor_status tensor_make_per_channel_quantized_tensor(const tensor_t
   LT_REQUIRED(a[1], scale, LT_TENSOR, "make_per_channel_quantized_tensor", "scale");
   LT_REQUIRED(a[2], zero_point, LT_TENSOR, "make_per_channel_quantized_tensor", "zero_point");
   a[3].i = axis;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "make_per_channel_quantized_tensor");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2025,6 +2034,7 @@ TENSOR_API tensor_status tensor_empty_affine_quantized(const int64_t *size, int6
   LT_ENUM(device.type, -1, 5, "empty_affine_quantized", "device"); a[3].device = device;
   a[4].f = scale;
   a[5].i = zero_point;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "empty_affine_quantized");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2043,6 +2053,7 @@ TENSOR_API tensor_status tensor_empty_per_channel_affine_quantized(const int64_t
   LT_ENUM(dtype, -1, 18, "empty_per_channel_affine_quantized", "dtype"); a[4].i = dtype;
   LT_ENUM(layout, -1, 5, "empty_per_channel_affine_quantized", "layout"); a[5].i = layout;
   LT_ENUM(device.type, -1, 5, "empty_per_channel_affine_quantized", "device"); a[6].device = device;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "empty_per_channel_affine_quantized");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2057,6 +2068,7 @@ TENSOR_API tensor_status tensor_choose_qparams_per_tensor(const tensor_t *self, 
   lt_frame frame = {.op = 444, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "choose_qparams_per_tensor", "self");
   a[1].i = reduce_range;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "choose_qparams_per_tensor");
   if (status == TENSOR_OK) {
     *scale = frame.results[0].f;
@@ -2412,6 +2424,7 @@ TENSOR_API tensor_status tensor_to_string(const tensor_t *self, int64_t precisio
   a[3].i = edgeitems;
   a[4].i = linewidth;
   a[5].i = sci_mode;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "to_string");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -2424,6 +2437,7 @@ TENSOR_API tensor_status tensor_scalar_operand(tensor_scalar value, tensor_t **o
   lt_value a[1];
   lt_frame frame = {.op = 468, .mode = LT_FUNCTION, .args = a};
   LT_SCALAR(value, LT_MUST, "scalar_operand", "value"); a[0].scalar = value;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "scalar_operand");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2488,6 +2502,7 @@ TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
   lt_value a[1];
   lt_frame frame = {.op = 472, .mode = LT_FUNCTION, .args = a};
   LT_DTYPE(d, "set_default_dtype", "d"); a[0].i = d;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "set_default_dtype");
   return status;
 }
@@ -2507,6 +2522,7 @@ TENSOR_API tensor_status tensor_set_default_device(tensor_device device) {
   lt_value a[1];
   lt_frame frame = {.op = 474, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 5, "set_default_device", "device"); a[0].device = device;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "set_default_device");
   return status;
 }
@@ -2515,6 +2531,7 @@ TENSOR_API tensor_status tensor_get_default_device(tensor_device *out) {
   LT_RESULT(out, "get_default_device", "out");
   lt_value a[1];
   lt_frame frame = {.op = 475, .mode = LT_FUNCTION, .args = a};
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "get_default_device");
   if (status == TENSOR_OK) {
     *out = frame.results[0].device;
@@ -2526,6 +2543,7 @@ TENSOR_API tensor_status tensor_set_grad_enabled(bool enabled) {
   lt_value a[1];
   lt_frame frame = {.op = 476, .mode = LT_FUNCTION, .args = a};
   a[0].i = enabled;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "set_grad_enabled");
   return status;
 }
@@ -2534,6 +2552,7 @@ TENSOR_API tensor_status tensor_is_grad_enabled(bool *out) {
   LT_RESULT(out, "is_grad_enabled", "out");
   lt_value a[1];
   lt_frame frame = {.op = 477, .mode = LT_FUNCTION, .args = a};
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "is_grad_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -2545,6 +2564,7 @@ TENSOR_API tensor_status tensor_set_inference_mode(bool enabled) {
   lt_value a[1];
   lt_frame frame = {.op = 478, .mode = LT_FUNCTION, .args = a};
   a[0].i = enabled;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "set_inference_mode");
   return status;
 }
@@ -2553,6 +2573,7 @@ TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out) {
   LT_RESULT(out, "is_inference_mode_enabled", "out");
   lt_value a[1];
   lt_frame frame = {.op = 479, .mode = LT_FUNCTION, .args = a};
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "is_inference_mode_enabled");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;

@@ -6,6 +6,7 @@ TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *ou
   lt_value a[1];
   lt_frame frame = {.op = 480, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(text, "parse_device", "text"); a[0].text = text;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "parse_device");
   if (status == TENSOR_OK) {
     *out = frame.results[0].device;
@@ -18,6 +19,7 @@ TENSOR_API tensor_status tensor_device_count(const char *type, int64_t *out) {
   lt_value a[1];
   lt_frame frame = {.op = 481, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(type, "device_count", "type"); a[0].text = type;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "device_count");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -30,6 +32,7 @@ TENSOR_API tensor_status tensor_device_absence(const char *type, char **out) {
   lt_value a[1];
   lt_frame frame = {.op = 482, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(type, "device_absence", "type"); a[0].text = type;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "device_absence");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -41,6 +44,7 @@ TENSOR_API tensor_status tensor_device_synchronize(tensor_device device) {
   lt_value a[1];
   lt_frame frame = {.op = 483, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 5, "device_synchronize", "device"); a[0].device = device;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "device_synchronize");
   return status;
 }
@@ -54,6 +58,7 @@ TENSOR_API tensor_status tensor_device_memory(tensor_device device, int64_t *in_
   lt_value a[1];
   lt_frame frame = {.op = 484, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 5, "device_memory", "device"); a[0].device = device;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "device_memory");
   if (status == TENSOR_OK) {
     *in_use = (int64_t)frame.results[0].i;
@@ -100,6 +105,7 @@ TENSOR_API tensor_status tensor_dispatch_table(const char *name, char **out) {
   lt_value a[1];
   lt_frame frame = {.op = 488, .mode = LT_FUNCTION, .args = a};
   LT_TEXT(name, "dispatch_table", "name"); a[0].text = name;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "dispatch_table");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -680,6 +686,7 @@ TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out) {
   LT_RESULT(out, "default_generator", "out");
   lt_value a[1];
   lt_frame frame = {.op = 521, .mode = LT_FUNCTION, .args = a};
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "default_generator");
   if (status == TENSOR_OK) {
     *out = (tensor_generator_t *)frame.results[0].pointer;
@@ -693,6 +700,7 @@ TENSOR_API tensor_status tensor_generator_new(tensor_device device, const char *
   lt_frame frame = {.op = 522, .mode = LT_FUNCTION, .args = a};
   LT_ENUM(device.type, -1, 5, "generator_new", "device"); a[0].device = device;
   LT_TEXT(engine, "generator_new", "engine"); a[1].text = engine;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "generator_new");
   if (status == TENSOR_OK) {
     *out = (tensor_generator_t *)frame.results[0].pointer;
@@ -705,6 +713,7 @@ TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, 
   lt_frame frame = {.op = 523, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_manual_seed", "self");
   a[1].i = seed;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "generator_manual_seed");
   return status;
 }
@@ -714,6 +723,7 @@ TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t
   lt_value a[1];
   lt_frame frame = {.op = 524, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_seed", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "generator_seed");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -726,6 +736,7 @@ TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self,
   lt_value a[1];
   lt_frame frame = {.op = 525, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_initial_seed", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "generator_initial_seed");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -738,6 +749,7 @@ TENSOR_API tensor_status tensor_generator_engine(tensor_generator_t *self, char 
   lt_value a[1];
   lt_frame frame = {.op = 526, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_engine", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "generator_engine");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -750,6 +762,7 @@ TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor
   lt_value a[1];
   lt_frame frame = {.op = 527, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_clone", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "generator_clone");
   if (status == TENSOR_OK) {
     *out = (tensor_generator_t *)frame.results[0].pointer;
@@ -762,6 +775,7 @@ TENSOR_API tensor_status tensor_generator_get_offset(tensor_generator_t *self, i
   lt_value a[1];
   lt_frame frame = {.op = 528, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_offset", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "generator_get_offset");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -774,6 +788,7 @@ TENSOR_API tensor_status tensor_generator_set_offset(tensor_generator_t *self, i
   lt_frame frame = {.op = 529, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_offset", "self");
   a[1].i = offset;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "generator_set_offset");
   return status;
 }
@@ -783,6 +798,7 @@ TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, te
   lt_value a[1];
   lt_frame frame = {.op = 530, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_state", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "generator_get_state");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -795,6 +811,7 @@ TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, co
   lt_frame frame = {.op = 531, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_state", "self");
   LT_REQUIRED(a[1], state, LT_TENSOR, "generator_set_state", "state");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "generator_set_state");
   return status;
 }

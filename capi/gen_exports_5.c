@@ -724,6 +724,7 @@ TENSOR_API tensor_status tensor_coo_indices(const tensor_t *self, tensor_t **out
   lt_value a[1];
   lt_frame frame = {.op = 633, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "coo_indices", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "coo_indices");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -736,6 +737,7 @@ TENSOR_API tensor_status tensor_coo_values(const tensor_t *self, tensor_t **out)
   lt_value a[1];
   lt_frame frame = {.op = 634, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "coo_values", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "coo_values");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1100,6 +1102,7 @@ TENSOR_API tensor_status tensor_csr_spmm(const tensor_t *crow_indices, const ten
   LT_REQUIRED(a[1], col_indices, LT_TENSOR, "csr_spmm", "col_indices");
   LT_OPTIONAL(a[2], values, LT_TENSOR, "csr_spmm", "values");
   LT_REQUIRED(a[3], mat, LT_TENSOR, "csr_spmm", "mat");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "csr_spmm");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1120,6 +1123,7 @@ TENSOR_API tensor_status tensor_csr_spgemm(const tensor_t *crow_indices, const t
   LT_REQUIRED(a[4], other_col, LT_TENSOR, "csr_spgemm", "other_col");
   LT_REQUIRED(a[5], other_values, LT_TENSOR, "csr_spgemm", "other_values");
   a[6].i = columns;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "csr_spgemm");
   if (status == TENSOR_OK) {
     *crow = (tensor_t *)frame.results[0].pointer;

@@ -1281,6 +1281,7 @@ TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64
   a[0].pointer = (void *)data;
   LT_SPAN(size, size_len, "from_data", "size"); a[1].list.data = size, a[1].list.length = size_len;
   LT_DTYPE(dtype, "from_data", "dtype"); a[2].i = dtype;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "from_data");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1300,6 +1301,7 @@ TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dty
   a[5].pointer = (void *)deleter;
   a[6].pointer = (void *)context;
   a[7].i = read_only;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "from_blob");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1350,6 +1352,7 @@ TENSOR_API tensor_status tensor_lend(const tensor_t *self, tensor_t **held, void
   lt_value a[1];
   lt_frame frame = {.op = 769, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lend", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "lend");
   if (status == TENSOR_OK) {
     *held = (tensor_t *)frame.results[0].pointer;
@@ -1426,6 +1429,7 @@ TENSOR_API tensor_status tensor_storage_new(int64_t nbytes, tensor_device device
   lt_frame frame = {.op = 775, .mode = LT_FUNCTION, .args = a};
   a[0].i = nbytes;
   LT_ENUM(device.type, -1, 5, "storage_new", "device"); a[1].device = device;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_new");
   if (status == TENSOR_OK) {
     *out = (tensor_storage_t *)frame.results[0].pointer;
@@ -1440,6 +1444,7 @@ TENSOR_API tensor_status tensor_storage_from_file(const char *filename, bool sha
   LT_TEXT(filename, "storage_from_file", "filename"); a[0].text = filename;
   a[1].i = shared;
   a[2].i = nbytes;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_from_file");
   if (status == TENSOR_OK) {
     *out = (tensor_storage_t *)frame.results[0].pointer;
@@ -1452,6 +1457,7 @@ TENSOR_API tensor_status tensor_storage_filename(const tensor_storage_t *self, c
   lt_value a[1];
   lt_frame frame = {.op = 777, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_filename", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_filename");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -1464,6 +1470,7 @@ TENSOR_API tensor_status tensor_storage_nbytes(const tensor_storage_t *self, int
   lt_value a[1];
   lt_frame frame = {.op = 778, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_nbytes", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_nbytes");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1476,6 +1483,7 @@ TENSOR_API tensor_status tensor_storage_data_ptr(const tensor_storage_t *self, v
   lt_value a[1];
   lt_frame frame = {.op = 779, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_data_ptr", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_data_ptr");
   if (status == TENSOR_OK) {
     *out = (void *)frame.results[0].pointer;
@@ -1488,6 +1496,7 @@ TENSOR_API tensor_status tensor_storage_id(const tensor_storage_t *self, int64_t
   lt_value a[1];
   lt_frame frame = {.op = 780, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_id", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_id");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1501,6 +1510,7 @@ TENSOR_API tensor_status tensor_storage_view(const tensor_storage_t *self, tenso
   lt_frame frame = {.op = 781, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_view", "self");
   LT_ENUM(dtype, -1, 18, "storage_view", "dtype"); a[1].i = dtype;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_view");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -1515,6 +1525,7 @@ TENSOR_API tensor_status tensor_storage_slice(const tensor_storage_t *self, int6
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_slice", "self");
   a[1].i = start;
   a[2].i = stop;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_slice");
   if (status == TENSOR_OK) {
     *out = (tensor_storage_t *)frame.results[0].pointer;
@@ -1527,6 +1538,7 @@ TENSOR_API tensor_status tensor_storage_clone(const tensor_storage_t *self, tens
   lt_value a[1];
   lt_frame frame = {.op = 783, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_clone", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_clone");
   if (status == TENSOR_OK) {
     *out = (tensor_storage_t *)frame.results[0].pointer;
@@ -1539,6 +1551,7 @@ TENSOR_API tensor_status tensor_storage_fill_(tensor_storage_t *self, int64_t va
   lt_frame frame = {.op = 784, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_fill_", "self");
   a[1].i = value;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_fill_");
   return status;
 }
@@ -1548,6 +1561,7 @@ TENSOR_API tensor_status tensor_storage_copy_(tensor_storage_t *self, const tens
   lt_frame frame = {.op = 785, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_copy_", "self");
   LT_REQUIRED(a[1], source, LT_STORAGE, "storage_copy_", "source");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_copy_");
   return status;
 }
@@ -1557,6 +1571,7 @@ TENSOR_API tensor_status tensor_storage_byteswap_(tensor_storage_t *self, tensor
   lt_frame frame = {.op = 786, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_byteswap_", "self");
   LT_ENUM(dtype, -1, 18, "storage_byteswap_", "dtype"); a[1].i = dtype;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_byteswap_");
   return status;
 }
@@ -1566,6 +1581,7 @@ TENSOR_API tensor_status tensor_storage_resize_(tensor_storage_t *self, int64_t 
   lt_frame frame = {.op = 787, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_resize_", "self");
   a[1].i = nbytes;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_resize_");
   return status;
 }
@@ -1575,6 +1591,7 @@ TENSOR_API tensor_status tensor_storage_resizable(const tensor_storage_t *self, 
   lt_value a[1];
   lt_frame frame = {.op = 788, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_resizable", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_resizable");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1586,6 +1603,7 @@ TENSOR_API tensor_status tensor_storage_share_memory_(tensor_storage_t *self) {
   lt_value a[1];
   lt_frame frame = {.op = 789, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_share_memory_", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_share_memory_");
   return status;
 }
@@ -1595,6 +1613,7 @@ TENSOR_API tensor_status tensor_storage_is_shared(const tensor_storage_t *self, 
   lt_value a[1];
   lt_frame frame = {.op = 790, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_is_shared", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_is_shared");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1607,6 +1626,7 @@ TENSOR_API tensor_status tensor_storage_descriptor(const tensor_storage_t *self,
   lt_value a[1];
   lt_frame frame = {.op = 791, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_descriptor", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_descriptor");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1620,6 +1640,7 @@ TENSOR_API tensor_status tensor_storage_from_descriptor(int64_t descriptor, int6
   lt_frame frame = {.op = 792, .mode = LT_FUNCTION, .args = a};
   a[0].i = descriptor;
   a[1].i = nbytes;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_from_descriptor");
   if (status == TENSOR_OK) {
     *out = (tensor_storage_t *)frame.results[0].pointer;
@@ -1632,6 +1653,7 @@ TENSOR_API tensor_status tensor_storage_pin_memory(const tensor_storage_t *self,
   lt_value a[1];
   lt_frame frame = {.op = 793, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_pin_memory", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_pin_memory");
   if (status == TENSOR_OK) {
     *out = (tensor_storage_t *)frame.results[0].pointer;
@@ -1644,6 +1666,7 @@ TENSOR_API tensor_status tensor_storage_is_pinned(const tensor_storage_t *self, 
   lt_value a[1];
   lt_frame frame = {.op = 794, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_is_pinned", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_is_pinned");
   if (status == TENSOR_OK) {
     *out = (bool)frame.results[0].i;
@@ -1656,6 +1679,7 @@ TENSOR_API tensor_status tensor_storage_get_device(const tensor_storage_t *self,
   lt_value a[1];
   lt_frame frame = {.op = 795, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_get_device", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_get_device");
   if (status == TENSOR_OK) {
     *out = frame.results[0].device;
@@ -1668,6 +1692,7 @@ TENSOR_API tensor_status tensor_storage_use_count(const tensor_storage_t *self, 
   lt_value a[1];
   lt_frame frame = {.op = 796, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_use_count", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_use_count");
   if (status == TENSOR_OK) {
     *out = (int64_t)frame.results[0].i;
@@ -1681,6 +1706,7 @@ TENSOR_API tensor_status tensor_storage_to_string(const tensor_storage_t *self, 
   lt_frame frame = {.op = 797, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_STORAGE, "storage_to_string", "self");
   LT_ENUM(dtype, -1, 18, "storage_to_string", "dtype"); a[1].i = dtype;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "storage_to_string");
   if (status == TENSOR_OK) {
     *out = (char *)frame.results[0].pointer;
@@ -1896,6 +1922,7 @@ TENSOR_API tensor_status tensor_unflatten_names(const tensor_t *self, int64_t di
   a[1].i = dim;
   LT_SPAN(sizes, sizes_len, "unflatten_names", "sizes"); a[2].list.data = sizes, a[2].list.length = sizes_len;
   LT_TEXTS(names, names_len, "unflatten_names", "names"); a[3].list.data = names, a[3].list.length = names_len;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "unflatten_names");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2081,6 +2108,7 @@ TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out) {
   lt_value a[1];
   lt_frame frame = {.op = 825, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "T", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "T");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2093,6 +2121,7 @@ TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out) {
   lt_value a[1];
   lt_frame frame = {.op = 826, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mT", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "mT");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2105,6 +2134,7 @@ TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out) {
   lt_value a[1];
   lt_frame frame = {.op = 827, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mH", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "mH");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;
@@ -2117,6 +2147,7 @@ TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out) {
   lt_value a[1];
   lt_frame frame = {.op = 828, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "H", "self");
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "H");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;

@@ -10,6 +10,7 @@ TENSOR_API tensor_status tensor_slice(const tensor_t *self, int64_t dim, int64_t
   a[2].i = start;
   a[3].i = end;
   a[4].i = step;
+  frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "slice");
   if (status == TENSOR_OK) {
     *out = (tensor_t *)frame.results[0].pointer;

@@ -13,7 +13,7 @@ enum { LT_FUNCTION = 0, LT_INPLACE = 1, LT_OUT = 2, LT_RESULTS = 8 };
 typedef struct lt_frame {
   int32_t op, mode;
   const char *name;  // what the caller calls the operator
-  _Bool runs;        // it runs other operators for the caller, which errors name
+  _Bool runs;        // errors keep the names of what it runs, which tell the caller more
   int32_t number;    // position + 1 of an operand that is given as a scalar, 0 for none
   lt_value *args;
   lt_thread *thread;         // the caller's record

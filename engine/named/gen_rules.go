@@ -2230,16 +2230,6 @@ func namedHypot(c aten.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor,
 	return
 }
 
-func namedIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) (err error) {
-	names, err := keep(self)
-	if err = fits("index_set_", names, err, self); err != nil {
-		return
-	}
-	err = c.Past(tensor.Named).IndexSet(self, items, value)
-	give(names, err, self)
-	return
-}
-
 func namedIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) (err error) {
 	names, err := keep(self)
 	if err = fits("index_set_scalar_", names, err, self); err != nil {

@@ -38,6 +38,21 @@ func namedViewAsComplex(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error)
 	return r, err
 }
 
+// namedIndexSet is IndexSet: the value's names must be those of what the index gives.
+func namedIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
+	if value.Names() != nil {
+		part, err := namedIndexGet(c, self, items)
+		if err != nil {
+			return err
+		}
+		defer part.Release()
+		if _, err := join("index_put_", part.Names(), value.Names()); err != nil {
+			return err
+		}
+	}
+	return c.Past(tensor.Named).IndexSet(self, items, value)
+}
+
 // namedIndexGet is IndexGet: integers take a dimension away, slices and ellipses keep theirs. The dimensions that tensors and bools select
 // have no names.
 func namedIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {

@@ -329,3 +329,17 @@ def test_einsum_names_dimensions_by_their_letters():
         torch.einsum("nc,cd->ncd", x, w)
     with pytest.raises(RuntimeError, match="einsum: the result would have the name 'N' twice"):
         torch.einsum("nc,mc->nm", x, x)
+
+
+def test_names_of_what_is_assigned():
+    """They are those of the place, or there is an error and nothing is written."""
+    x = torch.zeros(2, 3, names=["N", "C"])
+    for index, names in ((0, ["D"]), (torch.tensor([0]), ["D"]), ((slice(None), 1), ["C"]), (slice(None), ["C", "N"])):
+        value = torch.ones(x[index].shape[-len(names) :]).rename(*names)
+        with pytest.raises(RuntimeError, match="index_put_: Error when attempting to broadcast dims .* do not match"):
+            x[index] = value
+        assert x.rename(None).sum() == 0
+    x[0] = torch.ones(3, names=["C"])
+    x[torch.tensor([1])] = torch.full((3,), 2.0, names=["C"])
+    x[:, 0] = torch.tensor([5.0, 6.0], names=["N"])
+    assert x.names == ("N", "C") and x.rename(None).tolist() == [[5, 1, 1], [6, 2, 2]]

@@ -353,7 +353,7 @@ func (f form) definition(id int) string {
 			fmt.Fprintf(&b, "  LT_OUTPUT(frame.out[%d], %s, \"%s\", \"%s\");\n", i, cArgName(r.Name), f.op.ID(), r.Name)
 		}
 	}
-	if f.op.Category == "gradient" {
+	if f.op.Category == "gradient" || f.op.Python.Internal {
 		b.WriteString("  frame.runs = 1;\n")
 	}
 	fmt.Fprintf(&b, "  tensor_status status = lt_invoke(&frame, \"%s\");\n", f.called())
