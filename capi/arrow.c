@@ -81,7 +81,7 @@ TENSOR_API tensor_status tensor_to_arrow(const tensor_t *self, void *schema_out,
   void *data;
   bool read_only;
   tensor_status status = tensor_contiguous(self, TENSOR_CONTIGUOUS, &dense);
-  if (!status) status = tensor_lend(dense, &o->tensor, &data, &read_only);
+  if (!status) status = lt_lend("to_arrow", dense, &o->tensor, &data, &read_only);
   tensor_free(dense);
   int64_t n = status ? 0 : tensor_numel(o->tensor);
   if (!status && dtype == TENSOR_BOOL && !(o->bits = pack(data, n)))

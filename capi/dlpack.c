@@ -5,7 +5,7 @@
 #include "foreign.h"
 #include "handle.h"
 
-enum { CPU_DEVICE = 1, MAJOR = 1, MINOR = 1, MAX_DIMS = 64 };
+enum { CPU_DEVICE = 1, CUDA_DEVICE = 2, CUDA_HOST_DEVICE = 3, MAJOR = 1, MINOR = 1, MAX_DIMS = 64 };
 enum {
   INT_CODE = 0,
   UINT_CODE = 1,
@@ -72,8 +72,9 @@ TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_versio
   if (!out) return refuse(TENSOR_ERROR_VALUE, "to_dlpack: argument 'out' is NULL");
   tensor_dtype dtype = tensor_get_dtype(self);
   if (dtype < 0) return TENSOR_ERROR_HANDLE;
-  if (tensor_get_device(self).type != TENSOR_CPU)
-    return refuse(TENSOR_ERROR_RUNTIME, "to_dlpack: the tensor is not on the cpu");
+  const tensor_device device = tensor_get_device(self);
+  if (device.type != TENSOR_CPU && device.type != TENSOR_CUDA)
+    return refuse(TENSOR_ERROR_RUNTIME, "to_dlpack: the tensor is neither on the cpu nor on cuda");
   if ((int)dtype >= CODES)
     return refuse(TENSOR_ERROR_TYPE, "to_dlpack: DLPack has no type for this dtype");
   void *managed = malloc(with_version ? sizeof(versioned) : sizeof(legacy));
@@ -83,7 +84,7 @@ TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_versio
   void *data;
   bool read_only;
   tensor_status status = copy ? tensor_clone(self, TENSOR_PRESERVE, &cloned) : TENSOR_OK;
-  if (!status) status = tensor_lend(copy ? cloned : self, &held, &data, &read_only);
+  if (!status) status = lt_lend("to_dlpack", copy ? cloned : self, &held, &data, &read_only);
   tensor_free(cloned);
   if (!status && tensor_get_dtype(held) != dtype)
     status = refuse(TENSOR_ERROR_RUNTIME, "to_dlpack: the tensor was changed by another thread");
@@ -97,7 +98,8 @@ TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_versio
     return status;
   }
   view v = {.data = data, .ndim = (int32_t)tensor_dim(held)};
-  v.device.type = CPU_DEVICE;
+  v.device.type = device.type == TENSOR_CPU ? CPU_DEVICE : CUDA_DEVICE;
+  v.device.id = device.type == TENSOR_CPU ? 0 : device.index;
   v.dtype.code = codes[dtype].code, v.dtype.bits = codes[dtype].bits, v.dtype.lanes = 1;
   v.shape = (int64_t *)tensor_sizes(held), v.strides = (int64_t *)tensor_strides(held);
   uint64_t flags = (read_only ? READ_ONLY : 0) | (copy ? COPIED : 0);
@@ -147,11 +149,20 @@ static tensor_status import(const view *v, bool read_only, void (*deleter)(void 
              v->dtype.code, v->dtype.bits, v->dtype.lanes);
     return refuse(TENSOR_ERROR_TYPE, message);
   }
-  if (v->device.type != CPU_DEVICE) {
-    snprintf(message, sizeof message,
-             "from_dlpack: device type %d is not supported; only cpu (1) is", v->device.type);
+  const bool pinned = v->device.type == CUDA_HOST_DEVICE;
+  if (v->device.type != CPU_DEVICE && v->device.type != CUDA_DEVICE && !pinned) {
+    snprintf(
+        message, sizeof message,
+        "from_dlpack: device type %d is not supported; cpu (1), cuda (2) and pinned memory (3) "
+        "are",
+        v->device.type);
     return refuse(TENSOR_ERROR_RUNTIME, message);
   }
+  if (v->device.type == CUDA_DEVICE && (v->device.id < 0 || v->device.id > INT16_MAX))
+    return refuse(TENSOR_ERROR_VALUE, "from_dlpack: there is no cuda device with such an index");
+  const tensor_device device = v->device.type == CUDA_DEVICE
+                                   ? (tensor_device){TENSOR_CUDA, (int16_t)v->device.id}
+                                   : (tensor_device){TENSOR_CPU, -1};
   if (v->ndim < 0 || v->ndim > MAX_DIMS || (v->ndim && !v->shape))
     return refuse(TENSOR_ERROR_VALUE,
                   "from_dlpack: the number of dimensions must be 0 to 64, with a shape");
@@ -183,11 +194,12 @@ static tensor_status import(const view *v, bool read_only, void (*deleter)(void 
     return refuse(TENSOR_ERROR_VALUE, message);
   }
   if (!flips)
-    return tensor_from_blob(data, nbytes, (tensor_dtype)dtype, v->shape, v->ndim, strides, v->ndim,
-                            deleter, managed, read_only, out);
+    return tensor_from_blob_on(device, data, nbytes, (tensor_dtype)dtype, v->shape, v->ndim,
+                               strides, v->ndim, deleter, managed, read_only, out);
   tensor_t *shared;
-  tensor_status status = tensor_from_blob(data, nbytes, (tensor_dtype)dtype, v->shape, v->ndim,
-                                          strides, v->ndim, NULL, NULL, read_only, &shared);
+  tensor_status status =
+      tensor_from_blob_on(device, data, nbytes, (tensor_dtype)dtype, v->shape, v->ndim, strides,
+                          v->ndim, NULL, NULL, read_only, &shared);
   if (status) return status;
   status = tensor_flip(shared, backward, flips, out);
   tensor_free(shared);

@@ -1,9 +1,27 @@
-// Numbers that another library gives are checked before they are used.
+// Between tensors and other libraries: numbers that one gives are checked before they are used.
 #ifndef LIBTENSOR_FOREIGN_H
 #define LIBTENSOR_FOREIGN_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "export.h"
+
+// tensor_lend for the function op, in whose name it fails.
+static inline tensor_status lt_lend(const char *op, const tensor_t *self, tensor_t **held,
+                                    void **data, bool *read_only) {
+  static const char step[] = "lend: ";
+  tensor_status status = tensor_lend(self, held, data, read_only);
+  const char *text = status ? tensor_last_error() : "";
+  if (!strncmp(text, step, sizeof step - 1)) {
+    char message[256];
+    snprintf(message, sizeof message, "%s: %s", op, text + sizeof step - 1);
+    lt_fail(0, message);
+  }
+  return status;
+}
 
 // Finds the byte that lies `after` bytes after base and `before` bytes before that; false when it,
 // or one of the nbytes (at least one) from there on, lies where no memory can be.

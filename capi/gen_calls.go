@@ -121,6 +121,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r, err := c.AutogradGrad(f.tensors(0), f.tensors(1), f.tensors(2), f.boolOptional(3), f.bool(4), f.bool(5), f.bool(6))
 		return f.setList(err, r)
 	}, // autograd_grad
+	func(c aten.Ctx, f frame) error {
+		r, err := c.GraphReads(f.tensors(0), f.tensors(1))
+		return f.setList(err, r)
+	}, // graph_reads
+	func(c aten.Ctx, f frame) error {
+		r, err := c.GraphWrites(f.tensors(0), f.tensors(1), f.bool(2))
+		return f.setList(err, r)
+	}, // graph_writes
 	func(c aten.Ctx, f frame) error { r0, err := c.GradFn(f.tensor(0)); return f.setNode(err, r0) }, // grad_fn
 	func(c aten.Ctx, f frame) error {
 		r0, r1, err := c.GradientEdge(f.tensor(0))
@@ -139,7 +147,20 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NodeResult(f.node(0), f.int(1))
 		return f.setTensors(err, r0)
 	}, // node_result
-	func(c aten.Ctx, f frame) error { r, err := c.NodeSaved(f.node(0)); return f.setList(err, r) },        // node_saved
+	func(c aten.Ctx, f frame) error { r, err := c.NodeSaved(f.node(0)); return f.setList(err, r) },       // node_saved
+	func(c aten.Ctx, f frame) error { r0, err := c.NodeSavedNames(f.node(0)); return f.setStr(err, r0) }, // node_saved_names
+	func(c aten.Ctx, f frame) error {
+		r, err := c.NodeSavedAs(f.node(0), f.str(1))
+		return f.setList(err, r)
+	}, // node_saved_as
+	func(c aten.Ctx, f frame) error {
+		return c.NodePackSaved(f.node(0), f.str(1), f.int(2), f.pointer(3), f.pointer(4), f.pointer(5), f.pointer(6), f.pointer(7))
+	}, // node_pack_saved
+	func(c aten.Ctx, f frame) error {
+		defer f.hasten()
+		r, err := c.NodeCall(f.node(0), f.tensors(1))
+		return f.setList(err, r)
+	}, // node_call
 	func(c aten.Ctx, f frame) error { return c.NodeSetContext(f.node(0), f.pointer(1), f.pointer(2)) },    // node_set_context
 	func(c aten.Ctx, f frame) error { r0, err := c.NodeContext(f.node(0)); return f.setPointer(err, r0) }, // node_context
 	func(c aten.Ctx, f frame) error {
@@ -503,6 +524,69 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Vander(f.tensor(0), f.intOptional(1), f.bool(2))
 		return f.setTensors(err, r0)
 	}, // vander
+	func(c aten.Ctx, f frame) error { r0, err := c.DeviceCount(f.str(0)); return f.setInt(err, r0) },   // device_count
+	func(c aten.Ctx, f frame) error { r0, err := c.DeviceAbsence(f.str(0)); return f.setStr(err, r0) }, // device_absence
+	func(c aten.Ctx, f frame) error { return c.DeviceSynchronize(f.device(0)) },                        // device_synchronize
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, r3, r4, r5, r6, err := c.DeviceMemory(f.device(0))
+		return f.setInt(err, r0, r1, r2, r3, r4, r5, r6)
+	}, // device_memory
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.DeviceAllocations(f.device(0))
+		return f.setInt(err, r0, r1, r2)
+	}, // device_allocations
+	func(c aten.Ctx, f frame) error { return c.DeviceResetPeakMemory(f.device(0)) },                    // device_reset_peak_memory
+	func(c aten.Ctx, f frame) error { return c.DeviceSetMemoryLimit(f.device(0), f.int(1)) },           // device_set_memory_limit
+	func(c aten.Ctx, f frame) error { r0, err := c.DeviceCurrent(f.str(0)); return f.setInt(err, r0) }, // device_current
+	func(c aten.Ctx, f frame) error { return c.DeviceSetCurrent(f.device(0)) },                         // device_set_current
+	func(c aten.Ctx, f frame) error { r0, err := c.DeviceName(f.device(0)); return f.setStr(err, r0) }, // device_name
+	func(c aten.Ctx, f frame) error { r0, err := c.DeviceUuid(f.device(0)); return f.setStr(err, r0) }, // device_uuid
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.DeviceAttribute(f.device(0), f.str(1))
+		return f.setInt(err, r0)
+	}, // device_attribute
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.DeviceCanAccessPeer(f.device(0), f.device(1))
+		return f.setBool(err, r0)
+	}, // device_can_access_peer
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.DeviceOfPointer(f.str(0), f.pointer(1))
+		return f.setDevice(err, r0)
+	}, // device_of_pointer
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.StreamNew(f.device(0), f.int(1))
+		return f.setInt(err, r0)
+	}, // stream_new
+	func(c aten.Ctx, f frame) error {
+		r0, r1, err := c.StreamPriorities(f.device(0))
+		return f.setInt(err, r0, r1)
+	}, // stream_priorities
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.StreamExternal(f.device(0), f.int(1))
+		return f.setInt(err, r0)
+	}, // stream_external
+	func(c aten.Ctx, f frame) error { r0, err := c.StreamCurrent(f.device(0)); return f.setInt(err, r0) }, // stream_current
+	func(c aten.Ctx, f frame) error { return c.StreamSetCurrent(f.int(0)) },                               // stream_set_current
+	func(c aten.Ctx, f frame) error { r0, err := c.StreamDefault(f.device(0)); return f.setInt(err, r0) }, // stream_default
+	func(c aten.Ctx, f frame) error { r0, err := c.StreamDevice(f.int(0)); return f.setDevice(err, r0) },  // stream_device
+	func(c aten.Ctx, f frame) error { r0, err := c.StreamHandle(f.int(0)); return f.setInt(err, r0) },     // stream_handle
+	func(c aten.Ctx, f frame) error { r0, err := c.StreamQuery(f.int(0)); return f.setBool(err, r0) },     // stream_query
+	func(c aten.Ctx, f frame) error { return c.StreamSynchronize(f.int(0)) },                              // stream_synchronize
+	func(c aten.Ctx, f frame) error { return c.StreamWaitStream(f.int(0), f.int(1)) },                     // stream_wait_stream
+	func(c aten.Ctx, f frame) error { return c.StreamWaitEvent(f.int(0), f.int(1)) },                      // stream_wait_event
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.EventNew(f.device(0), f.bool(1), f.bool(2))
+		return f.setInt(err, r0)
+	}, // event_new
+	func(c aten.Ctx, f frame) error { return c.EventFree(f.int(0)) },                                 // event_free
+	func(c aten.Ctx, f frame) error { return c.EventRecord(f.int(0), f.int(1)) },                     // event_record
+	func(c aten.Ctx, f frame) error { r0, err := c.EventQuery(f.int(0)); return f.setBool(err, r0) }, // event_query
+	func(c aten.Ctx, f frame) error { return c.EventSynchronize(f.int(0)) },                          // event_synchronize
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.EventElapsedTime(f.int(0), f.int(1))
+		return f.setFloat(err, r0)
+	}, // event_elapsed_time
+	func(c aten.Ctx, f frame) error { r0, err := c.EventHandle(f.int(0)); return f.setInt(err, r0) }, // event_handle
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.FftC2c(f.tensor(0), f.ints(1), f.bool(2), f.float(3))
 		return f.setTensors(err, r0)
@@ -1649,20 +1733,13 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { return c.SetInferenceMode(f.bool(0)) },                             // set_inference_mode
 	func(c aten.Ctx, f frame) error { r0, err := c.IsInferenceModeEnabled(); return f.setBool(err, r0) }, // is_inference_mode_enabled
 	func(c aten.Ctx, f frame) error { r0, err := c.ParseDevice(f.str(0)); return f.setDevice(err, r0) },  // parse_device
-	func(c aten.Ctx, f frame) error { r0, err := c.DeviceCount(f.str(0)); return f.setInt(err, r0) },     // device_count
-	func(c aten.Ctx, f frame) error { r0, err := c.DeviceAbsence(f.str(0)); return f.setStr(err, r0) },   // device_absence
-	func(c aten.Ctx, f frame) error { return c.DeviceSynchronize(f.device(0)) },                          // device_synchronize
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, r3, r4, err := c.DeviceMemory(f.device(0))
-		return f.setInt(err, r0, r1, r2, r3, r4)
-	}, // device_memory
-	func(c aten.Ctx, f frame) error { return c.SetNumThreads(f.int(0)) },                               // set_num_threads
-	func(c aten.Ctx, f frame) error { r0, err := c.GetNumThreads(); return f.setInt(err, r0) },         // get_num_threads
-	func(c aten.Ctx, f frame) error { r0, err := c.CpuTier(); return f.setStr(err, r0) },               // cpu_tier
-	func(c aten.Ctx, f frame) error { r0, err := c.DispatchTable(f.str(0)); return f.setStr(err, r0) }, // dispatch_table
-	func(c aten.Ctx, f frame) error { r0, err := c.IsNonzero(f.tensor(0)); return f.setBool(err, r0) }, // is_nonzero
-	func(c aten.Ctx, f frame) error { r0, err := c.IsConj(f.tensor(0)); return f.setBool(err, r0) },    // is_conj
-	func(c aten.Ctx, f frame) error { r0, err := c.IsNeg(f.tensor(0)); return f.setBool(err, r0) },     // is_neg
+	func(c aten.Ctx, f frame) error { return c.SetNumThreads(f.int(0)) },                                 // set_num_threads
+	func(c aten.Ctx, f frame) error { r0, err := c.GetNumThreads(); return f.setInt(err, r0) },           // get_num_threads
+	func(c aten.Ctx, f frame) error { r0, err := c.CpuTier(); return f.setStr(err, r0) },                 // cpu_tier
+	func(c aten.Ctx, f frame) error { r0, err := c.DispatchTable(f.str(0)); return f.setStr(err, r0) },   // dispatch_table
+	func(c aten.Ctx, f frame) error { r0, err := c.IsNonzero(f.tensor(0)); return f.setBool(err, r0) },   // is_nonzero
+	func(c aten.Ctx, f frame) error { r0, err := c.IsConj(f.tensor(0)); return f.setBool(err, r0) },      // is_conj
+	func(c aten.Ctx, f frame) error { r0, err := c.IsNeg(f.tensor(0)); return f.setBool(err, r0) },       // is_neg
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.IsSameSize(f.tensor(0), f.tensor(1))
 		return f.setBool(err, r0)
@@ -1757,15 +1834,15 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return err
 	}, // random_.from
 	func(c aten.Ctx, f frame) error {
-		err := c.FillBernoulli(f.tensor(0), f.float(1), f.generatorOptional(2))
-		f.refresh(0)
-		return err
-	}, // bernoulli_
-	func(c aten.Ctx, f frame) error {
 		err := c.FillBernoulliEach(f.tensor(0), f.tensor(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
 	}, // bernoulli_.tensor
+	func(c aten.Ctx, f frame) error {
+		err := c.FillBernoulli(f.tensor(0), f.float(1), f.generatorOptional(2))
+		f.refresh(0)
+		return err
+	}, // bernoulli_
 	func(c aten.Ctx, f frame) error {
 		err := c.FillExponential(f.tensor(0), f.float(1), f.generatorOptional(2))
 		f.refresh(0)
@@ -1788,6 +1865,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	}, // geometric_
 	func(c aten.Ctx, f frame) error { return c.ManualSeed(f.int(0)) },                                   // manual_seed
 	func(c aten.Ctx, f frame) error { r0, err := c.DefaultGenerator(); return f.setGenerator(err, r0) }, // default_generator
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.DefaultGeneratorOf(f.device(0))
+		return f.setGenerator(err, r0)
+	}, // default_generator.device
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.GeneratorNew(f.device(0), f.str(1))
 		return f.setGenerator(err, r0)
@@ -2440,18 +2521,6 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // special.xlogy
 	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialI0e(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.i0e
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialI1(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.i1
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialI1e(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.i1e
-	func(c aten.Ctx, f frame) error {
 		r0, err := c.SpecialXlog1py(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	}, // special.xlog1py
@@ -2491,6 +2560,18 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.SpecialNdtri(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	}, // special.ndtri
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialI0e(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.i0e
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialI1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.i1
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.SpecialI1e(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	}, // special.i1e
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.SpecialBesselJ0(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
@@ -2682,6 +2763,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.FromBlob(f.pointer(0), f.int(1), f.dtype(2), f.ints(3), f.ints(4), f.pointer(5), f.pointer(6), f.bool(7))
 		return f.setTensors(err, r0)
 	}, // from_blob
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.FromBlobOn(f.device(0), f.pointer(1), f.int(2), f.dtype(3), f.ints(4), f.ints(5), f.pointer(6), f.pointer(7), f.bool(8))
+		return f.setTensors(err, r0)
+	}, // from_blob.on
 	func(c aten.Ctx, f frame) error { r0, err := c.DataPtr(f.tensor(0)); return f.setPointer(err, r0) },   // data_ptr
 	func(c aten.Ctx, f frame) error { r0, err := c.IsReadOnly(f.unbacked(0)); return f.setBool(err, r0) }, // is_read_only
 	func(c aten.Ctx, f frame) error {
@@ -2699,6 +2784,7 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { err := c.ShareMemory(f.unbacked(0)); f.refresh(0); return err },       // share_memory_
 	func(c aten.Ctx, f frame) error { r0, err := c.IsShared(f.unbacked(0)); return f.setBool(err, r0) },     // is_shared
 	func(c aten.Ctx, f frame) error { r0, err := c.PinMemory(f.unbacked(0)); return f.setTensors(err, r0) }, // pin_memory
+	func(c aten.Ctx, f frame) error { return c.RecordStream(f.unbacked(0), f.int(1)) },                      // record_stream
 	func(c aten.Ctx, f frame) error { r0, err := c.IsPinned(f.unbacked(0)); return f.setBool(err, r0) },     // is_pinned
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.StorageNew(f.int(0), f.device(1))

@@ -1011,6 +1011,8 @@ static intptr_t packed_data_ptr(lt_value *a) { return tensor_data_ptr(a[0].point
 
 static intptr_t packed_default_generator(lt_value *a) { return tensor_default_generator((tensor_generator_t **)&a[0].pointer); }
 
+static intptr_t packed_default_generator_device(lt_value *a) { return tensor_default_generator_device(a[0].device, (tensor_generator_t **)&a[0].pointer); }
+
 static intptr_t packed_deg2rad(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_deg2rad(a[0].pointer, &made);
@@ -1049,11 +1051,36 @@ static intptr_t packed_detach_(lt_value *a) { return tensor_detach_(a[0].pointer
 
 static intptr_t packed_device_absence(lt_value *a) { return tensor_device_absence(a[0].text, (char **)&a[0].text); }
 
+static intptr_t packed_device_allocations(lt_value *a) { return tensor_device_allocations(a[0].device, (int64_t *)&a[0].i, (int64_t *)&a[1].i, (int64_t *)&a[2].i); }
+
+static intptr_t packed_device_attribute(lt_value *a) { return tensor_device_attribute(a[0].device, a[1].text, (int64_t *)&a[0].i); }
+
+static intptr_t packed_device_can_access_peer(lt_value *a) {
+  bool r0 = 0;
+  tensor_status status = tensor_device_can_access_peer(a[0].device, a[1].device, &r0);
+  a[0].i = r0;
+  return status;
+}
+
 static intptr_t packed_device_count(lt_value *a) { return tensor_device_count(a[0].text, (int64_t *)&a[0].i); }
 
-static intptr_t packed_device_memory(lt_value *a) { return tensor_device_memory(a[0].device, (int64_t *)&a[0].i, (int64_t *)&a[1].i, (int64_t *)&a[2].i, (int64_t *)&a[3].i, (int64_t *)&a[4].i); }
+static intptr_t packed_device_current(lt_value *a) { return tensor_device_current(a[0].text, (int64_t *)&a[0].i); }
+
+static intptr_t packed_device_memory(lt_value *a) { return tensor_device_memory(a[0].device, (int64_t *)&a[0].i, (int64_t *)&a[1].i, (int64_t *)&a[2].i, (int64_t *)&a[3].i, (int64_t *)&a[4].i, (int64_t *)&a[5].i, (int64_t *)&a[6].i); }
+
+static intptr_t packed_device_name(lt_value *a) { return tensor_device_name(a[0].device, (char **)&a[0].text); }
+
+static intptr_t packed_device_of_pointer(lt_value *a) { return tensor_device_of_pointer(a[0].text, a[1].pointer, (tensor_device *)&a[0].device); }
+
+static intptr_t packed_device_reset_peak_memory(lt_value *a) { return tensor_device_reset_peak_memory(a[0].device); }
+
+static intptr_t packed_device_set_current(lt_value *a) { return tensor_device_set_current(a[0].device); }
+
+static intptr_t packed_device_set_memory_limit(lt_value *a) { return tensor_device_set_memory_limit(a[0].device, a[1].i); }
 
 static intptr_t packed_device_synchronize(lt_value *a) { return tensor_device_synchronize(a[0].device); }
+
+static intptr_t packed_device_uuid(lt_value *a) { return tensor_device_uuid(a[0].device, (char **)&a[0].text); }
 
 static intptr_t packed_diag(lt_value *a) {
   tensor_t *made;
@@ -1293,6 +1320,25 @@ static intptr_t packed_erfinv(lt_value *a) {
 static intptr_t packed_erfinv_(lt_value *a) { return tensor_erfinv_(a[0].pointer); }
 
 static intptr_t packed_erfinv_out(lt_value *a) { return tensor_erfinv_out(a[0].pointer, a[1].pointer); }
+
+static intptr_t packed_event_elapsed_time(lt_value *a) { return tensor_event_elapsed_time(a[0].i, a[1].i, (double *)&a[0].f); }
+
+static intptr_t packed_event_free(lt_value *a) { return tensor_event_free(a[0].i); }
+
+static intptr_t packed_event_handle(lt_value *a) { return tensor_event_handle(a[0].i, (int64_t *)&a[0].i); }
+
+static intptr_t packed_event_new(lt_value *a) { return tensor_event_new(a[0].device, a[1].i, a[2].i, (int64_t *)&a[0].i); }
+
+static intptr_t packed_event_query(lt_value *a) {
+  bool r0 = 0;
+  tensor_status status = tensor_event_query(a[0].i, &r0);
+  a[0].i = r0;
+  return status;
+}
+
+static intptr_t packed_event_record(lt_value *a) { return tensor_event_record(a[0].i, a[1].i); }
+
+static intptr_t packed_event_synchronize(lt_value *a) { return tensor_event_synchronize(a[0].i); }
 
 static intptr_t packed_exp(lt_value *a) {
   tensor_t *made;
@@ -1760,6 +1806,12 @@ static intptr_t packed_from_blob(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_from_blob_on(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_from_blob_on(a[0].device, a[1].pointer, a[2].i, a[3].i, a[4].list.data, a[4].list.length, a[5].list.data, a[5].list.length, (tensor_deleter)(intptr_t)a[6].pointer, a[7].pointer, a[8].i, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_from_data(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_from_data(a[0].pointer, a[1].list.data, a[1].list.length, a[2].i, &made);
@@ -1892,6 +1944,10 @@ static intptr_t packed_gradient_scalars(lt_value *a) { return tensor_gradient_sc
 static intptr_t packed_gradient_tensors(lt_value *a) { return tensor_gradient_tensors(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
 
 static intptr_t packed_gradient_edge(lt_value *a) { return tensor_gradient_edge(a[0].pointer, (tensor_node_t **)&a[0].pointer, (int64_t *)&a[1].i); }
+
+static intptr_t packed_graph_reads(lt_value *a) { return tensor_graph_reads(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
+
+static intptr_t packed_graph_writes(lt_value *a) { return tensor_graph_writes(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, a[2].i, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
 
 static intptr_t packed_greater(lt_value *a) {
   tensor_t *made;
@@ -3528,6 +3584,8 @@ static intptr_t packed_nextafter_out(lt_value *a) { return tensor_nextafter_out(
 
 static intptr_t packed_nnz(lt_value *a) { return tensor_nnz(a[0].pointer, (int64_t *)&a[0].i); }
 
+static intptr_t packed_node_call(lt_value *a) { return tensor_node_call(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
+
 static intptr_t packed_node_context(lt_value *a) { return tensor_node_context(a[0].pointer, (void **)&a[0].pointer); }
 
 static intptr_t packed_node_edge(lt_value *a) { return tensor_node_edge(a[0].pointer, a[1].i, (tensor_node_t **)&a[0].pointer, (int64_t *)&a[1].i); }
@@ -3537,6 +3595,8 @@ static intptr_t packed_node_edges(lt_value *a) { return tensor_node_edges(a[0].p
 static intptr_t packed_node_id(lt_value *a) { return tensor_node_id(a[0].pointer, (int64_t *)&a[0].i); }
 
 static intptr_t packed_node_name(lt_value *a) { return tensor_node_name(a[0].pointer, (char **)&a[0].text); }
+
+static intptr_t packed_node_pack_saved(lt_value *a) { return tensor_node_pack_saved(a[0].pointer, a[1].text, a[2].i, (tensor_pack)(intptr_t)a[3].pointer, (tensor_unpack)(intptr_t)a[4].pointer, (tensor_deleter)(intptr_t)a[5].pointer, a[6].pointer, (tensor_deleter)(intptr_t)a[7].pointer); }
 
 static intptr_t packed_node_register_hook(lt_value *a) { return tensor_node_register_hook(a[0].pointer, (tensor_callback)(intptr_t)a[1].pointer, a[2].pointer, (tensor_deleter)(intptr_t)a[3].pointer, (int64_t *)&a[0].i); }
 
@@ -3549,6 +3609,10 @@ static intptr_t packed_node_result(lt_value *a) {
 }
 
 static intptr_t packed_node_saved(lt_value *a) { return tensor_node_saved(a[0].pointer, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
+
+static intptr_t packed_node_saved_as(lt_value *a) { return tensor_node_saved_as(a[0].pointer, a[1].text, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
+
+static intptr_t packed_node_saved_names(lt_value *a) { return tensor_node_saved_names(a[0].pointer, (char **)&a[0].text); }
 
 static intptr_t packed_node_set_context(lt_value *a) { return tensor_node_set_context(a[0].pointer, a[1].pointer, (tensor_deleter)(intptr_t)a[2].pointer); }
 
@@ -4092,6 +4156,8 @@ static intptr_t packed_reciprocal_(lt_value *a) { return tensor_reciprocal_(a[0]
 static intptr_t packed_reciprocal_out(lt_value *a) { return tensor_reciprocal_out(a[0].pointer, a[1].pointer); }
 
 static intptr_t packed_record_function(lt_value *a) { return tensor_record_function(a[0].text, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, a[4].list.data, a[4].list.length, a[5].i, (tensor_callback)(intptr_t)a[6].pointer, a[7].pointer, (tensor_deleter)(intptr_t)a[8].pointer, (tensor_node_t **)&a[0].pointer); }
+
+static intptr_t packed_record_stream(lt_value *a) { return tensor_record_stream(a[0].pointer, a[1].i); }
 
 static intptr_t packed_refine_names(lt_value *a) {
   tensor_t *made;
@@ -5454,6 +5520,35 @@ static intptr_t packed_storage_view(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_stream_current(lt_value *a) { return tensor_stream_current(a[0].device, (int64_t *)&a[0].i); }
+
+static intptr_t packed_stream_default(lt_value *a) { return tensor_stream_default(a[0].device, (int64_t *)&a[0].i); }
+
+static intptr_t packed_stream_device(lt_value *a) { return tensor_stream_device(a[0].i, (tensor_device *)&a[0].device); }
+
+static intptr_t packed_stream_external(lt_value *a) { return tensor_stream_external(a[0].device, a[1].i, (int64_t *)&a[0].i); }
+
+static intptr_t packed_stream_handle(lt_value *a) { return tensor_stream_handle(a[0].i, (int64_t *)&a[0].i); }
+
+static intptr_t packed_stream_new(lt_value *a) { return tensor_stream_new(a[0].device, a[1].i, (int64_t *)&a[0].i); }
+
+static intptr_t packed_stream_priorities(lt_value *a) { return tensor_stream_priorities(a[0].device, (int64_t *)&a[0].i, (int64_t *)&a[1].i); }
+
+static intptr_t packed_stream_query(lt_value *a) {
+  bool r0 = 0;
+  tensor_status status = tensor_stream_query(a[0].i, &r0);
+  a[0].i = r0;
+  return status;
+}
+
+static intptr_t packed_stream_set_current(lt_value *a) { return tensor_stream_set_current(a[0].i); }
+
+static intptr_t packed_stream_synchronize(lt_value *a) { return tensor_stream_synchronize(a[0].i); }
+
+static intptr_t packed_stream_wait_event(lt_value *a) { return tensor_stream_wait_event(a[0].i, a[1].i); }
+
+static intptr_t packed_stream_wait_stream(lt_value *a) { return tensor_stream_wait_stream(a[0].i, a[1].i); }
+
 static intptr_t packed_sub(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_sub(a[0].pointer, a[1].pointer, a[2].scalar, &made);
@@ -6635,6 +6730,10 @@ static const lt_parameter of_data_ptr[] = {
     {"input", 'T', 0, -1, {0}},
 };
 
+static const lt_parameter of_default_generator_device[] = {
+    {"device", 'c', 0, -1, {0}},
+};
+
 static const lt_parameter of_deg2rad[] = {
     {"input", 'T', 0, -1, {0}},
 };
@@ -6667,7 +6766,25 @@ static const lt_parameter of_device_absence[] = {
     {"type", 'U', 0, -1, {0}},
 };
 
+static const lt_parameter of_device_allocations[] = {
+    {"device", 'c', 0, -1, {0}},
+};
+
+static const lt_parameter of_device_attribute[] = {
+    {"device", 'c', 0, -1, {0}},
+    {"name", 'U', 0, -1, {0}},
+};
+
+static const lt_parameter of_device_can_access_peer[] = {
+    {"device", 'c', 0, -1, {0}},
+    {"peer", 'c', 0, -1, {0}},
+};
+
 static const lt_parameter of_device_count[] = {
+    {"type", 'U', 0, -1, {0}},
+};
+
+static const lt_parameter of_device_current[] = {
     {"type", 'U', 0, -1, {0}},
 };
 
@@ -6675,7 +6792,33 @@ static const lt_parameter of_device_memory[] = {
     {"device", 'c', 0, -1, {0}},
 };
 
+static const lt_parameter of_device_name[] = {
+    {"device", 'c', 0, -1, {0}},
+};
+
+static const lt_parameter of_device_of_pointer[] = {
+    {"type", 'U', 0, -1, {0}},
+    {"data", 'Q', 0, -1, {0}},
+};
+
+static const lt_parameter of_device_reset_peak_memory[] = {
+    {"device", 'c', 0, -1, {0}},
+};
+
+static const lt_parameter of_device_set_current[] = {
+    {"device", 'c', 0, -1, {0}},
+};
+
+static const lt_parameter of_device_set_memory_limit[] = {
+    {"device", 'c', 0, -1, {0}},
+    {"nbytes", 'I', 0, -1, {0}},
+};
+
 static const lt_parameter of_device_synchronize[] = {
+    {"device", 'c', 0, -1, {0}},
+};
+
+static const lt_parameter of_device_uuid[] = {
     {"device", 'c', 0, -1, {0}},
 };
 
@@ -6860,6 +7003,38 @@ static const lt_parameter of_erfinv[] = {
     {"input", 'T', 0, -1, {0}},
 };
 
+static const lt_parameter of_event_elapsed_time[] = {
+    {"start", 'I', 0, -1, {0}},
+    {"end", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_event_free[] = {
+    {"event", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_event_handle[] = {
+    {"event", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_event_new[] = {
+    {"device", 'c', 0, -1, {0}},
+    {"timing", 'B', LT_DEFAULT, -1, {.i = false}},
+    {"blocking", 'B', LT_DEFAULT, -1, {.i = false}},
+};
+
+static const lt_parameter of_event_query[] = {
+    {"event", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_event_record[] = {
+    {"event", 'I', 0, -1, {0}},
+    {"stream", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_event_synchronize[] = {
+    {"event", 'I', 0, -1, {0}},
+};
+
 static const lt_parameter of_exp[] = {
     {"input", 'T', 0, -1, {0}},
 };
@@ -6979,7 +7154,7 @@ static const lt_parameter of_fft_fft[] = {
 static const lt_parameter of_fft_fft2[] = {
     {"input", 'T', 0, -1, {0}},
     {"s", 'l', LT_DEFAULT, -1, {0}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"dim", 'L', LT_DEFAULT, 0, {.list = {(const int64_t[]){-2,-1}, 2}}},
     {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
@@ -7013,7 +7188,7 @@ static const lt_parameter of_fft_hfft[] = {
 static const lt_parameter of_fft_hfft2[] = {
     {"input", 'T', 0, -1, {0}},
     {"s", 'l', LT_DEFAULT, -1, {0}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"dim", 'L', LT_DEFAULT, 0, {.list = {(const int64_t[]){-2,-1}, 2}}},
     {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
@@ -7034,7 +7209,7 @@ static const lt_parameter of_fft_ifft[] = {
 static const lt_parameter of_fft_ifft2[] = {
     {"input", 'T', 0, -1, {0}},
     {"s", 'l', LT_DEFAULT, -1, {0}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"dim", 'L', LT_DEFAULT, 0, {.list = {(const int64_t[]){-2,-1}, 2}}},
     {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
@@ -7060,7 +7235,7 @@ static const lt_parameter of_fft_ihfft[] = {
 static const lt_parameter of_fft_ihfft2[] = {
     {"input", 'T', 0, -1, {0}},
     {"s", 'l', LT_DEFAULT, -1, {0}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"dim", 'L', LT_DEFAULT, 0, {.list = {(const int64_t[]){-2,-1}, 2}}},
     {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
@@ -7081,7 +7256,7 @@ static const lt_parameter of_fft_irfft[] = {
 static const lt_parameter of_fft_irfft2[] = {
     {"input", 'T', 0, -1, {0}},
     {"s", 'l', LT_DEFAULT, -1, {0}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"dim", 'L', LT_DEFAULT, 0, {.list = {(const int64_t[]){-2,-1}, 2}}},
     {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
@@ -7102,7 +7277,7 @@ static const lt_parameter of_fft_rfft[] = {
 static const lt_parameter of_fft_rfft2[] = {
     {"input", 'T', 0, -1, {0}},
     {"s", 'l', LT_DEFAULT, -1, {0}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){-2,-1}, 2}}},
+    {"dim", 'L', LT_DEFAULT, 0, {.list = {(const int64_t[]){-2,-1}, 2}}},
     {"norm", 'u', LT_DEFAULT, -1, {0}},
 };
 
@@ -7238,6 +7413,18 @@ static const lt_parameter of_frobenius_norm[] = {
 };
 
 static const lt_parameter of_from_blob[] = {
+    {"data", 'Q', 0, -1, {0}},
+    {"nbytes", 'I', 0, -1, {0}},
+    {"dtype", 'd', 0, -1, {0}},
+    {"size", 'L', 0, -1, {0}},
+    {"stride", 'l', 0, -1, {0}},
+    {"deleter", 'Q', 0, -1, {0}},
+    {"context", 'Q', 0, -1, {0}},
+    {"read_only", 'B', 0, -1, {0}},
+};
+
+static const lt_parameter of_from_blob_on[] = {
+    {"device", 'c', 0, -1, {0}},
     {"data", 'Q', 0, -1, {0}},
     {"nbytes", 'I', 0, -1, {0}},
     {"dtype", 'd', 0, -1, {0}},
@@ -7395,6 +7582,17 @@ static const lt_parameter of_gradient_tensors[] = {
 
 static const lt_parameter of_gradient_edge[] = {
     {"input", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_graph_reads[] = {
+    {"outputs", 'A', 0, -1, {0}},
+    {"inputs", 'A', 0, -1, {0}},
+};
+
+static const lt_parameter of_graph_writes[] = {
+    {"outputs", 'A', 0, -1, {0}},
+    {"inputs", 'A', 0, -1, {0}},
+    {"capture", 'B', 0, -1, {0}},
 };
 
 static const lt_parameter of_greater[] = {
@@ -7904,7 +8102,7 @@ static const lt_parameter of_linalg_matrix_exp[] = {
 static const lt_parameter of_linalg_matrix_norm[] = {
     {"input", 'T', 0, -1, {0}},
     {"ord", 'S', 0, -1, {0}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"dim", 'L', LT_DEFAULT, 0, {.list = {(const int64_t[]){-2, -1}, 2}}},
     {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
     {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
@@ -7912,7 +8110,7 @@ static const lt_parameter of_linalg_matrix_norm[] = {
 static const lt_parameter of_linalg_matrix_norm_str_ord[] = {
     {"input", 'T', 0, -1, {0}},
     {"ord", 'U', LT_DEFAULT, -1, {.text = "fro"}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"dim", 'L', LT_DEFAULT, 0, {.list = {(const int64_t[]){-2, -1}, 2}}},
     {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
     {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
@@ -8605,6 +8803,11 @@ static const lt_parameter of_nnz[] = {
     {"input", 'T', 0, -1, {0}},
 };
 
+static const lt_parameter of_node_call[] = {
+    {"input", 'Q', 0, -1, {0}},
+    {"grads", 'Z', 0, -1, {0}},
+};
+
 static const lt_parameter of_node_context[] = {
     {"input", 'Q', 0, -1, {0}},
 };
@@ -8624,6 +8827,17 @@ static const lt_parameter of_node_id[] = {
 
 static const lt_parameter of_node_name[] = {
     {"input", 'Q', 0, -1, {0}},
+};
+
+static const lt_parameter of_node_pack_saved[] = {
+    {"input", 'Q', 0, -1, {0}},
+    {"name", 'U', 0, -1, {0}},
+    {"i", 'I', 0, -1, {0}},
+    {"pack", 'Q', 0, -1, {0}},
+    {"unpack", 'Q', 0, -1, {0}},
+    {"drop", 'Q', 0, -1, {0}},
+    {"context", 'Q', 0, -1, {0}},
+    {"deleter", 'Q', 0, -1, {0}},
 };
 
 static const lt_parameter of_node_register_hook[] = {
@@ -8646,6 +8860,15 @@ static const lt_parameter of_node_result[] = {
 };
 
 static const lt_parameter of_node_saved[] = {
+    {"input", 'Q', 0, -1, {0}},
+};
+
+static const lt_parameter of_node_saved_as[] = {
+    {"input", 'Q', 0, -1, {0}},
+    {"name", 'U', 0, -1, {0}},
+};
+
+static const lt_parameter of_node_saved_names[] = {
     {"input", 'Q', 0, -1, {0}},
 };
 
@@ -8758,7 +8981,7 @@ static const lt_parameter of_npz_save_bytes[] = {
 
 static const lt_parameter of_nuclear_norm[] = {
     {"input", 'T', 0, -1, {0}},
-    {"dim", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){-2, -1}, 2}}},
+    {"dim", 'L', LT_DEFAULT, 0, {.list = {(const int64_t[]){-2, -1}, 2}}},
     {"keepdim", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
@@ -9190,6 +9413,11 @@ static const lt_parameter of_record_function[] = {
     {"deleter", 'Q', 0, -1, {0}},
 };
 
+static const lt_parameter of_record_stream[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"stream", 'I', 0, -1, {0}},
+};
+
 static const lt_parameter of_refine_names[] = {
     {"input", 'T', 0, -1, {0}},
     {"names", 'K', 0, -1, {0}},
@@ -9327,7 +9555,7 @@ static const lt_parameter of_roll[] = {
 static const lt_parameter of_rot90[] = {
     {"input", 'T', 0, -1, {0}},
     {"k", 'I', LT_DEFAULT, -1, {.i = 1}},
-    {"dims", 'L', LT_DEFAULT | LT_NONE_IS_DEFAULT, 0, {.list = {(const int64_t[]){0,1}, 2}}},
+    {"dims", 'L', LT_DEFAULT, 0, {.list = {(const int64_t[]){0,1}, 2}}},
 };
 
 static const lt_parameter of_round[] = {
@@ -10300,6 +10528,58 @@ static const lt_parameter of_storage_view[] = {
     {"dtype", 'd', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
+static const lt_parameter of_stream_current[] = {
+    {"device", 'c', 0, -1, {0}},
+};
+
+static const lt_parameter of_stream_default[] = {
+    {"device", 'c', 0, -1, {0}},
+};
+
+static const lt_parameter of_stream_device[] = {
+    {"stream", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_stream_external[] = {
+    {"device", 'c', 0, -1, {0}},
+    {"handle", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_stream_handle[] = {
+    {"stream", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_stream_new[] = {
+    {"device", 'c', 0, -1, {0}},
+    {"priority", 'I', LT_DEFAULT, -1, {.i = 0}},
+};
+
+static const lt_parameter of_stream_priorities[] = {
+    {"device", 'c', 0, -1, {0}},
+};
+
+static const lt_parameter of_stream_query[] = {
+    {"stream", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_stream_set_current[] = {
+    {"stream", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_stream_synchronize[] = {
+    {"stream", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_stream_wait_event[] = {
+    {"stream", 'I', 0, -1, {0}},
+    {"event", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_stream_wait_stream[] = {
+    {"stream", 'I', 0, -1, {0}},
+    {"other", 'I', 0, -1, {0}},
+};
+
 static const lt_parameter of_sub[] = {
     {"input", 'P', 0, -1, {0}},
     {"other", 'O', 0, -1, {0}},
@@ -10895,6 +11175,7 @@ lt_operator lt_operators[] = {
     {"cumulative_trapezoid.x", {{packed_cumulative_trapezoid_x, NULL}, {NULL, NULL}, {NULL, NULL}}, of_cumulative_trapezoid_x, 3, "T", "(Tensor y, Tensor x, *, int dim=-1)", -1, 0},
     {"data_ptr", {{packed_data_ptr, NULL}, {NULL, NULL}, {NULL, NULL}}, of_data_ptr, 1, "Q", "(Tensor input)", -1, 0},
     {"default_generator", {{packed_default_generator, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "G", "()", -1, 0},
+    {"default_generator.device", {{packed_default_generator_device, NULL}, {NULL, NULL}, {NULL, NULL}}, of_default_generator_device, 1, "G", "(device device)", -1, 0},
     {"deg2rad", {{packed_deg2rad, NULL}, {packed_deg2rad_, NULL}, {packed_deg2rad_out, NULL}}, of_deg2rad, 1, "T", "(Tensor input)", -1, 0},
     {"dense_dim", {{packed_dense_dim, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dense_dim, 1, "I", "(Tensor input)", -1, 0},
     {"dequantize", {{packed_dequantize, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dequantize, 1, "T", "(Tensor input)", -1, 0},
@@ -10903,9 +11184,19 @@ lt_operator lt_operators[] = {
     {"detach", {{packed_detach, NULL}, {NULL, NULL}, {NULL, NULL}}, of_detach, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"detach_", {{packed_detach_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_detach_, 1, "", "(Tensor input)", 0, 0},
     {"device_absence", {{packed_device_absence, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_absence, 1, "U", "(str type)", -1, 0},
+    {"device_allocations", {{packed_device_allocations, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_allocations, 1, "III", "(device device)", -1, 0},
+    {"device_attribute", {{packed_device_attribute, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_attribute, 2, "I", "(device device, str name)", -1, 0},
+    {"device_can_access_peer", {{packed_device_can_access_peer, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_can_access_peer, 2, "B", "(device device, device peer)", -1, 0},
     {"device_count", {{packed_device_count, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_count, 1, "I", "(str type)", -1, 0},
-    {"device_memory", {{packed_device_memory, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_memory, 1, "IIIII", "(device device)", -1, 0},
+    {"device_current", {{packed_device_current, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_current, 1, "I", "(str type)", -1, 0},
+    {"device_memory", {{packed_device_memory, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_memory, 1, "IIIIIII", "(device device)", -1, 0},
+    {"device_name", {{packed_device_name, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_name, 1, "U", "(device device)", -1, 0},
+    {"device_of_pointer", {{packed_device_of_pointer, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_of_pointer, 2, "C", "(str type, pointer data)", -1, 0},
+    {"device_reset_peak_memory", {{packed_device_reset_peak_memory, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_reset_peak_memory, 1, "", "(device device)", -1, 0},
+    {"device_set_current", {{packed_device_set_current, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_set_current, 1, "", "(device device)", -1, 0},
+    {"device_set_memory_limit", {{packed_device_set_memory_limit, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_set_memory_limit, 2, "", "(device device, int nbytes)", -1, 0},
     {"device_synchronize", {{packed_device_synchronize, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_synchronize, 1, "", "(device device)", -1, 0},
+    {"device_uuid", {{packed_device_uuid, NULL}, {NULL, NULL}, {NULL, NULL}}, of_device_uuid, 1, "U", "(device device)", -1, 0},
     {"diag", {{packed_diag, NULL}, {NULL, NULL}, {packed_diag_out, NULL}}, of_diag, 2, "T", "(Tensor input, int diagonal=0)", -1, 0},
     {"diag_embed", {{packed_diag_embed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diag_embed, 4, "T", "(Tensor input, int offset=0, int dim1=-2, int dim2=-1)", -1, 0},
     {"diagflat", {{packed_diagflat, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diagflat, 2, "T", "(Tensor input, int offset=0)", -1, 0},
@@ -10937,6 +11228,13 @@ lt_operator lt_operators[] = {
     {"erf", {{packed_erf, NULL}, {packed_erf_, NULL}, {packed_erf_out, NULL}}, of_erf, 1, "T", "(Tensor input)", -1, 0},
     {"erfc", {{packed_erfc, NULL}, {packed_erfc_, NULL}, {packed_erfc_out, NULL}}, of_erfc, 1, "T", "(Tensor input)", -1, 0},
     {"erfinv", {{packed_erfinv, NULL}, {packed_erfinv_, NULL}, {packed_erfinv_out, NULL}}, of_erfinv, 1, "T", "(Tensor input)", -1, 0},
+    {"event_elapsed_time", {{packed_event_elapsed_time, NULL}, {NULL, NULL}, {NULL, NULL}}, of_event_elapsed_time, 2, "F", "(int start, int end)", -1, 0},
+    {"event_free", {{packed_event_free, NULL}, {NULL, NULL}, {NULL, NULL}}, of_event_free, 1, "", "(int event)", -1, 0},
+    {"event_handle", {{packed_event_handle, NULL}, {NULL, NULL}, {NULL, NULL}}, of_event_handle, 1, "I", "(int event)", -1, 0},
+    {"event_new", {{packed_event_new, NULL}, {NULL, NULL}, {NULL, NULL}}, of_event_new, 3, "I", "(device device, bool timing=False, bool blocking=False)", -1, 0},
+    {"event_query", {{packed_event_query, NULL}, {NULL, NULL}, {NULL, NULL}}, of_event_query, 1, "B", "(int event)", -1, 0},
+    {"event_record", {{packed_event_record, NULL}, {NULL, NULL}, {NULL, NULL}}, of_event_record, 2, "", "(int event, int stream)", -1, 0},
+    {"event_synchronize", {{packed_event_synchronize, NULL}, {NULL, NULL}, {NULL, NULL}}, of_event_synchronize, 1, "", "(int event)", -1, 0},
     {"exp", {{packed_exp, NULL}, {packed_exp_, NULL}, {packed_exp_out, NULL}}, of_exp, 1, "T", "(Tensor input)", -1, 0},
     {"exp2", {{packed_exp2, NULL}, {packed_exp2_, NULL}, {packed_exp2_out, NULL}}, of_exp2, 1, "T", "(Tensor input)", -1, 0},
     {"expand", {{packed_expand, NULL}, {NULL, NULL}, {NULL, NULL}}, of_expand, 3, "T", "(Tensor input, sequence of int size, *, bool implicit=False)", -1, LT_BRIEF},
@@ -10998,6 +11296,7 @@ lt_operator lt_operators[] = {
     {"frexp", {{packed_frexp, NULL}, {NULL, NULL}, {packed_frexp_out, NULL}}, of_frexp, 1, "TT", "(Tensor input)", -1, 0},
     {"frobenius_norm", {{packed_frobenius_norm, NULL}, {NULL, NULL}, {packed_frobenius_norm_out, NULL}}, of_frobenius_norm, 3, "T", "(Tensor input, sequence of int dim, bool keepdim=False)", -1, 0},
     {"from_blob", {{packed_from_blob, NULL}, {NULL, NULL}, {NULL, NULL}}, of_from_blob, 8, "T", "(pointer data, int nbytes, dtype dtype, sequence of int size, sequence of int stride, pointer deleter, pointer context, bool read_only)", -1, 0},
+    {"from_blob.on", {{packed_from_blob_on, NULL}, {NULL, NULL}, {NULL, NULL}}, of_from_blob_on, 9, "T", "(device device, pointer data, int nbytes, dtype dtype, sequence of int size, sequence of int stride, pointer deleter, pointer context, bool read_only)", -1, 0},
     {"from_data", {{packed_from_data, NULL}, {NULL, NULL}, {NULL, NULL}}, of_from_data, 3, "T", "(pointer data, sequence of int size, *, dtype dtype=None)", -1, 0},
     {"from_file", {{packed_from_file, NULL}, {NULL, NULL}, {NULL, NULL}}, of_from_file, 6, "T", "(str filename, *, bool shared=None, int size=0, dtype dtype=None, layout layout=None, device device=None)", -1, 0},
     {"full", {{packed_full, NULL}, {NULL, NULL}, {packed_full_out, NULL}}, of_full, 5, "T", "(sequence of int size, Number fill_value, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
@@ -11029,6 +11328,8 @@ lt_operator lt_operators[] = {
     {"gradient.scalars", {{packed_gradient_scalars, NULL}, {NULL, NULL}, {NULL, NULL}}, of_gradient_scalars, 4, "A", "(Tensor input, *, sequence of Number spacing, sequence of int dim=None, int edge_order=1)", -1, 0},
     {"gradient.tensors", {{packed_gradient_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}, of_gradient_tensors, 4, "A", "(Tensor input, *, sequence of Tensor spacing, sequence of int dim=None, int edge_order=1)", -1, 0},
     {"gradient_edge", {{packed_gradient_edge, NULL}, {NULL, NULL}, {NULL, NULL}}, of_gradient_edge, 1, "QI", "(Tensor input)", -1, 0},
+    {"graph_reads", {{packed_graph_reads, NULL}, {NULL, NULL}, {NULL, NULL}}, of_graph_reads, 2, "A", "(sequence of Tensor outputs, sequence of Tensor inputs)", -1, 0},
+    {"graph_writes", {{packed_graph_writes, NULL}, {NULL, NULL}, {NULL, NULL}}, of_graph_writes, 3, "A", "(sequence of Tensor outputs, sequence of Tensor inputs, bool capture)", -1, 0},
     {"greater", {{packed_greater, packed_greater_scalar}, {packed_greater_, packed_greater_scalar_}, {packed_greater_out, packed_greater_scalar_out}}, of_greater, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"greater_equal", {{packed_greater_equal, packed_greater_equal_scalar}, {packed_greater_equal_, packed_greater_equal_scalar_}, {packed_greater_equal_out, packed_greater_equal_scalar_out}}, of_greater_equal, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"gt", {{packed_gt, packed_gt_scalar}, {packed_gt_, packed_gt_scalar_}, {packed_gt_out, packed_gt_scalar_out}}, of_gt, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
@@ -11246,15 +11547,19 @@ lt_operator lt_operators[] = {
     {"new_zeros", {{packed_new_zeros, NULL}, {NULL, NULL}, {NULL, NULL}}, of_new_zeros, 5, "T", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"nextafter", {{packed_nextafter, NULL}, {packed_nextafter_, NULL}, {packed_nextafter_out, NULL}}, of_nextafter, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"nnz", {{packed_nnz, NULL}, {NULL, NULL}, {NULL, NULL}}, of_nnz, 1, "I", "(Tensor input)", -1, 0},
+    {"node_call", {{packed_node_call, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_call, 2, "A", "(Node input, sequence of Tensor grads)", -1, 0},
     {"node_context", {{packed_node_context, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_context, 1, "Q", "(Node input)", -1, 0},
     {"node_edge", {{packed_node_edge, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_edge, 2, "QI", "(Node input, int i)", -1, 0},
     {"node_edges", {{packed_node_edges, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_edges, 1, "I", "(Node input)", -1, 0},
     {"node_id", {{packed_node_id, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_id, 1, "I", "(Node input)", -1, 0},
     {"node_name", {{packed_node_name, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_name, 1, "U", "(Node input)", -1, 0},
+    {"node_pack_saved", {{packed_node_pack_saved, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_pack_saved, 8, "", "(Node input, str name, int i, pointer pack, pointer unpack, pointer drop, pointer context, pointer deleter)", -1, 0},
     {"node_register_hook", {{packed_node_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_register_hook, 4, "I", "(Node input, pointer hook, pointer context, pointer deleter)", -1, 0},
     {"node_register_prehook", {{packed_node_register_prehook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_register_prehook, 4, "I", "(Node input, pointer hook, pointer context, pointer deleter)", -1, 0},
     {"node_result", {{packed_node_result, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_result, 2, "T", "(Node input, int output)", -1, 0},
     {"node_saved", {{packed_node_saved, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_saved, 1, "A", "(Node input)", -1, 0},
+    {"node_saved_as", {{packed_node_saved_as, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_saved_as, 2, "A", "(Node input, str name)", -1, 0},
+    {"node_saved_names", {{packed_node_saved_names, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_saved_names, 1, "U", "(Node input)", -1, 0},
     {"node_set_context", {{packed_node_set_context, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_set_context, 3, "", "(Node input, pointer context, pointer deleter)", -1, 0},
     {"node_variable", {{packed_node_variable, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_variable, 1, "T", "(Node input)", -1, 0},
     {"node_weak", {{packed_node_weak, NULL}, {NULL, NULL}, {NULL, NULL}}, of_node_weak, 1, "Q", "(Node input)", -1, 0},
@@ -11345,6 +11650,7 @@ lt_operator lt_operators[] = {
     {"real", {{packed_real, NULL}, {NULL, NULL}, {NULL, NULL}}, of_real, 1, "T", "(Tensor input)", -1, LT_BRIEF},
     {"reciprocal", {{packed_reciprocal, NULL}, {packed_reciprocal_, NULL}, {packed_reciprocal_out, NULL}}, of_reciprocal, 1, "T", "(Tensor input)", -1, 0},
     {"record_function", {{packed_record_function, NULL}, {NULL, NULL}, {NULL, NULL}}, of_record_function, 9, "Q", "(str name, sequence of Tensor inputs, sequence of Tensor outputs, sequence of int constant, sequence of Tensor saved, bool materialize, pointer backward, pointer context, pointer deleter)", -1, 0},
+    {"record_stream", {{packed_record_stream, NULL}, {NULL, NULL}, {NULL, NULL}}, of_record_stream, 2, "", "(Tensor input, int stream)", -1, 0},
     {"refine_names", {{packed_refine_names, NULL}, {NULL, NULL}, {NULL, NULL}}, of_refine_names, 2, "T", "(Tensor input, sequence of str names)", -1, LT_BRIEF},
     {"register_hook", {{packed_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_register_hook, 4, "I", "(Tensor input, pointer hook, pointer context, pointer deleter)", -1, 0},
     {"register_multi_grad_hook", {{packed_register_multi_grad_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_register_multi_grad_hook, 5, "I", "(sequence of Tensor tensors, bool first, pointer hook, pointer context, pointer deleter)", -1, 0},
@@ -11551,6 +11857,18 @@ lt_operator lt_operators[] = {
     {"storage_to_string", {{packed_storage_to_string, NULL}, {NULL, NULL}, {NULL, NULL}}, of_storage_to_string, 2, "U", "(Storage input, *, dtype dtype=None)", -1, 0},
     {"storage_use_count", {{packed_storage_use_count, NULL}, {NULL, NULL}, {NULL, NULL}}, of_storage_use_count, 1, "I", "(Storage input)", -1, 0},
     {"storage_view", {{packed_storage_view, NULL}, {NULL, NULL}, {NULL, NULL}}, of_storage_view, 2, "T", "(Storage input, *, dtype dtype=None)", -1, 0},
+    {"stream_current", {{packed_stream_current, NULL}, {NULL, NULL}, {NULL, NULL}}, of_stream_current, 1, "I", "(device device)", -1, 0},
+    {"stream_default", {{packed_stream_default, NULL}, {NULL, NULL}, {NULL, NULL}}, of_stream_default, 1, "I", "(device device)", -1, 0},
+    {"stream_device", {{packed_stream_device, NULL}, {NULL, NULL}, {NULL, NULL}}, of_stream_device, 1, "C", "(int stream)", -1, 0},
+    {"stream_external", {{packed_stream_external, NULL}, {NULL, NULL}, {NULL, NULL}}, of_stream_external, 2, "I", "(device device, int handle)", -1, 0},
+    {"stream_handle", {{packed_stream_handle, NULL}, {NULL, NULL}, {NULL, NULL}}, of_stream_handle, 1, "I", "(int stream)", -1, 0},
+    {"stream_new", {{packed_stream_new, NULL}, {NULL, NULL}, {NULL, NULL}}, of_stream_new, 2, "I", "(device device, int priority=0)", -1, 0},
+    {"stream_priorities", {{packed_stream_priorities, NULL}, {NULL, NULL}, {NULL, NULL}}, of_stream_priorities, 1, "II", "(device device)", -1, 0},
+    {"stream_query", {{packed_stream_query, NULL}, {NULL, NULL}, {NULL, NULL}}, of_stream_query, 1, "B", "(int stream)", -1, 0},
+    {"stream_set_current", {{packed_stream_set_current, NULL}, {NULL, NULL}, {NULL, NULL}}, of_stream_set_current, 1, "", "(int stream)", -1, 0},
+    {"stream_synchronize", {{packed_stream_synchronize, NULL}, {NULL, NULL}, {NULL, NULL}}, of_stream_synchronize, 1, "", "(int stream)", -1, 0},
+    {"stream_wait_event", {{packed_stream_wait_event, NULL}, {NULL, NULL}, {NULL, NULL}}, of_stream_wait_event, 2, "", "(int stream, int event)", -1, 0},
+    {"stream_wait_stream", {{packed_stream_wait_stream, NULL}, {NULL, NULL}, {NULL, NULL}}, of_stream_wait_stream, 2, "", "(int stream, int other)", -1, 0},
     {"sub", {{packed_sub, packed_sub_scalar}, {packed_sub_, packed_sub_scalar_}, {packed_sub_out, packed_sub_scalar_out}}, of_sub, 3, "T", "(Tensor|Number input, Tensor|Number other, *, Number alpha=1)", -1, 0},
     {"subtract", {{packed_subtract, packed_subtract_scalar}, {packed_subtract_, packed_subtract_scalar_}, {packed_subtract_out, packed_subtract_scalar_out}}, of_subtract, 3, "T", "(Tensor|Number input, Tensor|Number other, *, Number alpha=1)", -1, 0},
     {"sum", {{packed_sum, NULL}, {NULL, NULL}, {packed_sum_out, NULL}}, of_sum, 4, "T", "(Tensor input, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, 0},
@@ -11632,4 +11950,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 863;
+const int lt_operator_count = 901;

@@ -93,9 +93,9 @@ _Bool lt_resolve_optional(const void *handle, int kind, const char *op, const ch
 }
 
 _Bool lt_check_span(const void *data, int64_t length, const char *op, const char *argument) {
-  if (length >= 0 && (length == 0 || data)) return 1;
-  explain("%s: argument '%s' is a list at %p of length %lld", op, argument, data,
-          (long long)length);
+  if (length >= 0 && length <= LT_LONGEST && (length == 0 || data)) return 1;
+  explain("%s: argument '%s' is a list at %p of length %lld%s", op, argument, data,
+          (long long)length, length > LT_LONGEST ? ", which no list has" : "");
   return 0;
 }
 

@@ -25,7 +25,9 @@ typedef struct lt_frame {
 // Finds the slot of a handle and keeps it for the call to come. On failure sets the last error,
 // naming the operator and the argument, and returns NULL.
 lt_slot *lt_resolve(const void *handle, int kind, const char *op, const char *argument);
-// NULL-tolerant and list forms; false on failure.
+// NULL-tolerant and list forms; false on failure. A longer list than LT_LONGEST is a length that
+// was computed wrongly: nothing reads so far.
+#define LT_LONGEST INT32_MAX
 _Bool lt_resolve_optional(const void *handle, int kind, const char *op, const char *argument,
                           lt_slot **slot);
 _Bool lt_check_list(const void *handles, int64_t length, _Bool optional, const char *op,

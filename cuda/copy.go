@@ -6,6 +6,7 @@ import (
 
 	"gorgonia.org/cu"
 
+	"github.com/libtensor/libtensor/cuda/driver"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/host"
@@ -41,25 +42,47 @@ func copyTo(op string, w launch.Copying) error {
 		return s.Err
 	}
 	if w.To.IsContiguous() && w.To.DType() == from.DType() && w.To.Numel() == from.Numel() {
-		return transfer(op, w.To, from)
+		return transfer(op, w.To, from, w.Async)
 	}
 	there := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(op, from.Sizes(), from.DType(), w.To.Device()) })
-	s.Do(func() error { return transfer(op, there, from) })
+	s.Do(func() error { return transfer(op, there, from, false) })
 	s.Do(func() error { return launch.Copy(op, w.To, there) })
 	return s.Err
 }
 
-// transfer copies the bytes of a contiguous tensor to another of the same dtype in another memory.
-func transfer(op string, to, from *tensor.Tensor) error {
+// transfer copies the bytes of a contiguous tensor to another of the same dtype in another memory. The host waits for what it is sent, and
+// for its pinned memory to be read, unless the copy is asynchronous; other memory the driver has read when it returns.
+func transfer(op string, to, from *tensor.Tensor, async bool) error {
 	switch {
 	case isHost(from):
+		pinned := from.Storage().Pinned()
 		return on(op, to.Device(), func(m *machine) error {
-			return failed(op, "cuMemcpyHtoDAsync", cu.MemcpyHtoDAsync(place(to), from.Data(), nbytes(from), m.stream))
+			if err := cu.MemcpyHtoDAsync(place(to), from.Data(), nbytes(from), m.stream); err != nil {
+				return failed(op, "cuMemcpyHtoDAsync", err)
+			}
+			return m.reads(op, from, pinned, !pinned || async)
 		})
 	case isHost(to):
-		return on(op, from.Device(), func(m *machine) error { return m.fetch(op, to.Data(), from) })
+		pinned := to.Storage().Pinned()
+		return on(op, from.Device(), func(m *machine) error {
+			if err := cu.MemcpyDtoHAsync(to.Data(), place(from), nbytes(from), m.stream); err != nil {
+				return failed(op, "cuMemcpyDtoHAsync", err)
+			}
+			return m.reads(op, to, pinned, pinned && async)
+		})
 	}
 	return between(op, to, from)
+}
+
+// reads ends a copy that has to do with memory of the host: it notes that the stream uses it, or waits.
+func (m *machine) reads(op string, t *tensor.Tensor, pinned, later bool) error {
+	if !later {
+		return m.synchronize(op)
+	}
+	if pinned {
+		pins.usedBy(t.Storage().Whole().Data(), m)
+	}
+	return nil
 }
 
 // fetch copies the bytes of a contiguous tensor to the host, and waits for them.
@@ -73,37 +96,30 @@ func (m *machine) fetch(op string, to unsafe.Pointer, from *tensor.Tensor) error
 // between copies from one device to another. Each waits for the other in its own stream: the target for what is still to be written to the
 // source, and the source until its memory has been read.
 func between(op string, to, from *tensor.Tensor) error {
-	source, err := open(op, from.Device())
+	card, err := open(op, from.Device())
 	if err != nil {
 		return err
 	}
 	return on(op, to.Device(), func(target *machine) error {
-		if err := source.run(op, func(*machine) error { return target.waitFor(op, source) }); err != nil {
+		var source *machine
+		err := card.run(op, func(m *machine) error {
+			source = m
+			return target.waitFor(op, source)
+		})
+		if err != nil {
 			return err
 		}
-		if err := cu.SetCurrentContext(target.context); err != nil {
+		if _, err := driver.Enter(target.context, target.index); err != nil {
 			return failed(op, "cuCtxSetCurrent", err)
+		}
+		if err := target.reach(op, card); err != nil {
+			return err
 		}
 		if err := cu.MemcpyPeerAsync(place(to), target.context, place(from), source.context, nbytes(from), target.stream); err != nil {
 			return failed(op, "cuMemcpyPeerAsync", err)
 		}
 		return source.waitFor(op, target)
 	})
-}
-
-// waitFor has work of m that is still to come wait for all that other was given. The context is other's.
-func (m *machine) waitFor(op string, other *machine) error {
-	event, err := cu.MakeEvent(cu.DisableTiming)
-	if err != nil {
-		return failed(op, "cuEventCreate", err)
-	}
-	if err = event.Record(other.stream); err == nil {
-		err = m.stream.Wait(event, 0)
-	}
-	if destroyed := cu.DestroyEvent(&event); err == nil {
-		err = destroyed
-	}
-	return failed(op, "cuStreamWaitEvent", err)
 }
 
 // copy copies on the device.

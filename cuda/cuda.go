@@ -10,40 +10,54 @@ import (
 
 func init() {
 	device.Register(device.CUDA, device.Backend{
-		Count: driver.Count, Absence: absence, Current: func() int { return 0 },
-		Synchronize: func(op string, d device.Device) error {
-			return on(op, d, func(m *machine) error { return m.synchronize(op) })
-		},
-		Memory: account,
+		Count: count, Absence: absence, Current: driver.CurrentDevice,
+		Synchronize: synchronizeAll, Memory: account, Work: work{},
 	})
 	storage.Register(device.CUDA, memory{})
+	storage.RegisterPinning(&pins)
 	storage.AddParking(caches{})
 	launch.Register(device.CUDA, launch.Device{
-		Elementwise: elementwise,
-		Any:         anywhere,
+		Elementwise: noted(elementwise),
+		Any:         noting(anywhere),
 
-		Copy:     copyTo,
-		Fill:     fill,
-		Join:     join,
-		Triangle: triangular,
-		Read:     read,
-		Write:    write,
+		Copy:     noted(copyTo),
+		Fill:     noted(fill),
+		Join:     noted(join),
+		Triangle: noted(triangular),
+		Read:     noting(read),
+		Write:    noted(write),
+		Use:      use,
 
-		Reduce: reduce,
-		Scan:   scan,
+		Reduce: noted(reduce),
+		Scan:   noted(scan),
+		Sort:   noted(sort),
+		Search: noted(searchSorted),
+		Unique: noting(unique),
+		Member: noted(member),
 
-		Indexed: indexed,
-		Within:  within,
+		Indexed: noted(indexed),
+		Within:  noted(within),
+		Select:  noting(selectSet),
+		Place:   noted(placeSet),
+		Unravel: noted(unravel),
 
-		Product: multiply,
+		Product:  noted(multiply),
+		Dot:      noted(dot),
+		Distance: noted(distance),
 
-		Sequence: sequence,
+		Sequence:  noted(sequence),
+		Draw:      noted(draw),
+		Count:     noted(countUp),
+		Histogram: noted(histogram),
 	})
 }
 
+func count() int {
+	n, _ := driver.Devices()
+	return n
+}
+
 func absence() string {
-	if why := driver.Absence(); why != "" || driver.Count() > 0 {
-		return why
-	}
-	return "the driver has no device"
+	_, why := driver.Devices()
+	return why
 }

@@ -1,9 +1,13 @@
 package cuda
 
 import (
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/libtensor/libtensor/cuda/driver"
 	"github.com/libtensor/libtensor/engine/device"
@@ -18,4 +22,17 @@ func TestWithoutADriver(t *testing.T) {
 	assert.Zero(t, device.Count(device.CUDA))
 	_, err := device.Resolve("zeros", device.Device{Type: device.CUDA, Index: 1})
 	assert.EqualError(t, err, "zeros: device cuda:1 is not available: no driver: libcuda.so.1 was not found; use device='cpu'")
+}
+
+// Whatever works on tensors notes which streams use their memory.
+func TestAllWorkIsNoted(t *testing.T) {
+	text, err := os.ReadFile("cuda.go")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(text), "launch.Device{")
+	require.True(t, found)
+	kinds := regexp.MustCompile(`(?m)^\t\t(\w+): +(.*),$`).FindAllStringSubmatch(table, -1)
+	assert.NotEmpty(t, kinds)
+	for _, k := range kinds {
+		assert.True(t, k[1] == "Use" || strings.HasPrefix(k[2], "noted(") || strings.HasPrefix(k[2], "noting("), "%s: write noted(%s)", k[1], k[2])
+	}
 }

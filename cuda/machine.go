@@ -12,21 +12,31 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// machine is a device in use: its primary context, the stream in which all of its work is done, and what has been loaded of the kernels.
-type machine struct {
+// card is a device in use: its primary context, its streams, its memory, and what has been loaded of the kernels.
+type card struct {
 	index   int
+	at      cu.Device
 	context cu.CUContext
-	stream  cu.Stream
 	pool    pool
+	streams streams
 
 	mu        sync.Mutex
 	functions map[string]cu.Function
 	modules   map[string]cu.Module
+	peers     map[int]bool // those whose memory it may use
 }
 
-var machines struct {
+// machine is a stream of a card: what it is given is done in order.
+type machine struct {
+	*card
+	number int // among the card's streams
+	stream cu.Stream
+	free   shelf // of blocks whose last user was this stream
+}
+
+var cards struct {
 	sync.Mutex
-	byIndex map[int]*machine
+	byIndex map[int]*card
 }
 
 // failed is the error of a call of the driver that op made.
@@ -37,68 +47,70 @@ func failed(op, call string, err error) error {
 	return status.Runtimef("%s: CUDA error in %s: %s", op, call, driver.Text(err))
 }
 
-// open finds the machine of a device, whose context it makes the first time.
-func open(op string, d device.Device) (*machine, error) {
-	machines.Lock()
-	defer machines.Unlock()
-	if m := machines.byIndex[int(d.Index)]; m != nil {
-		return m, nil
+// open finds the card of a device, whose context it makes the first time.
+func open(op string, d device.Device) (*card, error) {
+	cards.Lock()
+	defer cards.Unlock()
+	if c := cards.byIndex[int(d.Index)]; c != nil {
+		return c, nil
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	m := &machine{index: int(d.Index), functions: map[string]cu.Function{}, modules: map[string]cu.Module{}}
-	at, err := cu.GetDevice(m.index)
-	if err != nil {
+	c := &card{index: int(d.Index), functions: map[string]cu.Function{}, modules: map[string]cu.Module{}, peers: map[int]bool{}}
+	var err error
+	if c.at, err = cu.GetDevice(c.index); err != nil {
 		return nil, failed(op, "cuDeviceGet", err)
 	}
-	if m.context, err = at.RetainPrimaryCtx(); err != nil {
+	if c.context, err = c.at.RetainPrimaryCtx(); err != nil {
 		return nil, failed(op, "cuDevicePrimaryCtxRetain", err)
 	}
-	err = cu.SetCurrentContext(m.context)
-	if err == nil {
-		m.stream, err = cu.MakeStream(cu.NonBlocking)
+	if _, err = driver.Enter(c.context, c.index); err != nil {
+		err = failed(op, "cuCtxSetCurrent", err)
+	} else {
+		_, err = c.addStream(op, 0)
 	}
 	if err != nil {
-		_ = at.ReleasePrimaryCtx()
-		return nil, failed(op, "cuStreamCreate", err)
+		_ = c.at.ReleasePrimaryCtx()
+		return nil, err
 	}
-	if machines.byIndex == nil {
-		machines.byIndex = map[int]*machine{}
+	if cards.byIndex == nil {
+		cards.byIndex = map[int]*card{}
 	}
-	machines.byIndex[m.index] = m
-	return m, nil
+	cards.byIndex[c.index] = c
+	return c, nil
 }
 
-// on runs f with the context of a device, on one thread.
+// on runs f with the context of a device and the stream that the calling thread has chosen there, on one thread.
 func on(op string, d device.Device, f func(m *machine) error) error {
-	m, err := open(op, d)
+	c, err := open(op, d)
 	if err != nil {
 		return err
 	}
-	return m.run(op, f)
+	return c.run(op, f)
 }
 
-func (m *machine) run(op string, f func(m *machine) error) error {
+func (c *card) run(op string, f func(m *machine) error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := cu.SetCurrentContext(m.context); err != nil {
+	number, err := driver.Enter(c.context, c.index)
+	if err != nil {
 		return failed(op, "cuCtxSetCurrent", err)
 	}
-	return f(m)
+	return f(c.stream(number))
 }
 
 // function finds a kernel, whose unit it loads the first time.
-func (m *machine) function(op, entry string) (cu.Function, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if f, ok := m.functions[entry]; ok {
+func (c *card) function(op, entry string) (cu.Function, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f, ok := c.functions[entry]; ok {
 		return f, nil
 	}
 	unit, ok := kernels.Unit(entry)
 	if !ok {
 		return cu.Function{}, status.NotImplementedf("%s is not implemented on cuda: there is no kernel %s; move the tensors to the cpu", op, entry)
 	}
-	module, ok := m.modules[unit]
+	module, ok := c.modules[unit]
 	if !ok {
 		text, err := kernels.PTX(unit)
 		if err != nil {
@@ -107,17 +119,17 @@ func (m *machine) function(op, entry string) (cu.Function, error) {
 		if module, err = cu.LoadData(text); err != nil {
 			return cu.Function{}, failed(op, "cuModuleLoadData", err)
 		}
-		m.modules[unit] = module
+		c.modules[unit] = module
 	}
 	f, err := module.Function(entry)
 	if err != nil {
 		return f, failed(op, "cuModuleGetFunction", err)
 	}
-	m.functions[entry] = f
+	c.functions[entry] = f
 	return f, nil
 }
 
-// synchronize waits for all work of the device.
+// synchronize waits for all work of the stream.
 func (m *machine) synchronize(op string) error {
 	return failed(op, "cuStreamSynchronize", m.stream.Synchronize())
 }

@@ -1,8 +1,8 @@
 package cuda
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"unsafe"
@@ -21,20 +21,20 @@ const (
 	largeGrain = 1 << 21
 )
 
-// pool keeps the blocks of a device that nobody uses. All work is in one stream: what is written to a block that is used again comes after
-// what its last user left to do.
+// pool is the account of a card's blocks. Those that nobody uses lie with the streams that had them: what is written to a block that is
+// used again comes after what its last user left to do.
 type pool struct {
-	mu                    sync.Mutex
-	free                  []block // by size
-	inUse, peak, reserved int64
+	mu      sync.Mutex
+	account device.Memory
+	held    map[cu.DevicePtr]*holding // storages of other streams than the default one, and those that several have used
+	waiting queue
 }
 
-type block struct {
-	at   cu.DevicePtr
-	size int64
+// holding is what is known of a block that has a storage: the stream that it goes back to, and the others that have used it.
+type holding struct {
+	home  *machine
+	users []*machine
 }
-
-func bySize(b block, size int64) int { return cmp.Compare(b.size, size) }
 
 // memory is the allocator of storages on CUDA devices.
 type memory struct{}
@@ -65,53 +65,115 @@ func (memory) Allocate(op string, d device.Device, nbytes int64, zero bool) (b s
 				return failed(op, "cuMemsetD8Async", err)
 			}
 		}
+		if m.number != 0 {
+			m.pool.hold(got.at, m, nil)
+		}
 		b = storage.Block{Data: address(got.at), Size: got.size}
 		return nil
 	})
 	return b, err
 }
 
-func (memory) Free(d device.Device, b storage.Block) {
-	if m, err := open("free", d); err == nil {
-		m.give(block{cu.DevicePtr(b.Data), b.Size})
+// hold notes the stream that a block goes back to, and another that uses it.
+func (p *pool) hold(at cu.DevicePtr, home, user *machine) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := p.held[at]
+	if h == nil {
+		if p.held == nil {
+			p.held = map[cu.DevicePtr]*holding{}
+		}
+		h = &holding{home: home}
+		p.held[at] = h
 	}
+	h.users = withUser(h.users, h.home, user)
+}
+
+// Free gives a block back to the stream that it was made in. Where others have used it, it waits for what they have been given till now.
+func (memory) Free(d device.Device, b storage.Block) {
+	c, err := open("free", d)
+	if err != nil {
+		return
+	}
+	p, freed := &c.pool, block{cu.DevicePtr(b.Data), b.Size}
+	p.mu.Lock()
+	h := p.held[freed.at]
+	delete(p.held, freed.at)
+	p.mu.Unlock()
+	if h == nil {
+		c.stream0().give(freed)
+		return
+	}
+	w := waiting{freed, h.home, marks(h.users)}
+	if len(w.events) == 0 {
+		h.home.give(freed)
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting = append(p.waiting, w)
+	p.left(freed)
 }
 
 // Copy has no way to tell of an error: one of the driver that matters comes back from every call after it.
 func (memory) Copy(d device.Device, to, from unsafe.Pointer, nbytes int64) {
 	_ = on("copy", d, func(m *machine) error {
+		for _, at := range []unsafe.Pointer{to, from} {
+			m.pool.hold(cu.DevicePtr(at), m.stream0(), m)
+		}
 		return cu.MemcpyDtoDAsync(cu.DevicePtr(to), cu.DevicePtr(from), nbytes, m.stream)
 	})
 }
 
-// allocate takes a free block that is at most a quarter larger, or one from the driver, after giving it the free ones back where it has
-// no memory left.
+// allocate takes a free block of the stream's that is at most a quarter larger, or one from the driver, after giving it the free ones back
+// where it has no memory left.
 func (m *machine) allocate(op string, size int64) (block, error) {
 	p := &m.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	at, _ := slices.BinarySearchFunc(p.free, size, bySize)
-	var got block
-	if at < len(p.free) && p.free[at].size-size <= size/4 {
-		got = p.free[at]
-		p.free = slices.Delete(p.free, at, at+1)
-	} else {
-		place, err := cu.MemAlloc(size)
-		if driver.OutOfMemory(err) && m.empty(op) == nil {
-			place, err = cu.MemAlloc(size)
-		}
-		if driver.OutOfMemory(err) {
-			return got, m.exhausted(op, size)
-		}
+	p.reclaim()
+	got, ok := m.free.take(size)
+	if !ok {
+		at, err := m.obtain(op, size)
 		if err != nil {
-			return got, failed(op, "cuMemAlloc", err)
+			return got, err
 		}
-		got = block{place, size}
-		p.reserved += size
+		got = block{at, size}
 	}
-	p.inUse += got.size
-	p.peak = max(p.peak, p.inUse)
+	a := &p.account
+	a.Blocks++
+	a.InUse += got.size
+	a.Peak = max(a.Peak, a.InUse)
 	return got, nil
+}
+
+// obtain asks the driver for memory. The lock of the pool is held.
+func (m *machine) obtain(op string, size int64) (at cu.DevicePtr, err error) {
+	a := &m.pool.account
+	full := a.Limit > 0 && a.Reserved+size > a.Limit
+	if !full {
+		at, err = cu.MemAlloc(size)
+	}
+	if full || driver.OutOfMemory(err) {
+		if err := m.empty(op); err != nil {
+			return at, err
+		}
+		if a.Limit > 0 && a.Reserved+size > a.Limit {
+			a.Refusals++
+			return at, m.exhausted(op, size)
+		}
+		if at, err = cu.MemAlloc(size); driver.OutOfMemory(err) {
+			a.Refusals++
+			return at, m.exhausted(op, size)
+		}
+		a.Retries++
+	}
+	if err != nil {
+		return at, failed(op, "cuMemAlloc", err)
+	}
+	a.Reserved += size
+	a.ReservedPeak = max(a.ReservedPeak, a.Reserved)
+	return at, nil
 }
 
 // give takes a block back.
@@ -119,22 +181,45 @@ func (m *machine) give(b block) {
 	p := &m.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	at, _ := slices.BinarySearchFunc(p.free, b.size, bySize)
-	p.free = slices.Insert(p.free, at, b)
-	p.inUse -= b.size
+	m.free.put(b)
+	p.left(b)
 }
 
-// empty gives the free blocks to the driver. The lock of the pool is held.
-func (m *machine) empty(op string) error {
-	p := &m.pool
-	for i, b := range p.free {
-		if err := cu.MemFree(b.at); err != nil {
-			p.free = p.free[i:]
-			return failed(op, "cuMemFree", err)
+// left counts a block that is no storage's any more. The lock of the pool is held.
+func (p *pool) left(b block) {
+	p.account.InUse -= b.size
+	p.account.Blocks--
+}
+
+// reclaim gives blocks to their streams that the other users are done with. The lock of the pool is held.
+func (p *pool) reclaim() {
+	p.waiting.reclaim(func(w waiting) { w.home.free.put(w.block) })
+}
+
+// empty gives the free blocks of all streams to the driver, after waiting for those that are still used. The lock of the pool is held.
+func (c *card) empty(op string) error {
+	p := &c.pool
+	for _, w := range p.waiting {
+		for _, e := range w.events {
+			if err := e.Synchronize(); err != nil {
+				return failed(op, "cuEventSynchronize", err)
+			}
 		}
-		p.reserved -= b.size
 	}
-	p.free = nil
+	p.reclaim()
+	c.streams.mu.Lock()
+	all := c.streams.all
+	c.streams.mu.Unlock()
+	for _, m := range all {
+		for len(m.free) > 0 {
+			last := len(m.free) - 1
+			if err := cu.MemFree(m.free[last].at); err != nil {
+				return failed(op, "cuMemFree", err)
+			}
+			p.account.Reserved -= m.free[last].size
+			m.free = m.free[:last]
+		}
+	}
 	return nil
 }
 
@@ -144,15 +229,17 @@ type caches struct{}
 func (caches) Held() (storages, bytes int64) { return 0, 0 }
 
 func (caches) Empty() {
-	machines.Lock()
-	defer machines.Unlock()
-	for _, m := range machines.byIndex {
-		_ = m.run("empty_cache", func(m *machine) error {
+	cards.Lock()
+	all := slices.Collect(maps.Values(cards.byIndex))
+	cards.Unlock()
+	for _, c := range all {
+		_ = c.run("empty_cache", func(m *machine) error {
 			m.pool.mu.Lock()
 			defer m.pool.mu.Unlock()
 			return m.empty("empty_cache")
 		})
 	}
+	pins.empty()
 }
 
 // account is that of a device's memory.
@@ -162,20 +249,51 @@ func account(op string, d device.Device) (a device.Memory, err error) {
 		p := &m.pool
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		a = device.Memory{InUse: p.inUse, Peak: p.peak, Reserved: p.reserved, Free: free, Total: total}
+		a = p.account
+		a.Free, a.Total = free, total
 		return failed(op, "cuMemGetInfo", err)
 	})
 	return a, err
 }
 
-// exhausted is the error of a device without memory.
+func (work) ResetPeak(op string, d device.Device) error {
+	c, err := open(op, d)
+	if err != nil {
+		return err
+	}
+	c.pool.mu.Lock()
+	defer c.pool.mu.Unlock()
+	a := &c.pool.account
+	a.Peak, a.ReservedPeak = a.InUse, a.Reserved
+	return nil
+}
+
+func (work) SetLimit(op string, d device.Device, bytes int64) error {
+	c, err := open(op, d)
+	if err != nil {
+		return err
+	}
+	if bytes < 0 {
+		return status.Valuef("%s: %d bytes; expected 0 for no limit, or more", op, bytes)
+	}
+	c.pool.mu.Lock()
+	defer c.pool.mu.Unlock()
+	c.pool.account.Limit = bytes
+	return nil
+}
+
+// exhausted is the error of a device without memory. The lock of the pool is held.
 func (m *machine) exhausted(op string, size int64) error {
 	free, total, err := cu.MemInfo()
 	if err != nil {
 		return failed(op, "cuMemGetInfo", err)
 	}
-	return status.Memoryf("%s: CUDA out of memory. Tried to allocate %s. Device cuda:%d has %s in all, of which %s are free; tensors hold %s, and no block is kept for reuse",
-		op, readable(size), m.index, readable(total), readable(free), readable(m.pool.inUse))
+	a, limit := &m.pool.account, ""
+	if a.Limit > 0 {
+		limit = fmt.Sprintf("; the limit is %s, of which %s are taken", readable(a.Limit), readable(a.Reserved))
+	}
+	return status.Memoryf("%s: CUDA out of memory. Tried to allocate %s. Device cuda:%d has %s in all, of which %s are free; tensors hold %s, and no block is kept for reuse%s",
+		op, readable(size), m.index, readable(total), readable(free), readable(a.InUse), limit)
 }
 
 // readable is a number of bytes in the unit that suits it.

@@ -11,7 +11,8 @@
 //   "Absent:" also tells what stands for an optional argument that is left out.
 //   tensor_NAME makes a new tensor, tensor_NAME_ works in place, tensor_NAME_out writes to an existing tensor, resizing it
 //   when it has another shape. Sizes, strides and dimensions are int64_t; strides and storage offsets count elements;
-//   negative dimensions count from the last. A list's length is taken at the caller's word: there must be as many items.
+//   negative dimensions count from the last. A list's length is taken at the caller's word: there must be as many items,
+//   2^31 - 1 at most.
 //   Any thread may call, with a stack of at least 256 KiB. A tensor may be read by many threads at once and changed by one. A
 //   handle that one thread frees while a call of another uses it lives until that call ends; memory that a call uses cannot be
 //   resized by another thread, nor the tensor reshaped, which is then an error.
@@ -632,13 +633,13 @@ TENSOR_API tensor_status tensor_random__to(tensor_t *self, int64_t to, tensor_ge
 // Absent: to TENSOR_NONE, generator NULL.
 TENSOR_API tensor_status tensor_random__from(tensor_t *self, int64_t from_, int64_t to, tensor_generator_t *generator);
 
-// Fills `self` with 1 with probability `p`, otherwise 0.
-// Absent: generator NULL.
-TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator);
-
 // Fills `self` with 1 with the probabilities in `p`, which broadcasts to its shape, otherwise 0.
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_bernoulli__tensor(tensor_t *self, const tensor_t *p, tensor_generator_t *generator);
+
+// Fills `self` with 1 with probability `p`, otherwise 0.
+// Absent: generator NULL.
+TENSOR_API tensor_status tensor_bernoulli_(tensor_t *self, double p, tensor_generator_t *generator);
 
 // Fills `self` from the exponential distribution of rate `lambd`.
 // Absent: generator NULL.
@@ -661,6 +662,10 @@ TENSOR_API tensor_status tensor_manual_seed(int64_t seed);
 
 // The generator that random functions use when they are given none (new reference).
 TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out);
+
+// The generator that random functions use for tensors of a device when they are given none (new reference). That of a CUDA device is of
+// philox, and `manual_seed` restarts it too.
+TENSOR_API tensor_status tensor_default_generator_device(tensor_device device, tensor_generator_t **out);
 
 // Makes a generator with PyTorch's initial seed. `engine` is its algorithm:
 //
@@ -3197,18 +3202,6 @@ TENSOR_API tensor_status tensor_special_xlogy_scalar(const tensor_t *self, tenso
 TENSOR_API tensor_status tensor_special_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 TENSOR_API tensor_status tensor_special_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out);
 
-// The modified Bessel function of the first kind of order 0, times exp(-|`self`|). Integers and bool count as the default dtype.
-TENSOR_API tensor_status tensor_special_i0e(const tensor_t *self, tensor_t **out);
-TENSOR_API tensor_status tensor_special_i0e_out(const tensor_t *self, tensor_t *out);
-
-// The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
-TENSOR_API tensor_status tensor_special_i1(const tensor_t *self, tensor_t **out);
-TENSOR_API tensor_status tensor_special_i1_out(const tensor_t *self, tensor_t *out);
-
-// The modified Bessel function of the first kind of order 1, times exp(-|`self`|). Integers and bool count as the default dtype.
-TENSOR_API tensor_status tensor_special_i1e(const tensor_t *self, tensor_t **out);
-TENSOR_API tensor_status tensor_special_i1e_out(const tensor_t *self, tensor_t *out);
-
 // `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
 TENSOR_API tensor_status tensor_special_xlog1py(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_special_xlog1py_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -3258,6 +3251,18 @@ TENSOR_API tensor_status tensor_special_log_ndtr_out(const tensor_t *self, tenso
 // The inverse of the standard normal distribution: -inf at 0, inf at 1, NaN outside [0, 1]. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_ndtri(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_special_ndtri_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the first kind of order 0, times exp(-|`self`|). Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_i0e(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_i0e_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_i1(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_i1_out(const tensor_t *self, tensor_t *out);
+
+// The modified Bessel function of the first kind of order 1, times exp(-|`self`|). Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_special_i1e(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_special_i1e_out(const tensor_t *self, tensor_t *out);
 
 // The Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
 TENSOR_API tensor_status tensor_special_bessel_j0(const tensor_t *self, tensor_t **out);
@@ -3556,7 +3561,7 @@ TENSOR_API tensor_status tensor_csr_spgemm(const tensor_t *crow_indices, const t
 // --------------------------------------------------------------------------------------------------- quantized tensors
 
 // A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
-// round(x / scale) + zero_point, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
+// round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
 // least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.
 TENSOR_API tensor_status tensor_quantize_per_tensor(const tensor_t *self, double scale, int64_t zero_point, tensor_dtype dtype, tensor_t **out);
 
@@ -3620,7 +3625,7 @@ TENSOR_API tensor_status tensor_empty_per_channel_affine_quantized(const int64_t
 // The scale and the zero point that quantize_per_tensor_dynamic takes for quint8.
 TENSOR_API tensor_status tensor_choose_qparams_per_tensor(const tensor_t *self, bool reduce_range, double *scale, int64_t *zero_point);
 
-// The numbers that quantizing makes of a tensor of floats, in its dtype: round(x / scale) + zero_point, ties to even, held to [`quant_min`,
+// The numbers that quantizing makes of a tensor of floats, in its dtype: round(x * (1 / scale)) + zero_point, ties to even, held to [`quant_min`,
 // `quant_max`], as a number again. NaN stays NaN. The gradient is 1 where x is in that range, and 0 elsewhere.
 TENSOR_API tensor_status tensor_fake_quantize_per_tensor_affine(const tensor_t *self, double scale, int64_t zero_point, int64_t quant_min, int64_t quant_max, tensor_t **out);
 
@@ -3752,6 +3757,15 @@ TENSOR_API tensor_status tensor_backward(const tensor_t *const *tensors, int64_t
 // Absent: grad_outputs[i] NULL, retain_graph -1.
 TENSOR_API tensor_status tensor_autograd_grad(const tensor_t *const *outputs, int64_t outputs_len, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *grad_outputs, int64_t grad_outputs_len, int32_t retain_graph, bool create_graph, bool allow_unused, bool materialize_grads, tensor_t ***out, int64_t *out_len);
 
+// What a run from `outputs`, toward `inputs` where there are any, would read of the memory that the graph keeps: what the recorded
+// calls that it goes through saved, each part once, without a history. Who runs one beside other work keeps these as they are until
+// it ends. Free the list with tensor_list_free.
+TENSOR_API tensor_status tensor_graph_reads(const tensor_t *const *outputs, int64_t outputs_len, const tensor_t *const *inputs, int64_t inputs_len, tensor_t ***out, int64_t *out_len);
+
+// The gradients that a run from `outputs`, toward `inputs` where there are any, would add to in their place: those that leaves have,
+// without `capture`, and those that are retained. A run of tensor_autograd_grad is one with `capture`. See graph_reads.
+TENSOR_API tensor_status tensor_graph_writes(const tensor_t *const *outputs, int64_t outputs_len, const tensor_t *const *inputs, int64_t inputs_len, bool capture, tensor_t ***out, int64_t *out_len);
+
 // The recorded call that made `self`, NULL for a leaf. As long as a handle to it lives, so does what it saved, and the graph
 // behind it. Free it with tensor_node_free.
 TENSOR_API tensor_status tensor_grad_fn(const tensor_t *self, tensor_node_t **out);
@@ -3787,6 +3801,24 @@ TENSOR_API tensor_status tensor_node_result(tensor_node_t *self, int64_t output,
 // What the recorded call saved, in the order in which it did: with the history that it had, so that what is computed of it can
 // be differentiated. An error where that has been freed, or changed in place. Free the list with tensor_list_free.
 TENSOR_API tensor_status tensor_node_saved(tensor_node_t *self, tensor_t ***out, int64_t *out_len);
+
+// The names of the arguments and results that the recorded call saves where its derivatives need them, with spaces between and
+// [] after that of a list. Free it with tensor_string_free.
+TENSOR_API tensor_status tensor_node_saved_names(tensor_node_t *self, char **out);
+
+// What the recorded call saved of the argument or result `name`, one of node_saved_names: NULL where no derivative that is wanted
+// needs it. See node_saved.
+TENSOR_API tensor_status tensor_node_saved_as(tensor_node_t *self, const char *name, tensor_t ***out, int64_t *out_len);
+
+// Has the recorded call keep what `pack` makes of number `i` of node_saved_as instead of the tensor, and `unpack` make the tensor
+// again. An error where it keeps such a thing already, or nothing. See push_saved_tensors_hooks.
+TENSOR_API tensor_status tensor_node_pack_saved(tensor_node_t *self, const char *name, int64_t i, tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void *context, tensor_deleter deleter);
+
+// The gradients of the operands of the recorded call, NULL for those that are not wanted, from those of its results, NULL for none: as
+// a run computes them, without hooks. They are recorded where calls are, and what the call saved stays. A node AccumulateGrad
+// adds to the gradient of its leaf, and gives an empty list. Free the list with tensor_list_free.
+// Absent: grads[i] NULL.
+TENSOR_API tensor_status tensor_node_call(tensor_node_t *self, const tensor_t *const *grads, int64_t grads_len, tensor_t ***out, int64_t *out_len);
 
 // Attaches something of the program's to the node, in place of what was attached: `deleter`, which may be NULL, is called once
 // with `context` when the node goes or gets another one, from whichever thread that happens on.
@@ -3915,6 +3947,10 @@ TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64
 // Absent: stride NULL with stride_len 0.
 TENSOR_API tensor_status tensor_from_blob(void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only, tensor_t **out);
 
+// from_blob for memory of `device`, which nobody but that device reads.
+// Absent: stride NULL with stride_len 0.
+TENSOR_API tensor_status tensor_from_blob_on(tensor_device device, void *data, int64_t nbytes, tensor_dtype dtype, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_deleter deleter, void *context, bool read_only, tensor_t **out);
+
 // The address of the first element, NULL for empty and meta tensors. Borrowed: valid until the storage is freed or resized.
 TENSOR_API tensor_status tensor_data_ptr(const tensor_t *self, void **out);
 
@@ -3942,10 +3978,15 @@ TENSOR_API tensor_status tensor_share_memory_(tensor_t *self);
 // True when other processes can map the memory of `self`; true for meta tensors, which have none.
 TENSOR_API tensor_status tensor_is_shared(const tensor_t *self, bool *out);
 
-// Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator.
+// Copies `self`, which must be on the CPU, to page-locked memory, from which a device copies by itself while the program goes on
+// (`non_blocking`); it is `self` itself where it lies there. An error without a CUDA device.
 TENSOR_API tensor_status tensor_pin_memory(const tensor_t *self, tensor_t **out);
 
-// True when the memory is page-locked, which needs an accelerator.
+// Notes that `stream` uses the memory of `self`, which is then not used again before that stream has done what it was given. Operators
+// note it by themselves; other libraries' work needs it.
+TENSOR_API tensor_status tensor_record_stream(const tensor_t *self, int64_t stream);
+
+// True when the memory is page-locked (pin_memory).
 TENSOR_API tensor_status tensor_is_pinned(const tensor_t *self, bool *out);
 
 // Makes a storage of `nbytes` zero bytes. A storage on `meta` has a size and no bytes.
@@ -4013,10 +4054,11 @@ TENSOR_API tensor_status tensor_storage_descriptor(const tensor_storage_t *self,
 // Memory that this process has mapped already gives the storage that it has.
 TENSOR_API tensor_status tensor_storage_from_descriptor(int64_t descriptor, int64_t nbytes, tensor_storage_t **out);
 
-// Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator.
+// Copies to page-locked memory, from which a device copies by itself; the storage itself where it is page-locked. An error without a
+// CUDA device.
 TENSOR_API tensor_status tensor_storage_pin_memory(const tensor_storage_t *self, tensor_storage_t **out);
 
-// True when the memory is page-locked, which needs an accelerator.
+// True when the memory is page-locked (pin_memory).
 TENSOR_API tensor_status tensor_storage_is_pinned(const tensor_storage_t *self, bool *out);
 
 // Where the storage's bytes live.
@@ -4154,6 +4196,120 @@ TENSOR_API tensor_status tensor_is_contiguous(const tensor_t *self, tensor_memor
 // Whether both tensors are the same view, of the same dtype, of the same storage.
 TENSOR_API tensor_status tensor_is_set_to(const tensor_t *self, const tensor_t *tensor, bool *out);
 
+// How many devices of a type there are: 1 for "cpu" and "meta", those that the CUDA driver serves for "cuda", and 0 for types that the
+// library has no backend for. Names that are not of a type are refused.
+TENSOR_API tensor_status tensor_device_count(const char *type, int64_t *out);
+
+// Why there is no device of a type, such as "no driver: libcuda.so.1 was not found"; empty where there is one. Free the text with
+// tensor_string_free.
+TENSOR_API tensor_status tensor_device_absence(const char *type, char **out);
+
+// Waits until `device` has done all work that it was given; the CPU and meta have none that waits. What failed meanwhile is an error here.
+TENSOR_API tensor_status tensor_device_synchronize(tensor_device device);
+
+// The memory of `device` in bytes: what tensors hold now and held at most; what the library has from the driver, and had at most (freed memory
+// is kept for reuse; empty_cache gives it back); the bound on that, 0 for none; what the driver has left, and all that there is. Only devices
+// with memory of their own have an account; memory_stats is that of the CPU.
+TENSOR_API tensor_status tensor_device_memory(tensor_device device, int64_t *in_use, int64_t *peak, int64_t *reserved, int64_t *reserved_peak, int64_t *limit, int64_t *free, int64_t *total);
+
+// How many blocks of the memory of `device` tensors hold, how many allocations went through only once what was kept for reuse had been given
+// back, and how many failed for want of memory.
+TENSOR_API tensor_status tensor_device_allocations(tensor_device device, int64_t *blocks, int64_t *retries, int64_t *refusals);
+
+// Sets the peaks of device_memory to what they are of now.
+TENSOR_API tensor_status tensor_device_reset_peak_memory(tensor_device device);
+
+// Makes allocations on `device` fail with TENSOR_ERROR_MEMORY that would have the library take more than `nbytes` of the driver, once it has
+// given back what is kept for reuse. 0 means no limit.
+TENSOR_API tensor_status tensor_device_set_memory_limit(tensor_device device, int64_t nbytes);
+
+// The index of the device that "cuda" without an index means in calls of this thread: 0 until device_set_current changes it; -1 for types
+// whose devices have no index. The device need not be there.
+TENSOR_API tensor_status tensor_device_current(const char *type, int64_t *out);
+
+// Makes `device`, which must be there and have an index, the one that its type without an index means in calls of this thread. Tensors stay
+// where they are.
+TENSOR_API tensor_status tensor_device_set_current(tensor_device device);
+
+// The name that the driver has for `device`. Free the text with tensor_string_free.
+TENSOR_API tensor_status tensor_device_name(tensor_device device, char **out);
+
+// The identity of `device`, the same in every process, in hexadecimal digits. Free the text with tensor_string_free.
+TENSOR_API tensor_status tensor_device_uuid(tensor_device device, char **out);
+
+// A number that the driver has of `device`: "major" and "minor" of the compute capability, "total_memory" in bytes, "multi_processor_count",
+// "warp_size", "max_threads_per_block", "max_threads_per_multi_processor", "shared_memory_per_block", "L2_cache_size", "clock_rate" and
+// "memory_clock_rate" in kHz, "memory_bus_width" in bits, "pci_bus_id" and others; the error for an unknown name lists them.
+TENSOR_API tensor_status tensor_device_attribute(tensor_device device, const char *name, int64_t *out);
+
+// Whether `device` can use the memory of `peer` by itself. Copies between the two then do not go through the host.
+TENSOR_API tensor_status tensor_device_can_access_peer(tensor_device device, tensor_device peer, bool *out);
+
+// The device of a type that has the memory at `data`, as its driver knows; the current one for NULL. Memory of the host is refused.
+TENSOR_API tensor_status tensor_device_of_pointer(const char *type, void *data, tensor_device *out);
+
+// A stream of `device`: a queue of work that is done in order, independent of other streams'. Smaller priorities go first; out of range they
+// count as the nearest (stream_priorities). A stream is a number, which stays good until the process ends; there are 32 of each priority,
+// which are given out in turn. Streams without a device, such as that of the CPU, are refused.
+TENSOR_API tensor_status tensor_stream_new(tensor_device device, int64_t priority, int64_t *out);
+
+// The range of priorities of the streams of `device`; the greatest is the smaller number.
+TENSOR_API tensor_status tensor_stream_priorities(tensor_device device, int64_t *least, int64_t *greatest);
+
+// The stream behind a handle of the driver's (a CUstream), which another library has made and must keep until the process ends.
+TENSOR_API tensor_status tensor_stream_external(tensor_device device, int64_t handle, int64_t *out);
+
+// The stream in which the calls of this thread leave their work for `device`: the default one until stream_set_current changes it.
+TENSOR_API tensor_status tensor_stream_current(tensor_device device, int64_t *out);
+
+// Has the calls of this thread leave their work for the stream's device in `stream`. What other streams are still to write must be waited for
+// (stream_wait_stream).
+TENSOR_API tensor_status tensor_stream_set_current(int64_t stream);
+
+// The default stream of `device`, which every thread begins with.
+TENSOR_API tensor_status tensor_stream_default(tensor_device device, int64_t *out);
+
+// The device of `stream`.
+TENSOR_API tensor_status tensor_stream_device(int64_t stream, tensor_device *out);
+
+// The driver's handle of `stream` (a CUstream), for other libraries.
+TENSOR_API tensor_status tensor_stream_handle(int64_t stream, int64_t *out);
+
+// Whether all work that `stream` was given is done.
+TENSOR_API tensor_status tensor_stream_query(int64_t stream, bool *out);
+
+// Waits until all work that `stream` was given is done. What failed meanwhile is an error here.
+TENSOR_API tensor_status tensor_stream_synchronize(int64_t stream);
+
+// Has work that `stream` is given from now on wait for all that `other` was given till now. The caller does not wait.
+TENSOR_API tensor_status tensor_stream_wait_stream(int64_t stream, int64_t other);
+
+// Has work that `stream` is given from now on wait for what `event` was last recorded behind; without effect for an event that was not. The
+// caller does not wait.
+TENSOR_API tensor_status tensor_stream_wait_event(int64_t stream, int64_t event);
+
+// A mark for the work of streams, which event_record sets, on devices of the type of `device`. With `timing` it has the time for
+// event_elapsed_time; with `blocking` a thread that waits for it sleeps. It is a number; free it with event_free.
+TENSOR_API tensor_status tensor_event_new(tensor_device device, bool timing, bool blocking, int64_t *out);
+
+// Frees an event. Streams that wait for it still do.
+TENSOR_API tensor_status tensor_event_free(int64_t event);
+
+// Sets `event` behind all work that `stream` was given till now. The first stream's device is the event's from then on.
+TENSOR_API tensor_status tensor_event_record(int64_t event, int64_t stream);
+
+// Whether the work that `event` was last recorded behind is done; true for an event that was not recorded.
+TENSOR_API tensor_status tensor_event_query(int64_t event, bool *out);
+
+// Waits for the work that `event` was last recorded behind; returns at once for an event that was not recorded.
+TENSOR_API tensor_status tensor_event_synchronize(int64_t event);
+
+// The milliseconds between two events with timing, which were recorded on one device and whose work is done.
+TENSOR_API tensor_status tensor_event_elapsed_time(int64_t start, int64_t end, double *out);
+
+// The driver's handle of `event` (a CUevent), for other libraries; 0 before it is recorded.
+TENSOR_API tensor_status tensor_event_handle(int64_t event, int64_t *out);
+
 // The names of the dimensions, "" for one without a name. Free the list with tensor_string_list_free.
 TENSOR_API tensor_status tensor_names(const tensor_t *self, char ***out, int64_t *out_len);
 
@@ -4209,22 +4365,6 @@ TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out);
 
 // Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out);
-
-// How many devices of a type there are: 1 for "cpu" and "meta", those that the CUDA driver serves for "cuda", and 0 for types that the
-// library has no backend for. Names that are not of a type are refused.
-TENSOR_API tensor_status tensor_device_count(const char *type, int64_t *out);
-
-// Why there is no device of a type, such as "no driver: libcuda.so.1 was not found"; empty where there is one. Free the text with
-// tensor_string_free.
-TENSOR_API tensor_status tensor_device_absence(const char *type, char **out);
-
-// Waits until `device` has done all work that it was given; the CPU and meta have none that waits. What failed meanwhile is an error here.
-TENSOR_API tensor_status tensor_device_synchronize(tensor_device device);
-
-// The memory of `device` in bytes: what tensors hold now and held at most, what the library has from the driver (freed memory is kept for
-// reuse; empty_cache gives it back), what the driver has left, and all that there is. Only devices with memory of their own have an account;
-// memory_stats is that of the CPU.
-TENSOR_API tensor_status tensor_device_memory(tensor_device device, int64_t *in_use, int64_t *peak, int64_t *reserved, int64_t *free, int64_t *total);
 
 // Sets how many threads one operator may use; at least 1. Results do not depend on it.
 TENSOR_API tensor_status tensor_set_num_threads(int64_t n);

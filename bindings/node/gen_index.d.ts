@@ -211,6 +211,13 @@ export namespace autograd {
     readonly nextFunctions: [Node | null, number][];
     /** What the operation saved, with the history that it had; an error once that is freed. */
     readonly savedTensors: (Tensor | null)[];
+    /** The same by the names of arguments and results, with null for what no gradient that is wanted needs. */
+    readonly saved: Record<string, Tensor | null | (Tensor | null)[]>;
+    /**
+     * The gradients of the operands, null for those that are not wanted, from those of the results, null for none: without hooks, and
+     * recorded where operations are. What the operation saved stays.
+     */
+    call(...grads: (Tensor | null)[]): (Tensor | null)[];
     /** The leaf to whose gradient a node AccumulateGrad adds; null for others. */
     readonly variable: Tensor | null;
     /** Has the hook called when a run has gone through the node; gradients of operands that it gives take the place of those given. */
@@ -1888,14 +1895,14 @@ export class Tensor extends Handle {
   random_(from: Int, options?: { to?: Int | null; generator?: Generator | null }): this;
   random_(from: Int, to: Int | null, options?: { generator?: Generator | null }): this;
   /**
+   * Fills `self` with 1 with the probabilities in `p`, which broadcasts to its shape, otherwise 0.
+   */
+  bernoulli_(p: Tensor, options?: { generator?: Generator | null }): this;
+  /**
    * Fills `self` with 1 with probability `p`, otherwise 0.
    */
   bernoulli_(options?: { p?: number; generator?: Generator | null }): this;
   bernoulli_(p: number, options?: { generator?: Generator | null }): this;
-  /**
-   * Fills `self` with 1 with the probabilities in `p`, which broadcasts to its shape, otherwise 0.
-   */
-  bernoulli_(p: Tensor, options?: { generator?: Generator | null }): this;
   /**
    * Fills `self` from the exponential distribution of rate `lambd`.
    */
@@ -2745,11 +2752,17 @@ export class Tensor extends Handle {
    */
   isShared(): boolean;
   /**
-   * Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator.
+   * Copies `self`, which must be on the CPU, to page-locked memory, from which a device copies by itself while the program goes on
+   * (`non_blocking`); it is `self` itself where it lies there. An error without a CUDA device.
    */
   pinMemory(): Tensor;
   /**
-   * True when the memory is page-locked, which needs an accelerator.
+   * Notes that `stream` uses the memory of `self`, which is then not used again before that stream has done what it was given. Operators
+   * note it by themselves; other libraries' work needs it.
+   */
+  recordStream(stream: Int): void;
+  /**
+   * True when the memory is page-locked (pin_memory).
    */
   isPinned(): boolean;
   /**
@@ -3116,11 +3129,12 @@ export class Storage extends Handle {
    */
   descriptor(): Int;
   /**
-   * Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator.
+   * Copies to page-locked memory, from which a device copies by itself; the storage itself where it is page-locked. An error without a
+   * CUDA device.
    */
   pinMemory(): Storage;
   /**
-   * True when the memory is page-locked, which needs an accelerator.
+   * True when the memory is page-locked (pin_memory).
    */
   isPinned(): boolean;
   /**
@@ -3950,6 +3964,160 @@ export function vander(x: Tensor, N: Int | null, increasing: boolean): Tensor;
 export function vanderAsync(x: Tensor, options?: { N?: Int | null; increasing?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function vanderAsync(x: Tensor, N: Int | null, options?: { increasing?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function vanderAsync(x: Tensor, N: Int | null, increasing: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * How many devices of a type there are: 1 for "cpu" and "meta", those that the CUDA driver serves for "cuda", and 0 for types that the
+ * library has no backend for. Names that are not of a type are refused.
+ */
+export function deviceCount(type: string): Int;
+/**
+ * Why there is no device of a type, such as "no driver: libcuda.so.1 was not found"; empty where there is one. Free the text with
+ * tensor_string_free.
+ */
+export function deviceAbsence(type: string): string;
+/**
+ * Waits until `device` has done all work that it was given; the CPU and meta have none that waits. What failed meanwhile is an error here.
+ */
+export function deviceSynchronize(device: Device): void;
+/**
+ * The memory of `device` in bytes: what tensors hold now and held at most; what the library has from the driver, and had at most (freed memory
+ * is kept for reuse; empty_cache gives it back); the bound on that, 0 for none; what the driver has left, and all that there is. Only devices
+ * with memory of their own have an account; memory_stats is that of the CPU.
+ */
+export function deviceMemory(device: Device): { inUse: Int; peak: Int; reserved: Int; reservedPeak: Int; limit: Int; free: Int; total: Int };
+/**
+ * How many blocks of the memory of `device` tensors hold, how many allocations went through only once what was kept for reuse had been given
+ * back, and how many failed for want of memory.
+ */
+export function deviceAllocations(device: Device): { blocks: Int; retries: Int; refusals: Int };
+/**
+ * Sets the peaks of device_memory to what they are of now.
+ */
+export function deviceResetPeakMemory(device: Device): void;
+/**
+ * Makes allocations on `device` fail with TENSOR_ERROR_MEMORY that would have the library take more than `nbytes` of the driver, once it has
+ * given back what is kept for reuse. 0 means no limit.
+ */
+export function deviceSetMemoryLimit(device: Device, options: { nbytes: Int }): void;
+export function deviceSetMemoryLimit(device: Device, nbytes: Int): void;
+/**
+ * The index of the device that "cuda" without an index means in calls of this thread: 0 until device_set_current changes it; -1 for types
+ * whose devices have no index. The device need not be there.
+ */
+export function deviceCurrent(type: string): Int;
+/**
+ * Makes `device`, which must be there and have an index, the one that its type without an index means in calls of this thread. Tensors stay
+ * where they are.
+ */
+export function deviceSetCurrent(device: Device): void;
+/**
+ * The name that the driver has for `device`.
+ */
+export function deviceName(device: Device): string;
+/**
+ * The identity of `device`, the same in every process, in hexadecimal digits.
+ */
+export function deviceUuid(device: Device): string;
+/**
+ * A number that the driver has of `device`: "major" and "minor" of the compute capability, "total_memory" in bytes, "multi_processor_count",
+ * "warp_size", "max_threads_per_block", "max_threads_per_multi_processor", "shared_memory_per_block", "L2_cache_size", "clock_rate" and
+ * "memory_clock_rate" in kHz, "memory_bus_width" in bits, "pci_bus_id" and others; the error for an unknown name lists them.
+ */
+export function deviceAttribute(device: Device, options: { name: string }): Int;
+export function deviceAttribute(device: Device, name: string): Int;
+/**
+ * Whether `device` can use the memory of `peer` by itself. Copies between the two then do not go through the host.
+ */
+export function deviceCanAccessPeer(device: Device, options: { peer: Device }): boolean;
+export function deviceCanAccessPeer(device: Device, peer: Device): boolean;
+/**
+ * A stream of `device`: a queue of work that is done in order, independent of other streams'. Smaller priorities go first; out of range they
+ * count as the nearest (stream_priorities). A stream is a number, which stays good until the process ends; there are 32 of each priority,
+ * which are given out in turn. Streams without a device, such as that of the CPU, are refused.
+ */
+export function streamNew(device: Device, options?: { priority?: Int }): Int;
+export function streamNew(device: Device, priority: Int): Int;
+/**
+ * The range of priorities of the streams of `device`; the greatest is the smaller number.
+ */
+export function streamPriorities(device: Device): { least: Int; greatest: Int };
+/**
+ * The stream behind a handle of the driver's (a CUstream), which another library has made and must keep until the process ends.
+ */
+export function streamExternal(device: Device, options: { handle: Int }): Int;
+export function streamExternal(device: Device, handle: Int): Int;
+/**
+ * The stream in which the calls of this thread leave their work for `device`: the default one until stream_set_current changes it.
+ */
+export function streamCurrent(device: Device): Int;
+/**
+ * Has the calls of this thread leave their work for the stream's device in `stream`. What other streams are still to write must be waited for
+ * (stream_wait_stream).
+ */
+export function streamSetCurrent(stream: Int): void;
+/**
+ * The default stream of `device`, which every thread begins with.
+ */
+export function streamDefault(device: Device): Int;
+/**
+ * The device of `stream`.
+ */
+export function streamDevice(stream: Int): Device;
+/**
+ * The driver's handle of `stream` (a CUstream), for other libraries.
+ */
+export function streamHandle(stream: Int): Int;
+/**
+ * Whether all work that `stream` was given is done.
+ */
+export function streamQuery(stream: Int): boolean;
+/**
+ * Waits until all work that `stream` was given is done. What failed meanwhile is an error here.
+ */
+export function streamSynchronize(stream: Int): void;
+/**
+ * Has work that `stream` is given from now on wait for all that `other` was given till now. The caller does not wait.
+ */
+export function streamWaitStream(stream: Int, options: { other: Int }): void;
+export function streamWaitStream(stream: Int, other: Int): void;
+/**
+ * Has work that `stream` is given from now on wait for what `event` was last recorded behind; without effect for an event that was not. The
+ * caller does not wait.
+ */
+export function streamWaitEvent(stream: Int, options: { event: Int }): void;
+export function streamWaitEvent(stream: Int, event: Int): void;
+/**
+ * A mark for the work of streams, which event_record sets, on devices of the type of `device`. With `timing` it has the time for
+ * event_elapsed_time; with `blocking` a thread that waits for it sleeps. It is a number; free it with event_free.
+ */
+export function eventNew(device: Device, options?: { timing?: boolean; blocking?: boolean }): Int;
+export function eventNew(device: Device, timing: boolean, options?: { blocking?: boolean }): Int;
+export function eventNew(device: Device, timing: boolean, blocking: boolean): Int;
+/**
+ * Frees an event. Streams that wait for it still do.
+ */
+export function eventFree(event: Int): void;
+/**
+ * Sets `event` behind all work that `stream` was given till now. The first stream's device is the event's from then on.
+ */
+export function eventRecord(event: Int, options: { stream: Int }): void;
+export function eventRecord(event: Int, stream: Int): void;
+/**
+ * Whether the work that `event` was last recorded behind is done; true for an event that was not recorded.
+ */
+export function eventQuery(event: Int): boolean;
+/**
+ * Waits for the work that `event` was last recorded behind; returns at once for an event that was not recorded.
+ */
+export function eventSynchronize(event: Int): void;
+/**
+ * The milliseconds between two events with timing, which were recorded on one device and whose work is done.
+ */
+export function eventElapsedTime(start: Int, options: { end: Int }): number;
+export function eventElapsedTime(start: Int, end: Int): number;
+/**
+ * The driver's handle of `event` (a CUevent), for other libraries; 0 before it is recorded.
+ */
+export function eventHandle(event: Int): Int;
 /**
  * The discrete Fourier transform of complex numbers along `dim`, forward or back, times `scale`; what `fft.fft` and its like end in. In memory, the dimensions `dim` of
  * the result are the innermost ones, by their strides in `self`. 16-bit dtypes are computed in complex64 and rounded once.
@@ -5435,7 +5603,7 @@ export function alignTensors(tensors: readonly Tensor[]): Tensor[];
 export function alignTensorsAsync(tensors: readonly Tensor[], options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
- * round(x / scale) + zero_point, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
+ * round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
  * least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.
  */
 export function quantizePerTensor(input: Tensor, options: { scale: number; zeroPoint: Int; dtype: DType }): Tensor;
@@ -5560,7 +5728,7 @@ export function emptyPerChannelAffineQuantizedAsync(size: Ints, options: { scale
 export function chooseQparamsPerTensor(input: Tensor, options?: { reduceRange?: boolean }): { scale: number; zeroPoint: Int };
 export function chooseQparamsPerTensor(input: Tensor, reduceRange: boolean): { scale: number; zeroPoint: Int };
 /**
- * The numbers that quantizing makes of a tensor of floats, in its dtype: round(x / scale) + zero_point, ties to even, held to [`quant_min`,
+ * The numbers that quantizing makes of a tensor of floats, in its dtype: round(x * (1 / scale)) + zero_point, ties to even, held to [`quant_min`,
  * `quant_max`], as a number again. NaN stays NaN. The gradient is 1 where x is in that range, and 0 elsewhere.
  */
 export function fakeQuantizePerTensorAffine(input: Tensor, options: { scale: number; zeroPoint: Int; quantMin: Int; quantMax: Int }): Tensor;
@@ -5695,26 +5863,6 @@ export function isInferenceModeEnabled(): boolean;
  * Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
  */
 export function parseDevice(text: string): Device;
-/**
- * How many devices of a type there are: 1 for "cpu" and "meta", those that the CUDA driver serves for "cuda", and 0 for types that the
- * library has no backend for. Names that are not of a type are refused.
- */
-export function deviceCount(type: string): Int;
-/**
- * Why there is no device of a type, such as "no driver: libcuda.so.1 was not found"; empty where there is one. Free the text with
- * tensor_string_free.
- */
-export function deviceAbsence(type: string): string;
-/**
- * Waits until `device` has done all work that it was given; the CPU and meta have none that waits. What failed meanwhile is an error here.
- */
-export function deviceSynchronize(device: Device): void;
-/**
- * The memory of `device` in bytes: what tensors hold now and held at most, what the library has from the driver (freed memory is kept for
- * reuse; empty_cache gives it back), what the driver has left, and all that there is. Only devices with memory of their own have an account;
- * memory_stats is that of the CPU.
- */
-export function deviceMemory(device: Device): { inUse: Int; peak: Int; reserved: Int; free: Int; total: Int };
 /**
  * Sets how many threads one operator may use; at least 1. Results do not depend on it.
  */
@@ -5887,6 +6035,11 @@ export function manualSeed(seed: Int): void;
  * The generator that random functions use when they are given none.
  */
 export function defaultGenerator(): Generator;
+/**
+ * The generator that random functions use for tensors of a device when they are given none. That of a CUDA device is of
+ * philox, and `manual_seed` restarts it too.
+ */
+export function defaultGenerator(device: Device): Generator;
 /**
  * Makes a generator with PyTorch's initial seed. `engine` is its algorithm:
  *
@@ -8718,24 +8871,6 @@ export namespace special {
   export function xlogyAsync(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function xlogyAsync(input: Tensor | Scalar, other: Tensor | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The modified Bessel function of the first kind of order 0, times exp(-|`self`|). Integers and bool count as the default dtype.
-   */
-  export function i0e(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-  /** special.i0e, off the event loop. */
-  export function i0eAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  /**
-   * The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
-   */
-  export function i1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-  /** special.i1, off the event loop. */
-  export function i1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  /**
-   * The modified Bessel function of the first kind of order 1, times exp(-|`self`|). Integers and bool count as the default dtype.
-   */
-  export function i1e(input: Tensor, options?: { out?: Tensor | null }): Tensor;
-  /** special.i1e, off the event loop. */
-  export function i1eAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  /**
    * `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
    */
   export function xlog1py(input: Tensor | Scalar, options: { other: Tensor | Scalar; out?: Tensor | null }): Tensor;
@@ -8815,6 +8950,24 @@ export namespace special {
   export function ndtri(input: Tensor, options?: { out?: Tensor | null }): Tensor;
   /** special.ndtri, off the event loop. */
   export function ndtriAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the first kind of order 0, times exp(-|`self`|). Integers and bool count as the default dtype.
+   */
+  export function i0e(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.i0e, off the event loop. */
+  export function i0eAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+   */
+  export function i1(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.i1, off the event loop. */
+  export function i1Async(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The modified Bessel function of the first kind of order 1, times exp(-|`self`|). Integers and bool count as the default dtype.
+   */
+  export function i1e(input: Tensor, options?: { out?: Tensor | null }): Tensor;
+  /** special.i1e, off the event loop. */
+  export function i1eAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
    */

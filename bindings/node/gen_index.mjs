@@ -220,9 +220,18 @@ const lt_detAsync = lt.detAsync;
 const lt_detach = lt.detach;
 const lt_detachAsync = lt.detachAsync;
 const lt_deviceAbsence = lt.deviceAbsence;
+const lt_deviceAllocations = lt.deviceAllocations;
+const lt_deviceAttribute = lt.deviceAttribute;
+const lt_deviceCanAccessPeer = lt.deviceCanAccessPeer;
 const lt_deviceCount = lt.deviceCount;
+const lt_deviceCurrent = lt.deviceCurrent;
 const lt_deviceMemory = lt.deviceMemory;
+const lt_deviceName = lt.deviceName;
+const lt_deviceResetPeakMemory = lt.deviceResetPeakMemory;
+const lt_deviceSetCurrent = lt.deviceSetCurrent;
+const lt_deviceSetMemoryLimit = lt.deviceSetMemoryLimit;
 const lt_deviceSynchronize = lt.deviceSynchronize;
+const lt_deviceUuid = lt.deviceUuid;
 const lt_diag = lt.diag;
 const lt_diagAsync = lt.diagAsync;
 const lt_diagEmbed = lt.diagEmbed;
@@ -278,6 +287,13 @@ const lt_erfc = lt.erfc;
 const lt_erfcAsync = lt.erfcAsync;
 const lt_erfinv = lt.erfinv;
 const lt_erfinvAsync = lt.erfinvAsync;
+const lt_eventElapsedTime = lt.eventElapsedTime;
+const lt_eventFree = lt.eventFree;
+const lt_eventHandle = lt.eventHandle;
+const lt_eventNew = lt.eventNew;
+const lt_eventQuery = lt.eventQuery;
+const lt_eventRecord = lt.eventRecord;
+const lt_eventSynchronize = lt.eventSynchronize;
 const lt_exp = lt.exp;
 const lt_exp2 = lt.exp2;
 const lt_exp2Async = lt.exp2Async;
@@ -841,6 +857,18 @@ const lt_stftAsync = lt.stftAsync;
 const lt_storageFromDescriptor = lt.storageFromDescriptor;
 const lt_storageFromFile = lt.storageFromFile;
 const lt_storageNew = lt.storageNew;
+const lt_streamCurrent = lt.streamCurrent;
+const lt_streamDefault = lt.streamDefault;
+const lt_streamDevice = lt.streamDevice;
+const lt_streamExternal = lt.streamExternal;
+const lt_streamHandle = lt.streamHandle;
+const lt_streamNew = lt.streamNew;
+const lt_streamPriorities = lt.streamPriorities;
+const lt_streamQuery = lt.streamQuery;
+const lt_streamSetCurrent = lt.streamSetCurrent;
+const lt_streamSynchronize = lt.streamSynchronize;
+const lt_streamWaitEvent = lt.streamWaitEvent;
+const lt_streamWaitStream = lt.streamWaitStream;
 const lt_strided = lt.strided;
 const lt_sub = lt.sub;
 const lt_subAsync = lt.subAsync;
@@ -1165,9 +1193,18 @@ export {
   lt_detach as detach,
   lt_detachAsync as detachAsync,
   lt_deviceAbsence as deviceAbsence,
+  lt_deviceAllocations as deviceAllocations,
+  lt_deviceAttribute as deviceAttribute,
+  lt_deviceCanAccessPeer as deviceCanAccessPeer,
   lt_deviceCount as deviceCount,
+  lt_deviceCurrent as deviceCurrent,
   lt_deviceMemory as deviceMemory,
+  lt_deviceName as deviceName,
+  lt_deviceResetPeakMemory as deviceResetPeakMemory,
+  lt_deviceSetCurrent as deviceSetCurrent,
+  lt_deviceSetMemoryLimit as deviceSetMemoryLimit,
   lt_deviceSynchronize as deviceSynchronize,
+  lt_deviceUuid as deviceUuid,
   lt_diag as diag,
   lt_diagAsync as diagAsync,
   lt_diagEmbed as diagEmbed,
@@ -1223,6 +1260,13 @@ export {
   lt_erfcAsync as erfcAsync,
   lt_erfinv as erfinv,
   lt_erfinvAsync as erfinvAsync,
+  lt_eventElapsedTime as eventElapsedTime,
+  lt_eventFree as eventFree,
+  lt_eventHandle as eventHandle,
+  lt_eventNew as eventNew,
+  lt_eventQuery as eventQuery,
+  lt_eventRecord as eventRecord,
+  lt_eventSynchronize as eventSynchronize,
   lt_exp as exp,
   lt_exp2 as exp2,
   lt_exp2Async as exp2Async,
@@ -1786,6 +1830,18 @@ export {
   lt_storageFromDescriptor as storageFromDescriptor,
   lt_storageFromFile as storageFromFile,
   lt_storageNew as storageNew,
+  lt_streamCurrent as streamCurrent,
+  lt_streamDefault as streamDefault,
+  lt_streamDevice as streamDevice,
+  lt_streamExternal as streamExternal,
+  lt_streamHandle as streamHandle,
+  lt_streamNew as streamNew,
+  lt_streamPriorities as streamPriorities,
+  lt_streamQuery as streamQuery,
+  lt_streamSetCurrent as streamSetCurrent,
+  lt_streamSynchronize as streamSynchronize,
+  lt_streamWaitEvent as streamWaitEvent,
+  lt_streamWaitStream as streamWaitStream,
   lt_strided as strided,
   lt_sub as sub,
   lt_subAsync as subAsync,

@@ -353,6 +353,73 @@ static void saving(void) {
   tensor_free(x);
 }
 
+// What a call saved has names, can be kept by hooks later on, and its derivatives can be asked for.
+static void opened(void) {
+  tensor_t *x = leaf(), *y, **list;
+  tensor_node_t *node;
+  int64_t n;
+  char *names;
+  savers_dropped = 0;
+  OK(tensor_mul(x, x, &y));
+  OK(tensor_grad_fn(y, &node));
+  OK(tensor_node_saved_names(node, &names));
+  CHECK(!strcmp(names, "other self"));
+  tensor_string_free(names);
+  OK(tensor_node_saved_as(node, "self", &list, &n));
+  CHECK(n == 1 && data_of(list[0]) == data_of(x));
+  tensor_list_free(list, n);
+  OK(tensor_node_saved_as(node, "result", &list, &n));
+  CHECK(n == 0);
+  tensor_list_free(list, n);
+  OK(tensor_node_pack_saved(node, "self", 0, pack, unpack, drop_packed, NULL, drop_savers));
+  FAILS(tensor_node_pack_saved(node, "self", 0, pack, unpack, drop_packed, NULL, drop_savers),
+        TENSOR_ERROR_RUNTIME, "whose hooks have already been set");
+  FAILS(tensor_node_pack_saved(node, "self", 1, pack, unpack, drop_packed, NULL, drop_savers),
+        TENSOR_ERROR_INDEX, "MulBackward0 has saved 1 tensors as self: there is no number 1");
+  CHECK(packed_now == 1 && !savers_dropped);
+  tensor_t *grad = floats((const float[]){1, 1, 1}, SIZE, 1);
+  const tensor_t *given = grad;
+  OK(tensor_node_call(node, &given, 1, &list, &n));
+  CHECK(n == 2 && data_of(list[0])[1] == 2 && data_of(list[1])[1] == 200);
+  tensor_list_free(list, n);
+  FAILS(tensor_node_call(node, NULL, 0, &list, &n), TENSOR_ERROR_TYPE, "one gradient for each");
+  tensor_node_free(node), tensor_free(y), tensor_free(grad), tensor_free(x);
+  CHECK(packed_now == 0 && savers_dropped == 1);
+}
+
+// What a run would read and write: each memory once, as far as the run goes.
+static void footprints(void) {
+  tensor_t *x = leaf(), *w = leaf(), *square, *product, *sum, **list;
+  int64_t n;
+  OK(tensor_mul(x, x, &square));
+  OK(tensor_mul(square, w, &product));
+  OK(tensor_sum(product, NULL, 0, false, TENSOR_DTYPE_NONE, &sum));
+  const tensor_t *output = sum, *input = w;
+  OK(tensor_graph_reads(&output, 1, NULL, 0, &list, &n));
+  CHECK(n == 3);
+  tensor_list_free(list, n);
+  OK(tensor_graph_reads(&output, 1, &input, 1, &list, &n));
+  CHECK(n == 2);
+  tensor_list_free(list, n);
+  OK(tensor_graph_writes(&output, 1, NULL, 0, false, &list, &n));
+  CHECK(n == 0);
+  tensor_list_free(list, n);
+  OK(tensor_backward(&output, 1, NULL, 0, 1, false, NULL, 0));
+  OK(tensor_graph_writes(&output, 1, &input, 1, false, &list, &n));
+  tensor_t *grad;
+  OK(tensor_grad(w, &grad));
+  CHECK(n == 1 && data_of(list[0]) == data_of(grad));
+  tensor_free(grad), tensor_list_free(list, n);
+  OK(tensor_graph_writes(&output, 1, &input, 1, true, &list, &n));
+  CHECK(n == 0);
+  tensor_list_free(list, n);
+  output = grad = floats((const float[]){1, 1, 1}, SIZE, 1);
+  FAILS(tensor_graph_reads(&output, 1, NULL, 0, &list, &n), TENSOR_ERROR_RUNTIME,
+        "does not require grad");
+  tensor_free(grad), tensor_free(sum), tensor_free(product), tensor_free(square);
+  tensor_free(w), tensor_free(x);
+}
+
 typedef struct {
   int recorded, failed;
   char last[32];
@@ -540,10 +607,12 @@ static void nested(void) {
 
 int main(void) {
   any_number(), stacks(), nested();
-  hooks(), several(), nodes(), functions(), endings(), constants(), saving(), anomalies();
+  hooks(), several(), nodes(), functions(), endings(), constants(), saving(), opened(),
+      footprints(), anomalies();
   const int64_t before = tensor_live_handles();
   for (int i = 0; i < 20; i++)
-    hooks(), several(), nodes(), functions(), endings(), constants(), saving(), anomalies();
+    hooks(), several(), nodes(), functions(), endings(), constants(), saving(), opened(),
+        footprints(), anomalies();
   CHECK(tensor_live_handles() == before);
   return 0;
 }

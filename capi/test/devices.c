@@ -25,10 +25,21 @@ int main(void) {
     CHECK(!made);
   }
   const tensor_device cpu = {TENSOR_CPU, -1};
-  int64_t bytes[5];
+  int64_t bytes[7];
   OK(tensor_device_synchronize(cpu));
-  FAILS(tensor_device_memory(cpu, &bytes[0], &bytes[1], &bytes[2], &bytes[3], &bytes[4]),
+  FAILS(tensor_device_memory(cpu, &bytes[0], &bytes[1], &bytes[2], &bytes[3], &bytes[4], &bytes[5],
+                             &bytes[6]),
         TENSOR_ERROR_RUNTIME, "memory_stats");
+  int64_t stream = 7, event = 7;
+  FAILS(tensor_stream_new(cpu, 0, &stream), TENSOR_ERROR_RUNTIME, "has no streams");
+  FAILS(tensor_stream_current(cpu, &stream), TENSOR_ERROR_RUNTIME, "has no streams");
+  FAILS(tensor_stream_synchronize(-1), TENSOR_ERROR_VALUE, "there is no stream -1");
+  FAILS(tensor_event_new(cpu, true, false, &event), TENSOR_ERROR_RUNTIME, "has no streams");
+  FAILS(tensor_event_free(0), TENSOR_ERROR_VALUE, "there is no event 0");
+  CHECK(stream == 7 && event == 7);
+  int64_t current = 7;
+  OK(tensor_device_current("cuda", &current));
+  CHECK(current == 0);
   int64_t n = 7;
   FAILS(tensor_device_count("gpu", &n), TENSOR_ERROR_RUNTIME, "cuda");
   CHECK(n == 7);

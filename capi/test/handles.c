@@ -22,6 +22,20 @@ int main(void) {
   CHECK(tensor_dim(NULL) == -1 && tensor_sizes((tensor_t *)stack) == NULL);
   CHECK(tensor_get_dtype((tensor_t *)storage) == TENSOR_DTYPE_NONE);
 
+  // Lengths that no list has, of every kind of list.
+  const int64_t lengths[] = {INT64_MAX, INT64_MAX / 8, (int64_t)1 << 40, (int64_t)INT32_MAX + 1,
+                             -1};
+  for (int i = 0; i < 5; i++) {
+    const int64_t n = lengths[i];
+    char says[80];
+    snprintf(says, sizeof says, "of length %lld", (long long)n);
+    FAILS(tensor_fft_fftn(a, one, n, NULL, 0, NULL, &out), TENSOR_ERROR_VALUE, says);
+    FAILS(tensor_fft_fftn(a, one, n, NULL, 0, NULL, &out), TENSOR_ERROR_VALUE, "argument 's'");
+    FAILS(tensor_cat((const tensor_t *const *)&a, n, 0, &out), TENSOR_ERROR_HANDLE, says);
+    FAILS(tensor_rename(a, (const char *const[]){"x"}, n, &out), TENSOR_ERROR_VALUE, says);
+    FAILS(tensor_index_get(a, &(tensor_index){0}, n, &out), TENSOR_ERROR_HANDLE, says);
+  }
+
   tensor_t *stale = a;
   OK(tensor_free(a));
   FAILS(tensor_free(stale), TENSOR_ERROR_HANDLE, "was freed");

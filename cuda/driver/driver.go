@@ -24,16 +24,19 @@ import (
 // Absence tells why there is no driver to call, and is empty where there is one.
 func Absence() string { return C.GoString(C.lt_driver_absence()) }
 
-// Count is the number of devices.
-var Count = sync.OnceValue(func() int {
-	if Absence() != "" {
-		return 0
+// Devices is the number of devices, and why there are none.
+var Devices = sync.OnceValues(func() (n int, absence string) {
+	if why := Absence(); why != "" {
+		return 0, why
 	}
 	n, err := cu.NumDevices()
-	if err != nil {
-		return 0
+	switch {
+	case err != nil:
+		return 0, "the driver does not tell its devices: " + Text(err)
+	case n == 0:
+		return 0, "the driver has no device"
 	}
-	return n
+	return min(n, Most), ""
 })
 
 // Launch runs a kernel whose arguments are the n bytes at args.

@@ -20,12 +20,26 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SOURCES = ROOT / "engine/kernel/src"
 DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 complex32 bcomplex32".split()
-OWN = ["copy", "matrices"]
+OWN = ["copy", "drawing", "matrices", "searching", "selecting", "sorting", "targets"]
 UNITS = (
-    "arithmetic bitwise classify comparison complex division entropy exponential extremum hyperbolic index inverse_trigonometric logarithm"
-    " logical normal power ranges reduce_minmax reduce_norm reduce_sum reduce_var rounding scan sign softmax special ternary trigonometric"
+    "arithmetic bessel bitwise classify comparison complex distance division entropy exponential extremum format histogram hyperbolic index inverse_trigonometric"
+    " logarithm logical normal power ranges reduce_minmax reduce_norm reduce_sum reduce_var rounding scan scatter sign softmax sort special ternary"
+    " trigonometric unique"
 ).split()
-HEADERS = {"LT_REDUCING": "reducing", "LT_SEEKING": "seeking", "LT_LANE": "lanes", "LT_RANGE": "lanes"}
+HEADERS = {
+    "LT_REDUCING": "reducing",
+    "LT_COMBINE": "combining",
+    "LT_SEEKING": "seeking",
+    "LT_LANE": "lanes",
+    "LT_RANGE": "lanes",
+    "LT_LINE": "lines",
+    "LT_MEMBER": "grouping",
+    "LT_BINS": "counting",
+    "LT_DISTANCES": "distances",
+}
+SORTING = ("sort", "searchsorted")  # of the unit sort, which the units beside this script do
+# The kernels that grouping.h makes of those of the unit unique.
+GROUPING = {"unique": [], "member": ["member"], "unique_consecutive": ["group_flags"], "unique_rows": ["rows_runs", "rows_merge"]}
 OPTIONS = ["--gpu-architecture=compute_75", "-std=c++17", "-default-device", "--device-int128", "-fmad=false", "-w"]
 
 
@@ -65,7 +79,7 @@ def entries(unit):
     """Name and macro of every kernel of a unit."""
     command = ["g++", "-E", "-P", "-x", "c++", "-std=c++17", "-DLT_TIER=cuda", str(SOURCES / f"units/{unit}.h")]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    native = "__complex__" in text
+    native = re.search(r"LT_FUNCTION\(|\bc(exp|log|pow)\(", (SOURCES / f"units/{unit}.h").read_text())  # what devices have not
     table = text[text.index(f"lt_{unit}_cuda[] =") :]
     for name, signature, rows in re.findall(r'\{\s*"(\w+)",\s*"([^"]*)",\s*\{(.*?)\}\s*\}', table, re.S):
         at = max(signature.find(">"), signature.find("="))
@@ -76,21 +90,36 @@ def entries(unit):
             entry = f"{name}_{dtype}"
             if signature == "scan" and found:
                 yield entry, f"LT_LANE({entry}, {found[1]}, {found[2]})"
+            elif unit == "sort" and found and name not in SORTING:
+                yield entry, f"LT_LINE({entry}, {found[1]}, {found[2]})"
+            elif unit == "unique" and found:
+                for kernel in GROUPING[name]:
+                    yield f"{kernel}_{dtype}", f"LT_{kernel.upper()}({kernel}_{dtype}, {found[2]})"
+            elif name == "histogram" and found:
+                yield f"bins_{dtype}", f"LT_BINS(bins_{dtype}, {found[2]})"
+            elif unit == "distance" and found:
+                yield entry, f"LT_DISTANCES({entry}, {found[1]}, {found[2]})"
             elif unit == "ranges" and found:
                 yield entry, f"LT_RANGE({entry}, {found[1]}, {found[2]})"
             elif signature == "reduce" and reducer:
                 yield f"reduce_{name}_{dtype}", f"LT_REDUCING(reduce_{name}_{dtype}, {reducer[1]})"
             elif at >= 0 and len(letters) <= 4 and found and not (native and dtype.startswith("complex")):
-                flag = 24 if "l" in letters else 0
-                macro = f"LT_SEEKING({entry}, {at}, {len(letters)}, {flag}" if flag or at == 0 else f"LT_ELEMENTWISE({entry}, {at}, {len(letters)}"
+                flag = 24 if "l" in letters and "=" in signature else 0
+                if signature == "X=lT":
+                    macro = f"LT_COMBINE({entry}, {str(name == 'put').lower()}"
+                elif flag or at == 0:
+                    macro = f"LT_SEEKING({entry}, {at}, {len(letters)}, {flag}"
+                else:
+                    macro = f"LT_ELEMENTWISE({entry}, {at}, {len(letters)}"
                 yield entry, f"{macro}, {found[1]}, {found[2]})"
 
 
 def source(unit):
     """The entries of a unit, and its source."""
     if unit in OWN:
-        text = (HERE / f"{unit}.h").read_text()
-        return re.findall(r"^LT_(?:KERNEL|ELEMENTWISE|PRODUCT)\((\w+)", text, re.M), f'#include "cuda/kernels/{unit}.h"\n'
+        command = ["g++", "-E", "-P", "-x", "c++", "-std=c++17", "-DLT_SIMULATED", str(HERE / f"{unit}.h")]
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return re.findall(r'extern "C" void (\w+)\(const void', text), f'#include "cuda/kernels/{unit}.h"\n'
     text = (SOURCES / f"units/{unit}.h").read_text()
     body = text[: text.index("LT_UNIT(")].replace('#include "../', '#include "engine/kernel/src/')
     found = list(entries(unit))

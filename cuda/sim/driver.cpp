@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <mutex>
+#include <set>
 
 #include "machine.h"
 #include "thread.h"
@@ -30,7 +31,10 @@ struct Function {
 
 std::mutex lock;
 std::map<std::string, Plan> plans;
+Plan any;             // for a call of whatever function
+std::string culprit;  // the function that was made to fail last
 std::map<void *, size_t> pinned;
+std::set<std::pair<int, int>> peers;
 std::map<CUevent, std::shared_ptr<sim::Event>> events;  // work keeps those that are destroyed
 std::map<Module *, std::unique_ptr<Module>> modules;
 thread_local int current = -1;
@@ -54,10 +58,13 @@ void plan_from_environment() {
 int entered(const char *name, bool frees) {
   static std::once_flag once;
   std::call_once(once, plan_from_environment);
-  Plan &p = plans[name];
-  if (++p.calls == p.at) {
-    if (p.code >= 700 && p.code < 720) machine().lost = p.code;
-    return p.code;
+  Plan &own = plans[name];
+  own.calls++, any.calls++;
+  for (const Plan *p : {&own, &any}) {
+    if (p->calls != p->at) continue;
+    culprit = name;
+    if (p->code >= 700 && p->code < 720) machine().lost = p->code;
+    return p->code;
   }
   return frees ? 0 : machine().lost;
 }
@@ -76,7 +83,7 @@ int entered(const char *name, bool frees) {
 
 // The stream of a handle; nullptr where there is none.
 sim::Stream *stream_of(CUstream s) {
-  if (!s) return machine().null_streams[current].get();
+  if ((uintptr_t)s <= 2) return machine().null_streams[current].get();  // and the thread's own
   for (sim::Stream *known : machine().streams)
     if (known == (sim::Stream *)s) return known;
   return nullptr;
@@ -141,6 +148,7 @@ static const struct {
     {600, "CUDA_ERROR_NOT_READY", "device not ready"},
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {702, "CUDA_ERROR_LAUNCH_TIMEOUT", "the launch timed out and was terminated"},
+    {704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled"},
     {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
      "system has unsupported display driver / cuda driver combination"},
@@ -197,10 +205,31 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice) {
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
       *value = 1024;
       break;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+      *value = 2048;
+      break;
     default:
       *value = 0;
   }
   return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice d) {
+  ENTER
+  memset(uuid, 0, sizeof *uuid);
+  uuid->bytes[15] = (char)(d + 1);
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice d, CUdevice peer) {
+  ENTER
+  *can = d != peer;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned) {
+  ENTER NEEDS_CONTEXT const int other = (int)(uintptr_t)peer - 1;
+  if (other == current) return CUDA_ERROR_INVALID_DEVICE;
+  return peers.insert({current, other}).second ? CUDA_SUCCESS
+                                               : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d) {
@@ -227,6 +256,13 @@ CUresult cuCtxSynchronize(void) {
   });
 }
 
+CUresult cuPointerGetAttribute(void *out, CUpointer_attribute which, CUdeviceptr at) {
+  ENTER
+  const sim::Allocation *a = machine().memory.find(at, 1);
+  if (!a || which != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) return CUDA_ERROR_INVALID_VALUE;
+  *(int *)out = a->device;
+  return CUDA_SUCCESS;
+}
 CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
   ENTER NEEDS_CONTEXT *total = machine().memory.total();
   *free = *total - machine().memory.used(current);
@@ -293,8 +329,13 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t n, CUstream
       s, [=] { memset(checked(to, n), value, n); });
 }
 
-CUresult cuStreamCreate(CUstream *out, unsigned) {
-  ENTER NEEDS_CONTEXT auto *s = new sim::Stream;
+CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+  ENTER NEEDS_CONTEXT *least = 0;
+  *greatest = -5;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamCreateWithPriority(CUstream *out, unsigned, int priority) {
+  ENTER NEEDS_CONTEXT REQUIRE(priority <= 0 && priority >= -5) auto *s = new sim::Stream;
   s->device = current;
   machine().streams.push_back(s);
   *out = (CUstream)s;
@@ -326,8 +367,10 @@ CUresult cuStreamWaitEvent(CUstream s, CUevent handle, unsigned) {
   return enqueue(s, [] {}, [=] { return e->completed >= until; });
 }
 
-CUresult cuEventCreate(CUevent *out, unsigned) {
+CUresult cuEventCreate(CUevent *out, unsigned flags) {
   ENTER NEEDS_CONTEXT auto made = std::make_shared<sim::Event>();
+  made->device = current;
+  made->timing = !(flags & CU_EVENT_DISABLE_TIMING);
   *out = (CUevent)made.get();
   events[*out] = made;
   return CUDA_SUCCESS;
@@ -339,15 +382,20 @@ CUresult cuEventDestroy_v2(CUevent handle) {
 CUresult cuEventRecord(CUevent handle, CUstream s) {
   ENTER NEEDS_CONTEXT const std::shared_ptr<sim::Event> e = event_of(handle);
   if (!e) return CUDA_ERROR_INVALID_HANDLE;
+  if (const sim::Stream *on = stream_of(s); on && on->device != e->device)
+    return CUDA_ERROR_INVALID_HANDLE;
   const uint64_t ticket = ++e->recorded;
-  return enqueue(s, [=] { e->completed = std::max(e->completed, ticket); });
+  return enqueue(s, [=] {
+    e->completed = std::max(e->completed, ticket);
+    e->when = ++machine().clock;
+  });
 }
 CUresult cuEventQuery(CUevent handle) {
   ENTER
   const std::shared_ptr<sim::Event> e = event_of(handle);
   if (!e) return CUDA_ERROR_INVALID_HANDLE;
   machine().run_some();
-  return e->completed >= e->recorded ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  return e->completed >= e->recorded ? (CUresult)machine().lost : CUDA_ERROR_NOT_READY;
 }
 CUresult cuEventSynchronize(CUevent handle) {
   ENTER
@@ -355,9 +403,15 @@ CUresult cuEventSynchronize(CUevent handle) {
   if (!e) return CUDA_ERROR_INVALID_HANDLE;
   return finish([=] { return e->completed >= e->recorded; });
 }
-CUresult cuEventElapsedTime(float *milliseconds, CUevent, CUevent) {
+// Events are some thousandths of a second apart, in the order in which their streams came to them.
+CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {
   ENTER
-  *milliseconds = 1;
+  const std::shared_ptr<sim::Event> a = event_of(from), b = event_of(to);
+  if (!a || !b || !a->timing || !b->timing || !a->recorded || !b->recorded ||
+      a->device != b->device)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (a->completed < a->recorded || b->completed < b->recorded) return CUDA_ERROR_NOT_READY;
+  *milliseconds = (float)((int64_t)b->when - (int64_t)a->when);
   return CUDA_SUCCESS;
 }
 
@@ -432,6 +486,18 @@ int lt_sim_calls(const char *name) {
   std::lock_guard<std::mutex> held(lock);
   return plans[name].calls;
 }
+// The n-th call of any function from now on returns an error; 0 for none.
+void lt_sim_fail_any(int n, int code) {
+  std::lock_guard<std::mutex> held(lock);
+  any = {0, n, code};
+  culprit.clear();
+}
+// The calls since then, and the function that failed; empty for none.
+int lt_sim_all_calls(void) {
+  std::lock_guard<std::mutex> held(lock);
+  return any.calls;
+}
+const char *lt_sim_culprit(void) { return culprit.c_str(); }
 // Repairs a lost device.
 void lt_sim_repair(void) {
   std::lock_guard<std::mutex> held(lock);
@@ -441,13 +507,15 @@ void lt_sim_seed(uint64_t seed) {
   std::lock_guard<std::mutex> held(lock);
   machine().random.seed(seed);
 }
-// Live allocations of devices and pinned ones, work that waits.
-void lt_sim_live(int64_t out[3]) {
+// Live allocations of devices and pinned ones, work that waits, streams and events.
+void lt_sim_live(int64_t out[5]) {
   std::lock_guard<std::mutex> held(lock);
   out[0] = (int64_t)machine().memory.live();
   out[1] = (int64_t)pinned.size();
   out[2] = 0;
   for (sim::Stream *s : machine().streams) out[2] += (int64_t)s->queue.size();
+  out[3] = (int64_t)machine().streams.size();
+  out[4] = (int64_t)events.size();
 }
 
 }  // extern "C"

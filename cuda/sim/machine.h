@@ -52,6 +52,9 @@ class Memory {
 
 struct Event {
   uint64_t recorded = 0, completed = 0;
+  uint64_t when = 0;  // by the machine's clock
+  int device = 0;
+  bool timing = false;
 };
 
 struct Work {
@@ -77,7 +80,8 @@ class Machine {
   std::vector<std::unique_ptr<Stream>> null_streams;  // one for each device
   std::vector<Stream *> streams;                      // in the order in which they were made
   int devices;
-  int lost = 0;  // the error of a launch or device that failed, which all calls after it get
+  int lost = 0;        // the error of a launch or device that failed, which all calls after it get
+  uint64_t clock = 0;  // counts the events that streams came to
   std::mt19937_64 random;
 
  private:

@@ -100,6 +100,6 @@ def test_synchronize(simulation):
     x = torch.ones(3, device="cuda") + 1
     torch.cuda.synchronize()
     assert simulation.live()[2] == 0 and x.tolist() == [2, 2, 2]
-    simulation.fail("cuStreamSynchronize", 1, 719)
-    with pytest.raises(RuntimeError, match="device_synchronize: CUDA error in cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED"):
+    simulation.fail("cuCtxSynchronize", 1, 719)
+    with pytest.raises(RuntimeError, match="device_synchronize: CUDA error in cuCtxSynchronize: CUDA_ERROR_LAUNCH_FAILED"):
         torch.cuda.synchronize()

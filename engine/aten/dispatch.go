@@ -20,6 +20,7 @@ type entry struct {
 	any             bool   // it takes tensors of every kind
 	syncs           bool   // it refuses meta tensors
 	dtypes          uint32 // a bit for each dtype that it takes
+	cuda            string // what CUDA devices do of it, where that is not all: partly or refused
 }
 
 // DispatchTable tells what the operators of a name are: a line for each kind of tensors, type of device and dtype with the operator, which of the
@@ -49,6 +50,8 @@ func (e *entry) write(b *strings.Builder) {
 		word := e.plain
 		if !launch.Registered(t) || device.Count(t) == 0 || t == device.Meta && e.syncs {
 			word = "refused"
+		} else if t == device.CUDA && e.cuda != "" {
+			word = e.cuda
 		}
 		line("device", t.String(), word)
 	}
@@ -68,7 +71,10 @@ func (e *entry) write(b *strings.Builder) {
 
 // of is what the operator is for a kind.
 func (e *entry) of(k *Kind, key tensor.Keys) string {
-	field := reflect.ValueOf(&k.Backend).Elem().FieldByName(e.method)
+	has := func(b *Backend) bool {
+		field := reflect.ValueOf(b).Elem().FieldByName(e.method)
+		return field.IsValid() && !field.IsNil()
+	}
 	switch {
 	case key == tensor.Gradient:
 		return e.gradient
@@ -76,7 +82,9 @@ func (e *entry) of(k *Kind, key tensor.Keys) string {
 		return "refused"
 	case e.any:
 		return "kernel"
-	case field.IsValid() && !field.IsNil() || key == tensor.Named:
+	case key == tensor.Quantized && has(&parted):
+		return "refused"
+	case has(&k.Backend) || key == tensor.Named:
 		return "rule"
 	case e.plain == "composite":
 		return "composite"

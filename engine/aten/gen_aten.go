@@ -481,6 +481,16 @@ func (c Ctx) AutogradGrad(outputs, inputs, grads []*tensor.Tensor, retain ops.Bo
 	return recorded.AutogradGrad(c, outputs, inputs, grads, retain, create, unused, zeros)
 }
 
+// GraphReads is the operator graph_reads.
+func (c Ctx) GraphReads(outputs, inputs []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return recorded.GraphReads(c, outputs, inputs)
+}
+
+// GraphWrites is the operator graph_writes.
+func (c Ctx) GraphWrites(outputs, inputs []*tensor.Tensor, capture bool) ([]*tensor.Tensor, error) {
+	return recorded.GraphWrites(c, outputs, inputs, capture)
+}
+
 // GradFn is the operator grad_fn.
 func (c Ctx) GradFn(self *tensor.Tensor) (tensor.Node, error) {
 	return recorded.GradFn(c, self)
@@ -529,6 +539,26 @@ func (c Ctx) NodeResult(self tensor.Node, output int64) (*tensor.Tensor, error) 
 // NodeSaved is the operator node_saved.
 func (c Ctx) NodeSaved(self tensor.Node) ([]*tensor.Tensor, error) {
 	return recorded.NodeSaved(c, self)
+}
+
+// NodeSavedNames is the operator node_saved_names.
+func (c Ctx) NodeSavedNames(self tensor.Node) (string, error) {
+	return recorded.NodeSavedNames(c, self)
+}
+
+// NodeSavedAs is the operator node_saved_as.
+func (c Ctx) NodeSavedAs(self tensor.Node, name string) ([]*tensor.Tensor, error) {
+	return recorded.NodeSavedAs(c, self, name)
+}
+
+// NodePackSaved is the operator node_pack_saved.
+func (c Ctx) NodePackSaved(self tensor.Node, name string, i int64, pack, unpack, drop, data, deleter uintptr) error {
+	return recorded.NodePackSaved(c, self, name, i, pack, unpack, drop, data, deleter)
+}
+
+// NodeCall is the operator node_call.
+func (c Ctx) NodeCall(self tensor.Node, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return recorded.NodeCall(c, self, grads)
 }
 
 // NodeSetContext is the operator node_set_context.
@@ -1076,27 +1106,27 @@ func (c Ctx) Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.T
 }
 
 // ToOptions is the operator to.
-func (c Ctx) ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, x4, forced bool, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func (c Ctx) ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | layout.Keys()); key != 0 {
 		if does := backend(key).ToOptions; does != nil {
-			return does(c, self, d, layout, dev, x4, forced, f)
+			return does(c, self, d, layout, dev, async, forced, f)
 		}
 		err = Refused("to", key)
 		return
 	}
-	return ops.ToOptions(self, d, layout, dev, x4, forced, f)
+	return ops.ToOptions(self, d, layout, dev, async, forced, f)
 }
 
 // Copy is the operator copy_.
-func (c Ctx) Copy(self, src *tensor.Tensor, x2 bool) (err error) {
+func (c Ctx) Copy(self, src *tensor.Tensor, async bool) (err error) {
 	if key := c.ahead(keys(self) | keys(src)); key != 0 {
 		if does := backend(key).Copy; does != nil {
-			return does(c, self, src, x2)
+			return does(c, self, src, async)
 		}
 		err = Refused("copy_", key)
 		return
 	}
-	err = ops.Copy(self, src, x2)
+	err = ops.Copy(self, src, async)
 	if err == nil {
 		wrote(self)
 	}
@@ -1870,6 +1900,171 @@ func (c Ctx) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tenso
 		}
 	}
 	return composed.Vander(c, x, n, increasing)
+}
+
+// DeviceCount is the operator device_count.
+func (c Ctx) DeviceCount(name string) (int64, error) {
+	return ops.DeviceCount(name)
+}
+
+// DeviceAbsence is the operator device_absence.
+func (c Ctx) DeviceAbsence(name string) (string, error) {
+	return ops.DeviceAbsence(name)
+}
+
+// DeviceSynchronize is the operator device_synchronize.
+func (c Ctx) DeviceSynchronize(d device.Device) error {
+	return ops.DeviceSynchronize(d)
+}
+
+// DeviceMemory is the operator device_memory.
+func (c Ctx) DeviceMemory(d device.Device) (int64, int64, int64, int64, int64, int64, int64, error) {
+	return ops.DeviceMemory(d)
+}
+
+// DeviceAllocations is the operator device_allocations.
+func (c Ctx) DeviceAllocations(d device.Device) (int64, int64, int64, error) {
+	return ops.DeviceAllocations(d)
+}
+
+// DeviceResetPeakMemory is the operator device_reset_peak_memory.
+func (c Ctx) DeviceResetPeakMemory(d device.Device) error {
+	return ops.DeviceResetPeakMemory(d)
+}
+
+// DeviceSetMemoryLimit is the operator device_set_memory_limit.
+func (c Ctx) DeviceSetMemoryLimit(d device.Device, nbytes int64) error {
+	return ops.DeviceSetMemoryLimit(d, nbytes)
+}
+
+// DeviceCurrent is the operator device_current.
+func (c Ctx) DeviceCurrent(name string) (int64, error) {
+	return ops.DeviceCurrent(name)
+}
+
+// DeviceSetCurrent is the operator device_set_current.
+func (c Ctx) DeviceSetCurrent(d device.Device) error {
+	return ops.DeviceSetCurrent(d)
+}
+
+// DeviceName is the operator device_name.
+func (c Ctx) DeviceName(d device.Device) (string, error) {
+	return ops.DeviceName(d)
+}
+
+// DeviceUuid is the operator device_uuid.
+func (c Ctx) DeviceUuid(d device.Device) (string, error) {
+	return ops.DeviceUuid(d)
+}
+
+// DeviceAttribute is the operator device_attribute.
+func (c Ctx) DeviceAttribute(d device.Device, name string) (int64, error) {
+	return ops.DeviceAttribute(d, name)
+}
+
+// DeviceCanAccessPeer is the operator device_can_access_peer.
+func (c Ctx) DeviceCanAccessPeer(d, peer device.Device) (bool, error) {
+	return ops.DeviceCanAccessPeer(d, peer)
+}
+
+// DeviceOfPointer is the operator device_of_pointer.
+func (c Ctx) DeviceOfPointer(name string, data uintptr) (device.Device, error) {
+	return ops.DeviceOfPointer(name, data)
+}
+
+// StreamNew is the operator stream_new.
+func (c Ctx) StreamNew(d device.Device, priority int64) (int64, error) {
+	return ops.StreamNew(d, priority)
+}
+
+// StreamPriorities is the operator stream_priorities.
+func (c Ctx) StreamPriorities(d device.Device) (int64, int64, error) {
+	return ops.StreamPriorities(d)
+}
+
+// StreamExternal is the operator stream_external.
+func (c Ctx) StreamExternal(d device.Device, handle int64) (int64, error) {
+	return ops.StreamExternal(d, handle)
+}
+
+// StreamCurrent is the operator stream_current.
+func (c Ctx) StreamCurrent(d device.Device) (int64, error) {
+	return ops.StreamCurrent(d)
+}
+
+// StreamSetCurrent is the operator stream_set_current.
+func (c Ctx) StreamSetCurrent(stream int64) error {
+	return ops.StreamSetCurrent(stream)
+}
+
+// StreamDefault is the operator stream_default.
+func (c Ctx) StreamDefault(d device.Device) (int64, error) {
+	return ops.StreamDefault(d)
+}
+
+// StreamDevice is the operator stream_device.
+func (c Ctx) StreamDevice(stream int64) (device.Device, error) {
+	return ops.StreamDevice(stream)
+}
+
+// StreamHandle is the operator stream_handle.
+func (c Ctx) StreamHandle(stream int64) (int64, error) {
+	return ops.StreamHandle(stream)
+}
+
+// StreamQuery is the operator stream_query.
+func (c Ctx) StreamQuery(stream int64) (bool, error) {
+	return ops.StreamQuery(stream)
+}
+
+// StreamSynchronize is the operator stream_synchronize.
+func (c Ctx) StreamSynchronize(stream int64) error {
+	return ops.StreamSynchronize(stream)
+}
+
+// StreamWaitStream is the operator stream_wait_stream.
+func (c Ctx) StreamWaitStream(stream, other int64) error {
+	return ops.StreamWaitStream(stream, other)
+}
+
+// StreamWaitEvent is the operator stream_wait_event.
+func (c Ctx) StreamWaitEvent(stream, event int64) error {
+	return ops.StreamWaitEvent(stream, event)
+}
+
+// EventNew is the operator event_new.
+func (c Ctx) EventNew(d device.Device, timing, blocking bool) (int64, error) {
+	return ops.EventNew(d, timing, blocking)
+}
+
+// EventFree is the operator event_free.
+func (c Ctx) EventFree(event int64) error {
+	return ops.EventFree(event)
+}
+
+// EventRecord is the operator event_record.
+func (c Ctx) EventRecord(event, stream int64) error {
+	return ops.EventRecord(event, stream)
+}
+
+// EventQuery is the operator event_query.
+func (c Ctx) EventQuery(event int64) (bool, error) {
+	return ops.EventQuery(event)
+}
+
+// EventSynchronize is the operator event_synchronize.
+func (c Ctx) EventSynchronize(event int64) error {
+	return ops.EventSynchronize(event)
+}
+
+// EventElapsedTime is the operator event_elapsed_time.
+func (c Ctx) EventElapsedTime(start, end int64) (float64, error) {
+	return ops.EventElapsedTime(start, end)
+}
+
+// EventHandle is the operator event_handle.
+func (c Ctx) EventHandle(event int64) (int64, error) {
+	return ops.EventHandle(event)
 }
 
 // FftC2c is the operator fft_c2c.
@@ -5866,26 +6061,6 @@ func (c Ctx) ParseDevice(text string) (device.Device, error) {
 	return ops.ParseDevice(text)
 }
 
-// DeviceCount is the operator device_count.
-func (c Ctx) DeviceCount(name string) (int64, error) {
-	return ops.DeviceCount(name)
-}
-
-// DeviceAbsence is the operator device_absence.
-func (c Ctx) DeviceAbsence(name string) (string, error) {
-	return ops.DeviceAbsence(name)
-}
-
-// DeviceSynchronize is the operator device_synchronize.
-func (c Ctx) DeviceSynchronize(d device.Device) error {
-	return ops.DeviceSynchronize(d)
-}
-
-// DeviceMemory is the operator device_memory.
-func (c Ctx) DeviceMemory(d device.Device) (int64, int64, int64, int64, int64, error) {
-	return ops.DeviceMemory(d)
-}
-
 // SetNumThreads is the operator set_num_threads.
 func (c Ctx) SetNumThreads(n int64) error {
 	return ops.SetNumThreads(n)
@@ -6275,22 +6450,6 @@ func (c Ctx) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int, g *rand
 	return
 }
 
-// FillBernoulli is the operator bernoulli_.
-func (c Ctx) FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).FillBernoulli; does != nil {
-			return does(c, self, p, g)
-		}
-		err = Refused("bernoulli_", key)
-		return
-	}
-	err = ops.FillBernoulli(self, p, g)
-	if err == nil {
-		wrote(self)
-	}
-	return
-}
-
 // FillBernoulliEach is the operator bernoulli_.
 func (c Ctx) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | keys(p)); key != 0 {
@@ -6301,6 +6460,22 @@ func (c Ctx) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err
 		return
 	}
 	err = ops.FillBernoulliEach(self, p, g)
+	if err == nil {
+		wrote(self)
+	}
+	return
+}
+
+// FillBernoulli is the operator bernoulli_.
+func (c Ctx) FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) (err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).FillBernoulli; does != nil {
+			return does(c, self, p, g)
+		}
+		err = Refused("bernoulli_", key)
+		return
+	}
+	err = ops.FillBernoulli(self, p, g)
 	if err == nil {
 		wrote(self)
 	}
@@ -6379,6 +6554,11 @@ func (c Ctx) ManualSeed(seed int64) error {
 // DefaultGenerator is the operator default_generator.
 func (c Ctx) DefaultGenerator() (*random.Generator, error) {
 	return ops.DefaultGenerator()
+}
+
+// DefaultGeneratorOf is the operator default_generator.
+func (c Ctx) DefaultGeneratorOf(dev device.Device) (*random.Generator, error) {
+	return ops.DefaultGeneratorOf(dev)
 }
 
 // GeneratorNew is the operator generator_new.
@@ -7765,277 +7945,385 @@ func (c Ctx) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (
 }
 
 // SparseCooTensor is the operator sparse_coo_tensor.
-func (c Ctx) SparseCooTensor(indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(indices) | keys(values)) &^ tensor.Gradient); key != 0 {
+func (c Ctx) SparseCooTensor(indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(indices) | keys(values)); key != 0 {
 		if does := backend(key).SparseCooTensor; does != nil {
 			return does(c, indices, values, size, d, dev, coalesced)
+		}
+		if key == tensor.Quantized {
+			err = Refused("sparse_coo_tensor", key)
+			return
 		}
 	}
 	return parted.SparseCooTensor(c, indices, values, size, d, dev, coalesced)
 }
 
 // SparseCompressedTensor is the operator sparse_compressed_tensor.
-func (c Ctx) SparseCompressedTensor(compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(compressed)|keys(plain)|keys(values))&^tensor.Gradient | l.Keys()); key != 0 {
+func (c Ctx) SparseCompressedTensor(compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(compressed) | keys(plain) | keys(values) | l.Keys()); key != 0 {
 		if does := backend(key).SparseCompressedTensor; does != nil {
 			return does(c, compressed, plain, values, size, d, l, dev)
+		}
+		if key == tensor.Quantized {
+			err = Refused("sparse_compressed_tensor", key)
+			return
 		}
 	}
 	return parted.SparseCompressedTensor(c, compressed, plain, values, size, d, l, dev)
 }
 
 // ToDense is the operator to_dense.
-func (c Ctx) ToDense(self *tensor.Tensor, d dtype.DType, x3 ops.Bool) (*tensor.Tensor, error) {
+func (c Ctx) ToDense(self *tensor.Tensor, d dtype.DType, x3 ops.Bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ToDense; does != nil {
 			return does(c, self, d, x3)
+		}
+		if key == tensor.Quantized {
+			err = Refused("to_dense", key)
+			return
 		}
 	}
 	return parted.ToDense(c, self, d, x3)
 }
 
 // ToSparse is the operator to_sparse.
-func (c Ctx) ToSparse(self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
+func (c Ctx) ToSparse(self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | layout.Keys()); key != 0 {
 		if does := backend(key).ToSparse; does != nil {
 			return does(c, self, layout, blockSize, dense)
+		}
+		if key == tensor.Quantized {
+			err = Refused("to_sparse", key)
+			return
 		}
 	}
 	return parted.ToSparse(c, self, layout, blockSize, dense)
 }
 
 // ToSparseDim is the operator to_sparse.
-func (c Ctx) ToSparseDim(self *tensor.Tensor, sparseDim int64) (*tensor.Tensor, error) {
+func (c Ctx) ToSparseDim(self *tensor.Tensor, sparseDim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ToSparseDim; does != nil {
 			return does(c, self, sparseDim)
+		}
+		if key == tensor.Quantized {
+			err = Refused("to_sparse", key)
+			return
 		}
 	}
 	return parted.ToSparseDim(c, self, sparseDim)
 }
 
 // ToSparseCoo is the operator to_sparse_coo.
-func (c Ctx) ToSparseCoo(self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
+func (c Ctx) ToSparseCoo(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ToSparseCoo; does != nil {
 			return does(c, self, dense)
+		}
+		if key == tensor.Quantized {
+			err = Refused("to_sparse_coo", key)
+			return
 		}
 	}
 	return parted.ToSparseCoo(c, self, dense)
 }
 
 // ToSparseCsr is the operator to_sparse_csr.
-func (c Ctx) ToSparseCsr(self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
+func (c Ctx) ToSparseCsr(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ToSparseCsr; does != nil {
 			return does(c, self, dense)
+		}
+		if key == tensor.Quantized {
+			err = Refused("to_sparse_csr", key)
+			return
 		}
 	}
 	return parted.ToSparseCsr(c, self, dense)
 }
 
 // ToSparseCsc is the operator to_sparse_csc.
-func (c Ctx) ToSparseCsc(self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
+func (c Ctx) ToSparseCsc(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ToSparseCsc; does != nil {
 			return does(c, self, dense)
+		}
+		if key == tensor.Quantized {
+			err = Refused("to_sparse_csc", key)
+			return
 		}
 	}
 	return parted.ToSparseCsc(c, self, dense)
 }
 
 // ToSparseBsr is the operator to_sparse_bsr.
-func (c Ctx) ToSparseBsr(self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
+func (c Ctx) ToSparseBsr(self *tensor.Tensor, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ToSparseBsr; does != nil {
 			return does(c, self, blockSize, dense)
+		}
+		if key == tensor.Quantized {
+			err = Refused("to_sparse_bsr", key)
+			return
 		}
 	}
 	return parted.ToSparseBsr(c, self, blockSize, dense)
 }
 
 // ToSparseBsc is the operator to_sparse_bsc.
-func (c Ctx) ToSparseBsc(self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
+func (c Ctx) ToSparseBsc(self *tensor.Tensor, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ToSparseBsc; does != nil {
 			return does(c, self, blockSize, dense)
+		}
+		if key == tensor.Quantized {
+			err = Refused("to_sparse_bsc", key)
+			return
 		}
 	}
 	return parted.ToSparseBsc(c, self, blockSize, dense)
 }
 
 // Coalesce is the operator coalesce.
-func (c Ctx) Coalesce(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Coalesce(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Coalesce; does != nil {
 			return does(c, self)
+		}
+		if key == tensor.Quantized {
+			err = Refused("coalesce", key)
+			return
 		}
 	}
 	return parted.Coalesce(c, self)
 }
 
 // IsCoalesced is the operator is_coalesced.
-func (c Ctx) IsCoalesced(self *tensor.Tensor) (bool, error) {
+func (c Ctx) IsCoalesced(self *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsCoalesced; does != nil {
 			return does(c, self)
+		}
+		if key == tensor.Quantized {
+			err = Refused("is_coalesced", key)
+			return
 		}
 	}
 	return parted.IsCoalesced(c, self)
 }
 
 // Indices is the operator indices.
-func (c Ctx) Indices(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Indices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Indices; does != nil {
 			return does(c, self)
+		}
+		if key == tensor.Quantized {
+			err = Refused("indices", key)
+			return
 		}
 	}
 	return parted.Indices(c, self)
 }
 
 // Values is the operator values.
-func (c Ctx) Values(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Values(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Values; does != nil {
 			return does(c, self)
+		}
+		if key == tensor.Quantized {
+			err = Refused("values", key)
+			return
 		}
 	}
 	return parted.Values(c, self)
 }
 
 // RawIndices is the operator coo_indices.
-func (c Ctx) RawIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) RawIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).RawIndices; does != nil {
 			return does(c, self)
+		}
+		if key == tensor.Quantized {
+			err = Refused("coo_indices", key)
+			return
 		}
 	}
 	return parted.RawIndices(c, self)
 }
 
 // RawValues is the operator coo_values.
-func (c Ctx) RawValues(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) RawValues(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).RawValues; does != nil {
 			return does(c, self)
+		}
+		if key == tensor.Quantized {
+			err = Refused("coo_values", key)
+			return
 		}
 	}
 	return parted.RawValues(c, self)
 }
 
 // CrowIndices is the operator crow_indices.
-func (c Ctx) CrowIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) CrowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).CrowIndices; does != nil {
 			return does(c, self)
+		}
+		if key == tensor.Quantized {
+			err = Refused("crow_indices", key)
+			return
 		}
 	}
 	return parted.CrowIndices(c, self)
 }
 
 // ColIndices is the operator col_indices.
-func (c Ctx) ColIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) ColIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).ColIndices; does != nil {
 			return does(c, self)
+		}
+		if key == tensor.Quantized {
+			err = Refused("col_indices", key)
+			return
 		}
 	}
 	return parted.ColIndices(c, self)
 }
 
 // CcolIndices is the operator ccol_indices.
-func (c Ctx) CcolIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) CcolIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).CcolIndices; does != nil {
 			return does(c, self)
+		}
+		if key == tensor.Quantized {
+			err = Refused("ccol_indices", key)
+			return
 		}
 	}
 	return parted.CcolIndices(c, self)
 }
 
 // RowIndices is the operator row_indices.
-func (c Ctx) RowIndices(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) RowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).RowIndices; does != nil {
 			return does(c, self)
+		}
+		if key == tensor.Quantized {
+			err = Refused("row_indices", key)
+			return
 		}
 	}
 	return parted.RowIndices(c, self)
 }
 
 // SparseDim is the operator sparse_dim.
-func (c Ctx) SparseDim(self *tensor.Tensor) (int64, error) {
+func (c Ctx) SparseDim(self *tensor.Tensor) (r0 int64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).SparseDim; does != nil {
 			return does(c, self)
+		}
+		if key == tensor.Quantized {
+			err = Refused("sparse_dim", key)
+			return
 		}
 	}
 	return parted.SparseDim(c, self)
 }
 
 // DenseDim is the operator dense_dim.
-func (c Ctx) DenseDim(self *tensor.Tensor) (int64, error) {
+func (c Ctx) DenseDim(self *tensor.Tensor) (r0 int64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).DenseDim; does != nil {
 			return does(c, self)
+		}
+		if key == tensor.Quantized {
+			err = Refused("dense_dim", key)
+			return
 		}
 	}
 	return parted.DenseDim(c, self)
 }
 
 // Nnz is the operator nnz.
-func (c Ctx) Nnz(self *tensor.Tensor) (int64, error) {
+func (c Ctx) Nnz(self *tensor.Tensor) (r0 int64, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).Nnz; does != nil {
 			return does(c, self)
+		}
+		if key == tensor.Quantized {
+			err = Refused("nnz", key)
+			return
 		}
 	}
 	return parted.Nnz(c, self)
 }
 
 // SparseMask is the operator sparse_mask.
-func (c Ctx) SparseMask(self, mask *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) SparseMask(self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mask)); key != 0 {
 		if does := backend(key).SparseMask; does != nil {
 			return does(c, self, mask)
+		}
+		if key == tensor.Quantized {
+			err = Refused("sparse_mask", key)
+			return
 		}
 	}
 	return parted.SparseMask(c, self, mask)
 }
 
 // SparseResize is the operator sparse_resize_.
-func (c Ctx) SparseResize(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
+func (c Ctx) SparseResize(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SparseResize; does != nil {
 			return does(c, self, size, sparseDim, denseDims)
+		}
+		if key == tensor.Quantized {
+			err = Refused("sparse_resize_", key)
+			return
 		}
 	}
 	return parted.SparseResize(c, self, size, sparseDim, denseDims)
 }
 
 // SparseResizeAndClear is the operator sparse_resize_and_clear_.
-func (c Ctx) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
+func (c Ctx) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) (err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SparseResizeAndClear; does != nil {
 			return does(c, self, size, sparseDim, denseDims)
+		}
+		if key == tensor.Quantized {
+			err = Refused("sparse_resize_and_clear_", key)
+			return
 		}
 	}
 	return parted.SparseResizeAndClear(c, self, size, sparseDim, denseDims)
 }
 
 // Smm is the operator smm.
-func (c Ctx) Smm(self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Smm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
 		if does := backend(key).Smm; does != nil {
 			return does(c, self, mat2)
+		}
+		if key == tensor.Quantized {
+			err = Refused("smm", key)
+			return
 		}
 	}
 	return parted.Smm(c, self, mat2)
 }
 
 // Sspaddmm is the operator sspaddmm.
-func (c Ctx) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+func (c Ctx) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat1) | keys(mat2)); key != 0 {
 		if err := outOnly("sspaddmm", key, keys(self)|keys(mat1)|keys(mat2)); err != nil {
 			return nil, err
@@ -8043,12 +8331,16 @@ func (c Ctx) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Sc
 		if does := backend(key).Sspaddmm; does != nil {
 			return does(c, out, self, mat1, mat2, beta, alpha)
 		}
+		if key == tensor.Quantized {
+			err = Refused("sspaddmm", key)
+			return
+		}
 	}
 	return parted.Sspaddmm(c, out, self, mat1, mat2, beta, alpha)
 }
 
 // Hspmm is the operator hspmm.
-func (c Ctx) Hspmm(out, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) Hspmm(out, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(mat1) | keys(mat2)); key != 0 {
 		if err := outOnly("hspmm", key, keys(mat1)|keys(mat2)); err != nil {
 			return nil, err
@@ -8056,52 +8348,72 @@ func (c Ctx) Hspmm(out, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 		if does := backend(key).Hspmm; does != nil {
 			return does(c, out, mat1, mat2)
 		}
+		if key == tensor.Quantized {
+			err = Refused("hspmm", key)
+			return
+		}
 	}
 	return parted.Hspmm(c, out, mat1, mat2)
 }
 
 // SparseSum is the operator sparse.sum.
-func (c Ctx) SparseSum(self *tensor.Tensor, dim []int64, d dtype.DType) (*tensor.Tensor, error) {
+func (c Ctx) SparseSum(self *tensor.Tensor, dim []int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SparseSum; does != nil {
 			return does(c, self, dim, d)
+		}
+		if key == tensor.Quantized {
+			err = Refused("sparse.sum", key)
+			return
 		}
 	}
 	return parted.SparseSum(c, self, dim, d)
 }
 
 // SparseMm is the operator sparse.mm.
-func (c Ctx) SparseMm(self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) SparseMm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
 		if does := backend(key).SparseMm; does != nil {
 			return does(c, self, mat2)
+		}
+		if key == tensor.Quantized {
+			err = Refused("sparse.mm", key)
+			return
 		}
 	}
 	return parted.SparseMm(c, self, mat2)
 }
 
 // SparseMmReduce is the operator sparse.mm.
-func (c Ctx) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) (*tensor.Tensor, error) {
+func (c Ctx) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
 		if does := backend(key).SparseMmReduce; does != nil {
 			return does(c, self, mat2, reduce)
+		}
+		if key == tensor.Quantized {
+			err = Refused("sparse.mm", key)
+			return
 		}
 	}
 	return parted.SparseMmReduce(c, self, mat2, reduce)
 }
 
 // SparseAddmm is the operator sparse.addmm.
-func (c Ctx) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+func (c Ctx) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mat1) | keys(mat2)); key != 0 {
 		if does := backend(key).SparseAddmm; does != nil {
 			return does(c, self, mat1, mat2, beta, alpha)
+		}
+		if key == tensor.Quantized {
+			err = Refused("sparse.addmm", key)
+			return
 		}
 	}
 	return parted.SparseAddmm(c, self, mat1, mat2, beta, alpha)
 }
 
 // SparseSampledAddmm is the operator sparse.sampled_addmm.
-func (c Ctx) SparseSampledAddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+func (c Ctx) SparseSampledAddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat1) | keys(mat2)); key != 0 {
 		if err := outOnly("sparse.sampled_addmm", key, keys(self)|keys(mat1)|keys(mat2)); err != nil {
 			return nil, err
@@ -8109,45 +8421,65 @@ func (c Ctx) SparseSampledAddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alph
 		if does := backend(key).SparseSampledAddmm; does != nil {
 			return does(c, out, self, mat1, mat2, beta, alpha)
 		}
+		if key == tensor.Quantized {
+			err = Refused("sparse.sampled_addmm", key)
+			return
+		}
 	}
 	return parted.SparseSampledAddmm(c, out, self, mat1, mat2, beta, alpha)
 }
 
 // SparseSoftmax is the operator sparse.softmax.
-func (c Ctx) SparseSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+func (c Ctx) SparseSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SparseSoftmax; does != nil {
 			return does(c, self, dim, d)
+		}
+		if key == tensor.Quantized {
+			err = Refused("sparse.softmax", key)
+			return
 		}
 	}
 	return parted.SparseSoftmax(c, self, dim, d)
 }
 
 // SparseLogSoftmax is the operator sparse.log_softmax.
-func (c Ctx) SparseLogSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+func (c Ctx) SparseLogSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).SparseLogSoftmax; does != nil {
 			return does(c, self, dim, d)
+		}
+		if key == tensor.Quantized {
+			err = Refused("sparse.log_softmax", key)
+			return
 		}
 	}
 	return parted.SparseLogSoftmax(c, self, dim, d)
 }
 
 // SparseSpdiags is the operator sparse.spdiags.
-func (c Ctx) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (*tensor.Tensor, error) {
+func (c Ctx) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(diagonals) | keys(offsets) | l.Keys()); key != 0 {
 		if does := backend(key).SparseSpdiags; does != nil {
 			return does(c, diagonals, offsets, size, l)
+		}
+		if key == tensor.Quantized {
+			err = Refused("sparse.spdiags", key)
+			return
 		}
 	}
 	return parted.SparseSpdiags(c, diagonals, offsets, size, l)
 }
 
 // SparseSpsolve is the operator sparse.spsolve.
-func (c Ctx) SparseSpsolve(self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Ctx) SparseSpsolve(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
 		if does := backend(key).SparseSpsolve; does != nil {
 			return does(c, self, other)
+		}
+		if key == tensor.Quantized {
+			err = Refused("sparse.spsolve", key)
+			return
 		}
 	}
 	return parted.SparseSpsolve(c, self, other)
@@ -8631,63 +8963,6 @@ func (c Ctx) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
-// SpecialI0e is the operator special.i0e.
-func (c Ctx) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("special.i0e", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialI0e; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.i0e", key)
-		return
-	}
-	r0, err = ops.SpecialI0e(out, self)
-	if err == nil {
-		wrote(out)
-	}
-	return
-}
-
-// SpecialI1 is the operator special.i1.
-func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("special.i1", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialI1; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.i1", key)
-		return
-	}
-	r0, err = ops.SpecialI1(out, self)
-	if err == nil {
-		wrote(out)
-	}
-	return
-}
-
-// SpecialI1e is the operator special.i1e.
-func (c Ctx) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("special.i1e", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).SpecialI1e; does != nil {
-			return does(c, out, self)
-		}
-		err = Refused("special.i1e", key)
-		return
-	}
-	r0, err = ops.SpecialI1e(out, self)
-	if err == nil {
-		wrote(out)
-	}
-	return
-}
-
 // SpecialXlog1py is the operator special.xlog1py.
 func (c Ctx) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
@@ -8815,6 +9090,63 @@ func (c Ctx) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		return
 	}
 	r0, err = ops.SpecialNdtri(out, self)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// SpecialI0e is the operator special.i0e.
+func (c Ctx) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("special.i0e", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).SpecialI0e; does != nil {
+			return does(c, out, self)
+		}
+		err = Refused("special.i0e", key)
+		return
+	}
+	r0, err = ops.SpecialI0e(out, self)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// SpecialI1 is the operator special.i1.
+func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("special.i1", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).SpecialI1; does != nil {
+			return does(c, out, self)
+		}
+		err = Refused("special.i1", key)
+		return
+	}
+	r0, err = ops.SpecialI1(out, self)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// SpecialI1e is the operator special.i1e.
+func (c Ctx) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("special.i1e", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).SpecialI1e; does != nil {
+			return does(c, out, self)
+		}
+		err = Refused("special.i1e", key)
+		return
+	}
+	r0, err = ops.SpecialI1e(out, self)
 	if err == nil {
 		wrote(out)
 	}
@@ -9519,6 +9851,12 @@ func (c Ctx) FromBlob(data uintptr, nbytes int64, d dtype.DType, size, stride []
 	return ops.FromBlob(data, nbytes, d, size, stride, deleter, context, readOnly)
 }
 
+// FromBlobOn is the operator from_blob.
+func (c Ctx) FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) (*tensor.Tensor, error) {
+	dev = c.place(dev)
+	return ops.FromBlobOn(dev, data, nbytes, d, size, stride, deleter, context, readOnly)
+}
+
 // DataPtr is the operator data_ptr.
 func (c Ctx) DataPtr(self *tensor.Tensor) (r0 uintptr, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
@@ -9606,27 +9944,39 @@ func (c Ctx) IsShared(self *tensor.Tensor) (r0 bool, err error) {
 }
 
 // PinMemory is the operator pin_memory.
-func (c Ctx) PinMemory(x0 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(x0)) &^ tensor.Gradient); key != 0 {
+func (c Ctx) PinMemory(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).PinMemory; does != nil {
-			return does(c, x0)
+			return does(c, self)
 		}
 		err = Refused("pin_memory", key)
 		return
 	}
-	return ops.PinMemory(x0)
+	return ops.PinMemory(self)
+}
+
+// RecordStream is the operator record_stream.
+func (c Ctx) RecordStream(self *tensor.Tensor, stream int64) (err error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).RecordStream; does != nil {
+			return does(c, self, stream)
+		}
+		err = Refused("record_stream", key)
+		return
+	}
+	return ops.RecordStream(self, stream)
 }
 
 // IsPinned is the operator is_pinned.
-func (c Ctx) IsPinned(x0 *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead((keys(x0)) &^ tensor.Gradient); key != 0 {
+func (c Ctx) IsPinned(self *tensor.Tensor) (r0 bool, err error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsPinned; does != nil {
-			return does(c, x0)
+			return does(c, self)
 		}
 		err = Refused("is_pinned", key)
 		return
 	}
-	return ops.IsPinned(x0)
+	return ops.IsPinned(self)
 }
 
 // StorageNew is the operator storage_new.
@@ -9737,13 +10087,13 @@ func (c Ctx) StorageFromDescriptor(descriptor, nbytes int64) (*storage.Storage, 
 }
 
 // StoragePinMemory is the operator storage_pin_memory.
-func (c Ctx) StoragePinMemory(x0 *storage.Storage) (*storage.Storage, error) {
-	return ops.StoragePinMemory(x0)
+func (c Ctx) StoragePinMemory(self *storage.Storage) (*storage.Storage, error) {
+	return ops.StoragePinMemory(self)
 }
 
 // StorageIsPinned is the operator storage_is_pinned.
-func (c Ctx) StorageIsPinned(x0 *storage.Storage) (bool, error) {
-	return ops.StorageIsPinned(x0)
+func (c Ctx) StorageIsPinned(self *storage.Storage) (bool, error) {
+	return ops.StorageIsPinned(self)
 }
 
 // StorageDevice is the operator storage_get_device.

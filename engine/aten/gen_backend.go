@@ -49,6 +49,8 @@ type Backend struct {
 	DetachInplace                            func(c Ctx, self *tensor.Tensor) error
 	Backward                                 func(c Ctx, tensors, grads []*tensor.Tensor, retain ops.Bool, create bool, inputs []*tensor.Tensor) error
 	AutogradGrad                             func(c Ctx, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error)
+	GraphReads                               func(c Ctx, outputs, inputs []*tensor.Tensor) ([]*tensor.Tensor, error)
+	GraphWrites                              func(c Ctx, outputs, inputs []*tensor.Tensor, capture bool) ([]*tensor.Tensor, error)
 	GradFn                                   func(c Ctx, self *tensor.Tensor) (tensor.Node, error)
 	GradientEdge                             func(c Ctx, self *tensor.Tensor) (tensor.Node, int64, error)
 	NodeName                                 func(c Ctx, self tensor.Node) (string, error)
@@ -59,6 +61,10 @@ type Backend struct {
 	NodeVariable                             func(c Ctx, self tensor.Node) (*tensor.Tensor, error)
 	NodeResult                               func(c Ctx, self tensor.Node, output int64) (*tensor.Tensor, error)
 	NodeSaved                                func(c Ctx, self tensor.Node) ([]*tensor.Tensor, error)
+	NodeSavedNames                           func(c Ctx, self tensor.Node) (string, error)
+	NodeSavedAs                              func(c Ctx, self tensor.Node, name string) ([]*tensor.Tensor, error)
+	NodePackSaved                            func(c Ctx, self tensor.Node, name string, i int64, pack, unpack, drop, data, deleter uintptr) error
+	NodeCall                                 func(c Ctx, self tensor.Node, grads []*tensor.Tensor) ([]*tensor.Tensor, error)
 	NodeSetContext                           func(c Ctx, self tensor.Node, data, deleter uintptr) error
 	NodeContext                              func(c Ctx, self tensor.Node) (uintptr, error)
 	RegisterHook                             func(c Ctx, self *tensor.Tensor, function, data, deleter uintptr) (int64, error)
@@ -109,8 +115,8 @@ type Backend struct {
 	Angle                                    func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 	Clone                                    func(c Ctx, self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error)
 	Contiguous                               func(c Ctx, self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error)
-	ToOptions                                func(c Ctx, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, x4, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error)
-	Copy                                     func(c Ctx, self, src *tensor.Tensor, x2 bool) error
+	ToOptions                                func(c Ctx, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error)
+	Copy                                     func(c Ctx, self, src *tensor.Tensor, async bool) error
 	Fill                                     func(c Ctx, out, self, value *tensor.Tensor) (*tensor.Tensor, error)
 	Zero                                     func(c Ctx, self *tensor.Tensor) error
 	Item                                     func(c Ctx, self *tensor.Tensor) (dtype.Scalar, error)
@@ -470,8 +476,8 @@ type Backend struct {
 	FillRandom                               func(c Ctx, self *tensor.Tensor, g *random.Generator) error
 	FillRandomTo                             func(c Ctx, self *tensor.Tensor, to int64, g *random.Generator) error
 	FillRandomFrom                           func(c Ctx, self *tensor.Tensor, from int64, to ops.Int, g *random.Generator) error
-	FillBernoulli                            func(c Ctx, self *tensor.Tensor, p float64, g *random.Generator) error
 	FillBernoulliEach                        func(c Ctx, self, p *tensor.Tensor, g *random.Generator) error
+	FillBernoulli                            func(c Ctx, self *tensor.Tensor, p float64, g *random.Generator) error
 	FillExponential                          func(c Ctx, self *tensor.Tensor, lambda float64, g *random.Generator) error
 	FillCauchy                               func(c Ctx, self *tensor.Tensor, median, sigma float64, g *random.Generator) error
 	FillLogNormal                            func(c Ctx, self *tensor.Tensor, mean, std float64, g *random.Generator) error
@@ -623,9 +629,6 @@ type Backend struct {
 	NanToNum                                 func(c Ctx, out, self *tensor.Tensor, nan, posinf, neginf *float64) (*tensor.Tensor, error)
 	Deg2rad                                  func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 	Rad2deg                                  func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
-	SpecialI0e                               func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
-	SpecialI1                                func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
-	SpecialI1e                               func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 	SpecialXlog1py                           func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 	SpecialZeta                              func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 	SpecialEntr                              func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
@@ -633,6 +636,9 @@ type Backend struct {
 	SpecialNdtr                              func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 	SpecialLogNdtr                           func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 	SpecialNdtri                             func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
+	SpecialI0e                               func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
+	SpecialI1                                func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
+	SpecialI1e                               func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 	SpecialBesselJ0                          func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 	SpecialBesselJ1                          func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 	SpecialBesselY0                          func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
@@ -684,8 +690,9 @@ type Backend struct {
 	FromFile                                 func(c Ctx, filename string, share ops.Bool, size ops.Int, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error)
 	ShareMemory                              func(c Ctx, self *tensor.Tensor) error
 	IsShared                                 func(c Ctx, self *tensor.Tensor) (bool, error)
-	PinMemory                                func(c Ctx, x0 *tensor.Tensor) (*tensor.Tensor, error)
-	IsPinned                                 func(c Ctx, x0 *tensor.Tensor) (bool, error)
+	PinMemory                                func(c Ctx, self *tensor.Tensor) (*tensor.Tensor, error)
+	RecordStream                             func(c Ctx, self *tensor.Tensor, stream int64) error
+	IsPinned                                 func(c Ctx, self *tensor.Tensor) (bool, error)
 	View                                     func(c Ctx, self *tensor.Tensor, size []int64) (*tensor.Tensor, error)
 	ViewDtype                                func(c Ctx, self *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error)
 	ViewAs                                   func(c Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error)

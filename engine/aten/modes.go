@@ -28,8 +28,8 @@ func (c Ctx) now() Modes {
 	return *c.modes
 }
 
-// Recording tells whether calls are recorded for gradients.
-func (c Ctx) Recording() bool { return c.modes == nil || c.modes.Grad }
+// Recording tells whether calls are recorded for gradients: never in inference mode.
+func (c Ctx) Recording() bool { return c.modes == nil || c.modes.Grad && !c.modes.Inference }
 
 // Recorded is a context of the same thread in which calls are recorded or not, whatever the thread's modes say.
 func (c Ctx) Recorded(on bool) Ctx {

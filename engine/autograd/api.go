@@ -267,6 +267,9 @@ func AutogradGrad(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain op
 		switch {
 		case zeros:
 			made[i], err = r.c.ZerosLike(inputs[i], inputs[i].DType(), tensor.NoLayout, inputs[i].Device(), shape.Preserve)
+			if err == nil && create { // as the others, which depend on what they were made of
+				err = SetRequiresGrad(c, made[i], true)
+			}
 		case !unused:
 			err = status.Runtimef("The differentiated Tensor at index %d appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.", i)
 		}
@@ -300,8 +303,25 @@ func (r *run) begin(tensors, grads, inputs []*tensor.Tensor, capture bool) (goal
 	if len(grads) != 0 && len(grads) != len(tensors) {
 		return nil, status.Runtimef("got %d tensors and %d gradients", len(tensors), len(grads))
 	}
+	if goals, err = r.aim(tensors, inputs, capture); err != nil {
+		return goals, err
+	}
 	for i, t := range tensors {
-		e, err := settled(valuesOf(t))
+		grad, err := r.seed(t, at(grads, i), i)
+		if err != nil {
+			return goals, err
+		}
+		if err := r.add(r.roots[i], grad); err != nil {
+			return goals, err
+		}
+	}
+	return goals, nil
+}
+
+// aim gives the run the edges that it begins with, and the inputs to stop at, whose edges it returns.
+func (r *run) aim(tensors, inputs []*tensor.Tensor, capture bool) (goals []Edge, err error) {
+	for i, t := range tensors {
+		e, err := settled(t)
 		if err != nil {
 			return nil, err
 		}
@@ -311,7 +331,7 @@ func (r *run) begin(tensors, grads, inputs []*tensor.Tensor, capture bool) (goal
 		r.roots = append(r.roots, e)
 	}
 	for i, t := range inputs {
-		e, err := settled(valuesOf(t))
+		e, err := settled(t)
 		if err != nil {
 			return goals, err
 		}
@@ -322,15 +342,6 @@ func (r *run) begin(tensors, grads, inputs []*tensor.Tensor, capture bool) (goal
 	}
 	if len(inputs) > 0 {
 		r.toward(r.roots, goals, capture)
-	}
-	for i, t := range tensors {
-		grad, err := r.seed(t, at(grads, i), i)
-		if err != nil {
-			return goals, err
-		}
-		if err := r.add(r.roots[i], grad); err != nil {
-			return goals, err
-		}
 	}
 	return goals, nil
 }

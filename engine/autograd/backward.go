@@ -24,6 +24,7 @@ type run struct {
 	roots    []Edge
 	reached  map[any]bool // by reaches, where somebody asked
 	gathered map[*group]*gathered
+	streams  streams
 }
 
 // pending are the gradients of a node's results that have come so far.
@@ -100,9 +101,12 @@ func (r *run) add(e Edge, grad *tensor.Tensor) error {
 	return nil
 }
 
-// own tells whether nobody else sees the memory of t, nor two of its elements the same.
-func own(t *tensor.Tensor) bool {
-	return (t.IsContiguous() || shape.IsDense(t.Sizes(), t.Strides())) && t.Storage().Refs() == 1 && t.History() == nil && !t.Storage().ReadOnly() && t.Numel()*t.DType().Size() == t.Storage().Nbytes()
+// own tells whether t may be written to: nobody else sees its memory, no two of its elements are the same, and no graph goes through it.
+func own(t *tensor.Tensor) bool { return t.History() == nil && alone(t) }
+
+// alone tells whether nobody else sees the memory of t, nor two of its elements the same.
+func alone(t *tensor.Tensor) bool {
+	return (t.IsContiguous() || shape.IsDense(t.Sizes(), t.Strides())) && t.Storage().Refs() == 1 && !t.Storage().ReadOnly() && t.Numel()*t.DType().Size() == t.Storage().Nbytes()
 }
 
 // toward limits the run to the nodes on the way to some results of nodes, whose gradients it is to hand out where capture is set.
@@ -150,7 +154,12 @@ func (r *run) toward(roots []Edge, goals []Edge, capture bool) {
 }
 
 // finish runs until no gradients wait.
-func (r *run) finish() error {
+func (r *run) finish() (err error) {
+	defer func() {
+		if back := r.streams.back(); err == nil {
+			err = back
+		}
+	}()
 	for len(r.waiting) > 0 {
 		p := heap.Pop(&r.waiting).(*pending)
 		delete(r.pending, p.node)
@@ -166,6 +175,9 @@ func (r *run) finish() error {
 // visit hands the gradients of a node's results out and passes those of its operands on.
 func (r *run) visit(p *pending) error {
 	n := p.node
+	if err := r.streams.follow(n); err != nil {
+		return err
+	}
 	passes := r.passes(n)
 	if passes {
 		r.capture(p)
@@ -276,12 +288,17 @@ func (n *Node) fitAll(c aten.Ctx, grads []*tensor.Tensor) (err error) {
 	return nil
 }
 
-// fit brings the gradient of operand i to the dtype and the sizes of the operand: real where that is, summed where that was
+// fit brings the gradient of operand i to the dtype, the sizes and the device of the operand: real where that is, summed where that was
 // broadcast. It takes the reference to the gradient over.
 func (n *Node) fit(c aten.Ctx, i int, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	e := n.edges[i]
 	want := &e.Node.outputs[e.Output]
-	return n.fitTo(c, i, grad, want.dtype, want.sizes())
+	grad, err := n.fitTo(c, i, grad, want.dtype, want.sizes())
+	if err != nil || grad.Device() == want.device {
+		return grad, err
+	}
+	defer grad.Release()
+	return c.ToOptions(grad, dtype.None, tensor.NoLayout, want.device, false, false, shape.NoFormat)
 }
 
 func (n *Node) fitTo(c aten.Ctx, i int, grad *tensor.Tensor, d dtype.DType, sizes []int64) (*tensor.Tensor, error) {
@@ -307,7 +324,8 @@ func (n *Node) fitTo(c aten.Ctx, i int, grad *tensor.Tensor, d dtype.DType, size
 	return fitted, err
 }
 
-// accumulate adds a gradient to that of t, which is nil where it is no leaf.
+// accumulate adds a gradient to that of t, in place unless the sum is recorded, or t is nil, which is no leaf: the run goes on with
+// what is kept of those.
 func (v *Variable) accumulate(c aten.Ctx, t, grad *tensor.Tensor, create bool) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -324,7 +342,7 @@ func (v *Variable) accumulate(c aten.Ctx, t, grad *tensor.Tensor, create bool) e
 	if err := s.use(v.grad, "backward"); err != nil {
 		return err
 	}
-	if !create {
+	if !create && t != nil {
 		_, err := c.Add(v.grad, v.grad, grad, one)
 		return err
 	}
@@ -336,14 +354,14 @@ func (v *Variable) accumulate(c aten.Ctx, t, grad *tensor.Tensor, create bool) e
 	return err
 }
 
-// first is what becomes the gradient of t: the gradient itself where it lies as t does and nobody else sees it.
+// first is what becomes the gradient of t: the gradient itself where it lies as t does and nobody else sees it, for later ones are
+// added to it in place.
 func first(c aten.Ctx, t, grad *tensor.Tensor, create bool) (*tensor.Tensor, error) {
-	alike := t == nil || slices.Equal(t.Strides(), grad.Strides())
-	if alike && (create || own(grad)) {
-		return grad.Alias(), nil
-	}
 	if t == nil {
 		return c.Clone(grad, shape.Preserve)
+	}
+	if slices.Equal(t.Strides(), grad.Strides()) && alone(grad) && (create || grad.History() == nil) {
+		return grad.Alias(), nil
 	}
 	if create {
 		return c.Clone(grad, shape.Contiguous)

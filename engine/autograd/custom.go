@@ -29,8 +29,8 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 		n.edges[i] = edgeTo(t)
 	}
 	n.number = numbers.Add(1)
-	n.results(outputs...)
-	for i, t := range outputs {
+	n.results(allValuesOf(outputs)...)
+	for i, t := range allValuesOf(outputs) {
 		if err := n.resultOf(t, inputs, i); err != nil {
 			return nil, err
 		}
@@ -48,8 +48,12 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 					s.grad(k)
 				}
 			}
-			made := s.keepAll(program.Call(s.c, function, data, s.given, len(inputs)))
+			places := n.attached.Load().context.places
+			made := s.keepAll(program.Call(s.c, function, data, s.shown(places[len(inputs):]), len(inputs)))
 			for k, e := range s.node.edges {
+				if made[k] != nil && e.Node != nil {
+					made[k] = s.placed(k, places[k], made[k])
+				}
 				if t := made[k]; t != nil && e.Node != nil && t.DType().IsComplex() && !e.Node.outputs[e.Output].dtype.IsComplex() {
 					s.check(status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected a real dtype, as that of the input, %v", name, k, t.DType(), e.Node.outputs[e.Output].dtype))
 				}
@@ -64,13 +68,35 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 	}
 	for i, t := range outputs {
 		if t != nil && differentiable(t) && !slices.Contains(constant, int64(i)) {
-			n.adopt(c, t, i, inputs)
+			n.adopt(valuesOf(t), i, allValuesOf(inputs))
 		}
 	}
-	n.attach().context = newContext(data, deleter)
+	n.attach().context = newContext(data, deleter, slices.Concat(inputs, outputs)...)
 	n.recorded()
 	n.retain()
 	return n, nil
+}
+
+// shown are the given gradients as the program gets them: those of sparse results at their places.
+func (s *steps) shown(places []*tensor.Tensor) []*tensor.Tensor {
+	shown := slices.Clone(s.given)
+	for k, grad := range shown {
+		if grad != nil && places[k] != nil {
+			shown[k] = s.keep(gradientOf(places[k], grad))
+		}
+	}
+	return shown
+}
+
+// placed is the gradient of operand k that the program has made, as what has the history of the operand needs it.
+func (s *steps) placed(k int, places, grad *tensor.Tensor) *tensor.Tensor {
+	if places != nil && !slices.Equal(places.Sizes(), grad.Sizes()) {
+		s.check(status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected shape compatible with %v", s.node.name, k, grad.Sizes(), places.Sizes()))
+	}
+	if places == nil && grad.Parts() == nil {
+		return grad
+	}
+	return s.keep(placed(s.c, places, grad))
 }
 
 // resultOf refuses an output that has a history of its own, or that may not be written to.
@@ -86,7 +112,7 @@ func (n *Node) resultOf(t *tensor.Tensor, inputs []*tensor.Tensor, i int) error 
 }
 
 // adopt makes t result i of the node.
-func (n *Node) adopt(c aten.Ctx, t *tensor.Tensor, i int, inputs []*tensor.Tensor) {
+func (n *Node) adopt(t *tensor.Tensor, i int, inputs []*tensor.Tensor) {
 	shares := func(in *tensor.Tensor) bool { return in != t && in.Storage() == t.Storage() }
 	v := track(t)
 	n.retain()
@@ -101,10 +127,10 @@ func (n *Node) adopt(c aten.Ctx, t *tensor.Tensor, i int, inputs []*tensor.Tenso
 // keep saves a tensor for the function.
 func (n *Node) keep(c aten.Ctx, t *tensor.Tensor, outputs []*tensor.Tensor) error {
 	if t == nil {
-		n.saved = append(n.saved, saved{})
+		n.saved = append(n.saved, saved{name: "tensors" + listed})
 		return nil
 	}
-	s := saved{t: t.Plain()}
+	s := saved{name: "tensors" + listed, t: t.Plain()}
 	if i := slices.Index(outputs, t); i >= 0 {
 		s.from, s.result = Edge{nil, i}, true
 	} else {

@@ -22,6 +22,21 @@ func (s *steps) detGradient(grad, a, det *tensor.Tensor) *tensor.Tensor {
 	if s.record {
 		return s.recordedDetGradient(grad, a, det)
 	}
+	grad = s.column(s.column(grad))
+	return s.inPieces(a, a.DType(), s.matrices(a), func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+		return s.adjugates(part(grad), part(a))
+	})
+}
+
+// matrices are the dimensions of a that stay whole where matrices are taken one by one.
+func (s *steps) matrices(a *tensor.Tensor) []bool {
+	uncut := make([]bool, a.Dim())
+	uncut[a.Dim()-2], uncut[a.Dim()-1] = true, true
+	return uncut
+}
+
+// adjugates are the adjoints of the adjugates of matrices, times scale, a matrix of one element for each.
+func (s *steps) adjugates(scale, a *tensor.Tensor) *tensor.Tensor {
 	n := a.Sizes()[a.Dim()-1]
 	lu, pivots, info, err := s.c.LinalgLuFactorEx(nil, nil, nil, a, true, false)
 	s.Keep(pivots, nil)
@@ -29,14 +44,15 @@ func (s *steps) detGradient(grad, a, det *tensor.Tensor) *tensor.Tensor {
 	s.keep(lu, err)
 	diagonal := s.diagonalOf(lu)
 	zero := s.isZero(diagonal)
-	tiny := s.cast(s.mul(zero, s.float(a.DType().Epsilon())), a.DType())
-	nearby := s.add(lu, s.onDiagonal(tiny))
+	_, err = s.c.Add(diagonal, diagonal, s.cast(zero, a.DType()), dtype.FloatScalar(a.DType().Epsilon()))
+	s.check(err)
 	// Where no pivot is zero, the determinant is what it was.
-	product := s.keep(s.c.Prod(nil, s.add(diagonal, tiny), ops.Int(-1), false, dtype.None))
+	product := s.keep(s.c.Prod(nil, diagonal, ops.Int(-1), false, dtype.None))
 	places := s.keep(s.c.ArangeStart(nil, dtype.IntScalar(1), dtype.IntScalar(n+1), dtype.Int32, tensor.NoLayout, a.Device()))
 	odd := s.keep(s.c.Remainder(nil, s.keep(s.c.Sum(nil, s.keep(s.c.Ne(nil, pivots, places)), []int64{-1}, false, dtype.None)), s.int(2)))
-	det = s.mul(product, s.sub(s.int(1), s.mul(odd, s.int(2))))
-	return s.keep(s.c.LinalgLuSolve(nil, nearby, pivots, s.scaledIdentity(s.mul(grad, s.conj(det)), a), true, true))
+	det := s.mul(product, s.sub(s.int(1), s.mul(odd, s.int(2))))
+	right := s.scaledIdentity(s.mul(s.selected(s.selected(scale, -1, 0), -1, 0), s.conj(det)), a)
+	return s.keep(s.c.LinalgLuSolve(nil, lu, pivots, right, true, true))
 }
 
 // recordedDetGradient is detGradient by steps that can be differentiated.

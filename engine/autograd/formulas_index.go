@@ -7,6 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -39,7 +40,7 @@ func recordIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*te
 	if err != nil {
 		return nil, err
 	}
-	kept := r.saveIndex(items, r.node != nil)
+	kept := r.saveIndex("indices", items, r.node != nil)
 	if err := r.err; err != nil {
 		r.drop()
 		return nil, err
@@ -68,7 +69,7 @@ func (s *steps) indexed(l like, items []ops.IndexItem, grad *tensor.Tensor) *ten
 	r, err := begin(s.c, "backward", "IndexPutBackward0", nil, grad)
 	s.check(err)
 	defer r.abandon()
-	kept := r.saveIndex(items, r.node != nil)
+	kept := r.saveIndex("indices", items, r.node != nil)
 	s.check(r.err)
 	made := s.zerosOf(l)
 	inner := &steps{c: r.c}
@@ -181,7 +182,7 @@ func recordIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, valu
 	if err != nil {
 		return err
 	}
-	kept := r.saveIndex(items, r.node != nil)
+	kept := r.saveIndex("indices", items, r.node != nil)
 	if err := r.err; err != nil {
 		r.drop()
 		return err
@@ -211,7 +212,7 @@ func recordIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem
 	if err != nil {
 		return err
 	}
-	kept := r.saveIndex(items, r.node != nil)
+	kept := r.saveIndex("indices", items, r.node != nil)
 	if err := r.err; err != nil {
 		r.drop()
 		return err
@@ -292,7 +293,7 @@ func (s *steps) gatherGradient(grad *tensor.Tensor, l like, dim int64, index *te
 func (s *steps) along(self, indices *tensor.Tensor, dim ops.Int) *tensor.Tensor {
 	if dim.IsNone() {
 		all := []int64{-1}
-		indices = s.where(s.keep(s.c.Lt(nil, indices, s.int(0))), s.add(indices, s.int(self.Numel())), indices)
+		indices = s.wrapped(indices, self.Numel())
 		return s.keep(s.c.Gather(nil, s.keep(s.c.Reshape(self, all)), 0, s.keep(s.c.Reshape(indices, all)), false))
 	}
 	if self.Dim() != indices.Dim() || self.Dim() == 0 {
@@ -304,13 +305,29 @@ func (s *steps) along(self, indices *tensor.Tensor, dim ops.Int) *tensor.Tensor 
 	of[d], at[d] = 1, 1
 	sizes, err := shape.Broadcast("take_along_dim", of, at)
 	s.check(err)
-	indices = s.where(s.keep(s.c.Lt(nil, indices, s.int(0))), s.add(indices, s.int(self.Sizes()[d])), indices)
+	indices = s.wrapped(indices, self.Sizes()[d])
 	wide := func(t *tensor.Tensor) *tensor.Tensor {
 		sizes := slices.Clone(sizes)
 		sizes[d] = t.Sizes()[d]
 		return s.keep(s.c.Expand(t, sizes, false))
 	}
 	return s.keep(s.c.Gather(nil, wide(self), int64(d), wide(indices), false))
+}
+
+// wrapped are indices of n elements that count from the end where they are negative.
+func (s *steps) wrapped(indices *tensor.Tensor, n int64) *tensor.Tensor {
+	negative := func() *tensor.Tensor { return s.keep(s.c.Lt(nil, indices, s.int(0))) }
+	if launch.Known(indices) && !s.anyTrue(negative()) {
+		return indices
+	}
+	mask, above := negative(), s.add(indices, s.int(n))
+	return s.used(mask, s.used(above, s.where(mask, above, indices)))
+}
+
+// taken is the gradient of what elements were taken of.
+func (s *steps) taken(grad, index *tensor.Tensor, l like) *tensor.Tensor {
+	zeros := s.zerosOf(l)
+	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Put(out, zeros, index, grad, true) })
 }
 
 // scattered is the gradient of what was scattered: zeros beyond the index.

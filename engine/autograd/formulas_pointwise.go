@@ -136,18 +136,23 @@ func (s *steps) logitGradient(grad, self *tensor.Tensor, eps *float64) *tensor.T
 }
 
 // besselOneGradient is that of I1 and J1 with zeroth the function of order 0, and besselI1eGradient that of I1 times
-// exp(-|self|); the slopes are 1/2 at 0.
+// exp(-|self|). Next to 0 their slopes are 1/2: of numbers so small that nothing is lost, and quotients of the least have no digits.
 func (s *steps) besselOneGradient(grad, self, result, zeroth *tensor.Tensor) *tensor.Tensor {
-	zero := s.isZero(self)
-	slope := s.sub(zeroth, s.div(result, s.where(zero, s.int(1), self)))
-	return s.mul(grad, s.where(zero, s.float(0.5), slope))
+	tiny := s.tiny(self, result)
+	slope := s.sub(zeroth, s.div(result, s.where(tiny, s.int(1), self)))
+	return s.mul(grad, s.where(tiny, s.float(0.5), slope))
 }
 
 func (s *steps) besselI1eGradient(grad, self, result *tensor.Tensor) *tensor.Tensor {
-	zero := s.isZero(self)
-	self = s.where(zero, s.int(1), self)
+	tiny := s.tiny(self, result)
+	self = s.where(tiny, s.int(1), self)
 	slope := s.sub(s.keep(s.c.SpecialI0e(nil, self)), s.add(s.mul(result, s.sgn(self)), s.div(result, self)))
-	return s.mul(grad, s.where(zero, s.float(0.5), slope))
+	return s.mul(grad, s.where(tiny, s.float(0.5), slope))
+}
+
+// tiny tells where elements are no larger than the result's distance from 1 to the next number.
+func (s *steps) tiny(self, result *tensor.Tensor) *tensor.Tensor {
+	return s.keep(s.c.Le(nil, s.abs(self), s.float(result.DType().Epsilon())))
 }
 
 // lgammaSum is the derivative of the logarithm of the multivariate gamma function.

@@ -18,6 +18,11 @@ func (s *steps) adjointOf(t *tensor.Tensor) *tensor.Tensor {
 	return s.conj(s.keep(s.c.Transpose(nil, t, -2, -1)))
 }
 
+// crossed is the cross product along dim, the first dimension of size 3 unless given.
+func (s *steps) crossed(a, b *tensor.Tensor, sizes []int64, dim ops.Int) *tensor.Tensor {
+	return s.keep(s.c.LinalgCross(nil, a, b, dim.Or(int64(slices.Index(sizes, 3)))))
+}
+
 // matmulLeft and matmulRight are the gradients of the operands of a matrix product; vectors count as matrices of one row or
 // column.
 func (s *steps) matmulLeft(grad *tensor.Tensor, sizes []int64, other *tensor.Tensor) *tensor.Tensor {

@@ -109,10 +109,12 @@ func (s *steps) productGradient(grad, self, result *tensor.Tensor, dim ops.Int, 
 		return s.binary('*', grad, s.conj(s.div(whole, self)), right)
 	}
 	if !dim.IsNone() {
-		return s.mul(grad, s.conj(s.others(self, int64(dim))))
+		return s.inPieces(self, self.DType(), s.uncutAlong(self, int64(dim)), func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+			return s.binary('*', part(grad), s.conj(s.others(part(self), int64(dim))), right)
+		})
 	}
 	flat := s.keep(s.c.Reshape(self, []int64{-1}))
-	return s.mul(grad, s.conj(s.keep(s.c.Reshape(s.others(flat, 0), slices.Clone(sizes)))))
+	return s.binary('*', grad, s.conj(s.keep(s.c.Reshape(s.others(flat, 0), slices.Clone(sizes)))), right)
 }
 
 // others is for each element the product of the others along dim.
@@ -126,9 +128,10 @@ func (s *steps) others(t *tensor.Tensor, dim int64) *tensor.Tensor {
 	edge := slices.Clone(t.Sizes())
 	edge[d] = 1
 	ones := s.filled(1, t.DType(), t.Device(), edge...)
-	before := s.keep(s.c.Cumprod(nil, s.joined(dim, ones, s.part(t, dim, 0, n-1)), dim, dtype.None))
-	after := s.keep(s.c.Cumprod(nil, s.joined(dim, ones, s.flipped(s.part(t, dim, 1, n-1), dim)), dim, dtype.None))
-	return s.mul(before, s.flipped(after, dim))
+	before := s.cumprodOver(s.joined(dim, ones, s.part(t, dim, 0, n-1)), dim)
+	behind := s.flipped(s.part(t, dim, 1, n-1), dim)
+	after := s.cumprodOver(s.used(behind, s.joined(dim, ones, behind)), dim)
+	return s.binary('*', before, s.used(after, s.flipped(after, dim)), left|right)
 }
 
 func (s *steps) part(t *tensor.Tensor, dim, start, length int64) *tensor.Tensor {
@@ -183,15 +186,16 @@ func (s *steps) cumprodGradient(grad, self, result *tensor.Tensor, dim int64) *t
 }
 
 // cumprodWithZeros is cumprodGradient in a time that grows with the elements, where it is not to be differentiated itself. Up to
-// the first zero of a row nothing is divided by zero; the first is as if it were 1; behind it nothing matters.
+// the first zero of a row nothing is divided by zero; the first is as if it were 1, up to the second; behind them nothing matters.
 func (s *steps) cumprodWithZeros(grad, self, result *tensor.Tensor, dim int64) *tensor.Tensor {
 	one, zero := s.int(1), s.isZero(self)
 	zeros := s.keep(s.c.Cumsum(nil, zero, dim, dtype.None))
 	first := s.both(zero, s.eq(zeros, one))
+	none, nothing := s.isZero(zeros), s.int(0)
 	beyond := s.keep(s.c.Cumprod(nil, s.where(first, one, self), dim, dtype.None))
-	before := s.div(s.reversedSum(s.mul(grad, s.conj(result)), dim), s.conj(s.where(zero, one, self)))
-	at := s.reversedSum(s.mul(grad, s.conj(beyond)), dim)
-	return s.where(s.isZero(zeros), before, s.where(first, at, s.int(0)))
+	before := s.div(s.reversedSum(s.where(none, s.mul(grad, s.conj(result)), nothing), dim), s.conj(s.where(zero, one, self)))
+	at := s.reversedSum(s.where(s.eq(zeros, one), s.mul(grad, s.conj(beyond)), nothing), dim)
+	return s.where(none, before, s.where(first, at, nothing))
 }
 
 // logcumsumexpGradient computes with logarithms, of positive and negative gradients apart. What there is no logarithm of becomes

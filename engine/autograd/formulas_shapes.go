@@ -15,20 +15,22 @@ import (
 func (s *steps) catted(grad *tensor.Tensor, sizes [][]int64, dim, i int64) *tensor.Tensor {
 	d, err := shape.WrapDim("backward", dim, grad.Dim())
 	s.check(err)
-	start := int64(0)
 	length := func(sizes []int64) int64 {
 		if len(sizes) != grad.Dim() { // an empty vector goes with every shape
 			return 0
 		}
 		return sizes[d]
 	}
-	for _, before := range sizes[:i] {
-		start += length(before)
+	if s.starts == nil {
+		s.starts = make([]int64, len(sizes)+1)
+		for k, size := range sizes {
+			s.starts[k+1] = s.starts[k] + length(size)
+		}
 	}
 	if len(sizes[i]) != grad.Dim() {
 		return s.filled(0, grad.DType(), grad.Device(), sizes[i]...)
 	}
-	return s.part(grad, dim, start, sizes[i][d])
+	return s.part(grad, dim, s.starts[i], sizes[i][d])
 }
 
 func (s *steps) repeatGradient(grad *tensor.Tensor, repeats, sizes []int64) *tensor.Tensor {

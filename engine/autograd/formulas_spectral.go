@@ -3,26 +3,26 @@ package autograd
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// realTransformGradient is that of the transform of real numbers: the transform back of the gradient, in which the half that
-// was left out is zeros.
+// realTransformGradient is that of the transform of real numbers: the real part of the transform back of the gradient. Where a half
+// was left out its numbers are zeros: the transform back to real numbers takes for it the conjugates of the other half, so that those
+// count twice.
 func (s *steps) realTransformGradient(grad *tensor.Tensor, sizes, dim []int64, onesided bool, scale float64) *tensor.Tensor {
-	if onesided {
-		last, err := shape.WrapDim("backward", dim[len(dim)-1], len(sizes))
-		s.check(err)
-		if missing := sizes[last] - grad.Sizes()[last]; missing > 0 {
-			more := slices.Clone(grad.Sizes())
-			more[last] = missing
-			zeros := s.keep(s.c.NewZeros(grad, more, dtype.None, tensor.NoLayout, device.None))
-			grad = s.keep(s.c.Cat(nil, []*tensor.Tensor{grad, zeros}, int64(last)))
-		}
+	if !onesided {
+		return s.real(s.keep(s.c.FftC2c(grad, slices.Clone(dim), false, scale)))
 	}
-	return s.real(s.keep(s.c.FftC2c(grad, slices.Clone(dim), false, scale)))
+	first, last := slices.Clone(dim[:len(dim)-1]), dim[len(dim)-1]
+	if len(first) > 0 {
+		grad = s.keep(s.c.FftC2c(grad, first, false, 1))
+	}
+	at, err := shape.WrapDim("backward", last, len(sizes))
+	s.check(err)
+	halved := s.binary('*', grad, s.counts(grad, at, sizes[at], 0.5), right)
+	return s.used(halved, s.keep(s.c.FftC2r(halved, last, sizes[at], scale)))
 }
 
 // hermitianTransformGradient is that of the transform of Hermitian numbers to real ones: half of the transform of the gradient,
@@ -31,13 +31,20 @@ func (s *steps) hermitianTransformGradient(grad *tensor.Tensor, dim int64, scale
 	half := s.keep(s.c.FftR2c(grad, []int64{dim}, true, scale))
 	at, err := shape.WrapDim("backward", dim, grad.Dim())
 	s.check(err)
-	twice := grad.Sizes()[at] - half.Sizes()[at]
-	if twice == 0 {
-		return half
+	return s.binary('*', half, s.counts(half, at, grad.Sizes()[at], 2), left|right)
+}
+
+// counts are factors for the half of a transform of n numbers along dim: by for what has its conjugate in the other half, else 1.
+func (s *steps) counts(half *tensor.Tensor, dim int, n int64, by float64) *tensor.Tensor {
+	sizes := slices.Repeat([]int64{1}, half.Dim())
+	sizes[dim] = half.Sizes()[dim]
+	made := s.filled(1, half.DType().ToReal(), half.Device(), sizes...)
+	if twice := n - sizes[dim]; twice > 0 {
+		middle := s.keep(s.c.Narrow(made, int64(dim), 1, twice))
+		_, err := s.c.Fill(middle, middle, s.float(by))
+		s.check(err)
 	}
-	end := half.Sizes()[at] - 1 - twice
-	parts := []*tensor.Tensor{s.part(half, dim, 0, 1), s.mul(s.part(half, dim, 1, twice), s.int(2)), s.part(half, dim, 1+twice, end)}
-	return s.keep(s.c.Cat(nil, parts, dim))
+	return made
 }
 
 // signalPadGradient adds the gradients of what a signal was continued by to those of its own numbers.

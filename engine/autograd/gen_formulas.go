@@ -300,8 +300,8 @@ var formulas = aten.Backend{
 	FillRandom:                            recordFillRandom,
 	FillRandomTo:                          recordFillRandomTo,
 	FillRandomFrom:                        recordFillRandomFrom,
-	FillBernoulli:                         recordFillBernoulli,
 	FillBernoulliEach:                     recordFillBernoulliEach,
+	FillBernoulli:                         recordFillBernoulli,
 	FillExponential:                       recordFillExponential,
 	FillCauchy:                            recordFillCauchy,
 	FillLogNormal:                         recordFillLogNormal,
@@ -394,9 +394,6 @@ var formulas = aten.Backend{
 	NanToNum:                              recordNanToNum,
 	Deg2rad:                               recordDeg2rad,
 	Rad2deg:                               recordRad2deg,
-	SpecialI0e:                            recordSpecialI0e,
-	SpecialI1:                             recordSpecialI1,
-	SpecialI1e:                            recordSpecialI1e,
 	SpecialXlog1py:                        recordSpecialXlog1py,
 	SpecialZeta:                           recordSpecialZeta,
 	SpecialEntr:                           recordSpecialEntr,
@@ -404,6 +401,9 @@ var formulas = aten.Backend{
 	SpecialNdtr:                           recordSpecialNdtr,
 	SpecialLogNdtr:                        recordSpecialLogNdtr,
 	SpecialNdtri:                          recordSpecialNdtri,
+	SpecialI0e:                            recordSpecialI0e,
+	SpecialI1:                             recordSpecialI1,
+	SpecialI1e:                            recordSpecialI1e,
 	SpecialBesselJ0:                       recordSpecialBesselJ0,
 	SpecialBesselJ1:                       recordSpecialBesselJ1,
 	SpecialBesselY0:                       recordSpecialBesselY0,
@@ -445,6 +445,7 @@ var formulas = aten.Backend{
 	Nanquantile:                           recordNanquantile,
 	Renorm:                                recordRenorm,
 	ShareMemory:                           recordShareMemory,
+	PinMemory:                             recordPinMemory,
 	View:                                  recordView,
 	Reshape:                               recordReshape,
 	ReshapeAs:                             recordReshapeAs,
@@ -551,8 +552,8 @@ func recordMul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0))
-	self_ := r.save(self, r.wants(1))
+	other_ := r.save("other", other, r.wants(0))
+	self_ := r.save("self", self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -577,8 +578,8 @@ func recordDiv(c aten.Ctx, out, self, other *tensor.Tensor, rounding string) (re
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0) || r.wants(1))
-	self_ := r.save(self, r.wants(1))
+	other_ := r.save("other", other, r.wants(0) || r.wants(1))
+	self_ := r.saveScalar("self", self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -605,8 +606,8 @@ func recordTrueDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0) || r.wants(1))
-	self_ := r.save(self, r.wants(1))
+	other_ := r.save("other", other, r.wants(0) || r.wants(1))
+	self_ := r.save("self", self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -641,8 +642,8 @@ func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(1))
-	self_ := r.save(self, r.wants(1))
+	other_ := r.saveScalar("other", other, r.wants(1))
+	self_ := r.save("self", self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -667,8 +668,8 @@ func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(1))
-	self_ := r.save(self, r.wants(1))
+	other_ := r.saveScalar("other", other, r.wants(1))
+	self_ := r.save("self", self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -693,15 +694,15 @@ func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.T
 	if err != nil {
 		return
 	}
-	exponent_ := r.save(exponent, r.wants(0) || r.wants(1))
-	self_ := r.save(self, r.wants(0) || r.wants(1))
+	exponent_ := r.saveScalar("exponent", exponent, r.wants(0) || r.wants(1))
+	self_ := r.saveScalar("self", self, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.Pow(out, self, exponent)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(1))
+		result_ := r.saveResult("result", result, 0, r.wants(1))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -780,7 +781,7 @@ func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	}
 	result, err = r.c.Reciprocal(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -798,7 +799,7 @@ func recordAbs(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -833,14 +834,14 @@ func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.Sgn(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -858,14 +859,14 @@ func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.Copysign(out, self, other)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -887,8 +888,8 @@ func recordAddcmul(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 	if err != nil {
 		return
 	}
-	tensor1_ := r.save(tensor1, r.wants(2))
-	tensor2_ := r.save(tensor2, r.wants(1))
+	tensor1_ := r.save("tensor1", tensor1, r.wants(2))
+	tensor2_ := r.save("tensor2", tensor2, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -915,8 +916,8 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 	if err != nil {
 		return
 	}
-	tensor1_ := r.save(tensor1, r.wants(2))
-	tensor2_ := r.save(tensor2, r.wants(1) || r.wants(2))
+	tensor1_ := r.save("tensor1", tensor1, r.wants(2))
+	tensor2_ := r.save("tensor2", tensor2, r.wants(1) || r.wants(2))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -943,9 +944,9 @@ func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tens
 	if err != nil {
 		return
 	}
-	end_ := r.save(end, r.wants(2))
-	self_ := r.save(self, r.wants(2))
-	weight_ := r.save(weight, r.wants(0) || r.wants(1))
+	end_ := r.save("end", end, r.wants(2))
+	self_ := r.save("self", self, r.wants(2))
+	weight_ := r.saveScalar("weight", weight, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -1084,7 +1085,7 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 	}
 	result, err = r.c.Polar(out, abs, angle)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0) || r.wants(1))
+		result_ := r.saveResult("result", result, 0, r.wants(0) || r.wants(1))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -1213,7 +1214,7 @@ func recordAngle(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -1253,24 +1254,24 @@ func recordContiguous(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (re
 	return
 }
 
-func recordToOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, x4, forced bool, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordToOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "to", "ToCopyBackward0", nil, self)
 	if err != nil {
 		return
 	}
-	result, err = r.c.ToOptions(self, d, layout, dev, x4, forced, f)
+	result, err = r.c.ToOptions(self, d, layout, dev, async, forced, f)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 	}
 	return
 }
 
-func recordCopy(c aten.Ctx, self, src *tensor.Tensor, x2 bool) (err error) {
+func recordCopy(c aten.Ctx, self, src *tensor.Tensor, async bool) (err error) {
 	r, err := begin(c, "copy_", "CopyBackwards", self, self, src)
 	if err != nil {
 		return
 	}
-	err = r.c.Copy(self, src, x2)
+	err = r.c.Copy(self, src, async)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
@@ -1726,7 +1727,7 @@ func recordSignalPad(c aten.Ctx, self *tensor.Tensor, before, after int64, mode 
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -1754,7 +1755,7 @@ func recordSqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	}
 	result, err = r.c.Sqrt(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -1774,7 +1775,7 @@ func recordRsqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	}
 	result, err = r.c.Rsqrt(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -1794,7 +1795,7 @@ func recordExp(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	}
 	result, err = r.c.Exp(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -1812,7 +1813,7 @@ func recordExp2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	}
 	result, err = r.c.Exp2(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -1832,7 +1833,7 @@ func recordExpm1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	}
 	result, err = r.c.Expm1(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -1850,7 +1851,7 @@ func recordLog(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -1869,7 +1870,7 @@ func recordLog2(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -1890,7 +1891,7 @@ func recordLog10(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -1911,7 +1912,7 @@ func recordLog1p(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -1932,7 +1933,7 @@ func recordSin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -1953,7 +1954,7 @@ func recordCos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -1976,7 +1977,7 @@ func recordTan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	}
 	result, err = r.c.Tan(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -1994,7 +1995,7 @@ func recordAsin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -2015,7 +2016,7 @@ func recordAcos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -2036,7 +2037,7 @@ func recordAtan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -2057,7 +2058,7 @@ func recordSinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -2078,7 +2079,7 @@ func recordCosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -2101,7 +2102,7 @@ func recordTanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	}
 	result, err = r.c.Tanh(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -2119,7 +2120,7 @@ func recordAsinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -2140,7 +2141,7 @@ func recordAcosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -2161,7 +2162,7 @@ func recordAtanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -2184,7 +2185,7 @@ func recordSigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	}
 	result, err = r.c.Sigmoid(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -2202,8 +2203,8 @@ func recordAtan2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0) || r.wants(1))
-	self_ := r.save(self, r.wants(0) || r.wants(1))
+	other_ := r.save("other", other, r.wants(0) || r.wants(1))
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -2228,15 +2229,15 @@ func recordHypot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(1))
-	self_ := r.save(self, r.wants(0))
+	other_ := r.save("other", other, r.wants(1))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.Hypot(out, self, other)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0) || r.wants(1))
+		result_ := r.saveResult("result", result, 0, r.wants(0) || r.wants(1))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -2258,7 +2259,7 @@ func recordIndexPut(c aten.Ctx, out, self *tensor.Tensor, indices []*tensor.Tens
 	if err != nil {
 		return
 	}
-	indices_ := r.saveAll(indices, r.wants(0) || r.wants(1))
+	indices_ := r.saveAll("indices", indices, r.wants(0) || r.wants(1))
 	valuesLike := likeOf(values)
 	if err = r.err; err != nil {
 		r.drop()
@@ -2285,7 +2286,7 @@ func recordIndexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *t
 	if err != nil {
 		return
 	}
-	index_ := r.save(index, r.wants(0))
+	index_ := r.save("index", index, r.wants(0))
 	selfLike := likeOf(self)
 	if err = r.err; err != nil {
 		r.drop()
@@ -2308,7 +2309,7 @@ func recordMaskedSelect(c aten.Ctx, out, self, mask *tensor.Tensor) (result *ten
 	if err != nil {
 		return
 	}
-	mask_ := r.save(mask, r.wants(0))
+	mask_ := r.save("mask", mask, r.wants(0))
 	selfLike := likeOf(self)
 	if err = r.err; err != nil {
 		r.drop()
@@ -2329,7 +2330,7 @@ func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result
 	if err != nil {
 		return
 	}
-	mask_ := r.save(mask, r.wants(0) || r.wants(1))
+	mask_ := r.save("mask", mask, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -2354,7 +2355,7 @@ func recordMaskedScatter(c aten.Ctx, out, self, mask, source *tensor.Tensor) (re
 	if err != nil {
 		return
 	}
-	mask_ := r.save(mask, r.wants(0) || r.wants(1))
+	mask_ := r.save("mask", mask, r.wants(0) || r.wants(1))
 	sourceSizes := copied(source.Sizes())
 	if err = r.err; err != nil {
 		r.drop()
@@ -2379,7 +2380,7 @@ func recordGather(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor
 	if err != nil {
 		return
 	}
-	index_ := r.save(index, r.wants(0))
+	index_ := r.save("index", index, r.wants(0))
 	selfLike := likeOf(self)
 	if err = r.err; err != nil {
 		r.drop()
@@ -2400,7 +2401,7 @@ func recordTake(c aten.Ctx, out, self, index *tensor.Tensor) (result *tensor.Ten
 	if err != nil {
 		return
 	}
-	index_ := r.save(index, r.wants(0))
+	index_ := r.save("index", index, r.wants(0))
 	selfLike := likeOf(self)
 	if err = r.err; err != nil {
 		r.drop()
@@ -2409,9 +2410,7 @@ func recordTake(c aten.Ctx, out, self, index *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.Take(out, self, index)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
-				return s.c.Put(out, t, s.saved(index_), s.hand(s.take(0)), true)
-			}))
+			return s.after(1, s.taken(s.hand(s.take(0)), s.saved(index_), selfLike))
 		}
 		r.publish()
 	}
@@ -2445,7 +2444,7 @@ func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate b
 	if err != nil {
 		return
 	}
-	index_ := r.save(index, r.wants(0) || r.wants(1))
+	index_ := r.save("index", index, r.wants(0) || r.wants(1))
 	sourceLike := likeOf(source)
 	sourceSizes := copied(source.Sizes())
 	if err = r.err; err != nil {
@@ -2475,7 +2474,7 @@ func recordScatter(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sourc
 	if err != nil {
 		return
 	}
-	index_ := r.save(index, r.wants(0) || r.wants(1))
+	index_ := r.save("index", index, r.wants(0) || r.wants(1))
 	sourceSizes := copied(source.Sizes())
 	if err = r.err; err != nil {
 		r.drop()
@@ -2500,7 +2499,7 @@ func recordScatterValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *
 	if err != nil {
 		return
 	}
-	index_ := r.save(index, r.wants(0))
+	index_ := r.save("index", index, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -2540,7 +2539,7 @@ func recordScatterAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, so
 	if err != nil {
 		return
 	}
-	index_ := r.save(index, r.wants(1))
+	index_ := r.save("index", index, r.wants(1))
 	sourceSizes := copied(source.Sizes())
 	if err = r.err; err != nil {
 		r.drop()
@@ -2565,16 +2564,16 @@ func recordScatterReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index,
 	if err != nil {
 		return
 	}
-	index_ := r.save(index, r.wants(0) || r.wants(1))
-	self_ := r.save(self, r.wants(0) || r.wants(1))
-	source_ := r.save(source, r.wants(0) || r.wants(1))
+	index_ := r.save("index", index, r.wants(0) || r.wants(1))
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	source_ := r.save("src", source, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.ScatterReduce(out, self, dim, index, source, reduce, includeSelf)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0) || r.wants(1))
+		result_ := r.saveResult("result", result, 0, r.wants(0) || r.wants(1))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -2595,7 +2594,7 @@ func recordIndexAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sour
 	if err != nil {
 		return
 	}
-	index_ := r.save(index, r.wants(1))
+	index_ := r.save("index", index, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -2619,7 +2618,7 @@ func recordIndexCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sou
 	if err != nil {
 		return
 	}
-	index_ := r.save(index, r.wants(0) || r.wants(1))
+	index_ := r.save("index", index, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -2645,7 +2644,7 @@ func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, val
 	if err != nil {
 		return
 	}
-	index_ := r.save(index, r.wants(0) || r.wants(1))
+	index_ := r.save("index", index, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -2671,9 +2670,9 @@ func recordIndexReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, s
 	if err != nil {
 		return
 	}
-	index_ := r.save(index, r.wants(0) || r.wants(1))
-	self_ := r.save(self, r.wants(0) || r.wants(1))
-	source_ := r.save(source, r.wants(0) || r.wants(1))
+	index_ := r.save("index", index, r.wants(0) || r.wants(1))
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	source_ := r.save("source", source, r.wants(0) || r.wants(1))
 	sourceSizes := copied(source.Sizes())
 	if err = r.err; err != nil {
 		r.drop()
@@ -2681,7 +2680,7 @@ func recordIndexReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, s
 	}
 	result, err = r.c.IndexReduce(out, self, dim, index, source, reduce, includeSelf)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0) || r.wants(1))
+		result_ := r.saveResult("result", result, 0, r.wants(0) || r.wants(1))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -3003,11 +3002,27 @@ func recordConstantPadNd(c aten.Ctx, self *tensor.Tensor, pad []int64, value dty
 }
 
 func recordLinalgCross(c aten.Ctx, out, self, other *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	since := numbers.Load()
-	result, err = into(c, "linalg.cross", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().LinalgCross(c, made, self, other, dim)
-	})
-	named(since, "LinalgCrossBackward0", result)
+	r, err := begin(c, "linalg.cross", "LinalgCrossBackward0", out, self, other)
+	if err != nil {
+		return
+	}
+	other_ := r.save("other", other, r.wants(0))
+	self_ := r.save("self", self, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.LinalgCross(out, self, other, dim)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.keep(s.c.LinalgCross(nil, s.conj(s.saved(other_)), s.hand(s.take(0)), dim)))
+			}
+			return s.after(1, s.keep(s.c.LinalgCross(nil, s.hand(s.take(0)), s.conj(s.saved(self_)), dim)))
+		}
+		r.publish()
+	}
 	return
 }
 
@@ -3043,7 +3058,7 @@ func recordLinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tens
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -3092,7 +3107,7 @@ func recordLinalgCholeskyEx(c aten.Ctx, outL, outInfo, self *tensor.Tensor, uppe
 	}
 	LResult, infoResult, err = r.c.LinalgCholeskyEx(outL, outInfo, self, upper, checkErrors)
 	if r.finish(err, LResult, nil) {
-		LResult_ := r.saveResult(LResult, 0, r.wants(0))
+		LResult_ := r.saveResult("L", LResult, 0, r.wants(0))
 		if err = r.undo(LResult, infoResult); err != nil {
 			return nil, nil, err
 		}
@@ -3126,8 +3141,8 @@ func recordLinalgLuFactorEx(c aten.Ctx, outLU, outPivots, outInfo, a *tensor.Ten
 	}
 	LUResult, pivotsResult, infoResult, err = r.c.LinalgLuFactorEx(outLU, outPivots, outInfo, a, pivot, checkErrors)
 	if r.finish(err, LUResult, nil, nil) {
-		LUResult_ := r.saveResult(LUResult, 0, r.wants(0))
-		pivotsResult_ := r.saveResult(pivotsResult, 1, r.wants(0))
+		LUResult_ := r.saveResult("LU", LUResult, 0, r.wants(0))
+		pivotsResult_ := r.saveResult("pivots", pivotsResult, 1, r.wants(0))
 		if err = r.undo(LUResult, pivotsResult, infoResult); err != nil {
 			return nil, nil, nil, err
 		}
@@ -3216,8 +3231,8 @@ func recordLinalgQr(c aten.Ctx, outQ, outR, a *tensor.Tensor, mode string) (QRes
 	}
 	QResult, RResult, err = r.c.LinalgQr(outQ, outR, a, mode)
 	if r.finish(err, QResult, RResult) {
-		QResult_ := r.saveResult(QResult, 0, r.wants(0))
-		RResult_ := r.saveResult(RResult, 1, r.wants(0))
+		QResult_ := r.saveResult("Q", QResult, 0, r.wants(0))
+		RResult_ := r.saveResult("R", RResult, 1, r.wants(0))
 		if err = r.undo(QResult, RResult); err != nil {
 			return nil, nil, err
 		}
@@ -3275,7 +3290,7 @@ func recordLinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (result *tens
 	}
 	result, err = r.c.LinalgMatrixSqrth(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -3292,14 +3307,14 @@ func recordLyapunov(c aten.Ctx, h, g *tensor.Tensor) (result *tensor.Tensor, err
 	if err != nil {
 		return
 	}
-	h_ := r.save(h, r.wants(0) || r.wants(1))
+	h_ := r.save("H", h, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.Lyapunov(h, g)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -3322,15 +3337,15 @@ func recordLinalgPolar(c aten.Ctx, outU, outH, a *tensor.Tensor) (UResult *tenso
 	if err != nil {
 		return
 	}
-	a_ := r.save(a, r.wants(0))
+	a_ := r.save("A", a, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	UResult, HResult, err = r.c.LinalgPolar(outU, outH, a)
 	if r.finish(err, UResult, HResult) {
-		UResult_ := r.saveResult(UResult, 0, r.wants(0))
-		HResult_ := r.saveResult(HResult, 1, r.wants(0))
+		UResult_ := r.saveResult("U", UResult, 0, r.wants(0))
+		HResult_ := r.saveResult("H", HResult, 1, r.wants(0))
 		if err = r.undo(UResult, HResult); err != nil {
 			return nil, nil, err
 		}
@@ -3347,14 +3362,14 @@ func recordLinalgDet(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, 
 	if err != nil {
 		return
 	}
-	a_ := r.save(a, r.wants(0))
+	a_ := r.save("A", a, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.LinalgDet(out, a)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -3374,14 +3389,14 @@ func recordLinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (signRes
 	if err != nil {
 		return
 	}
-	a_ := r.save(a, r.wants(0))
+	a_ := r.save("A", a, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	signResult, logabsdetResult, err = r.c.LinalgSlogdet(outSign, outLog, a)
 	if r.finish(err, signResult, logabsdetResult) {
-		signResult_ := r.saveResult(signResult, 0, r.wants(0))
+		signResult_ := r.saveResult("sign", signResult, 0, r.wants(0))
 		if err = r.undo(signResult, logabsdetResult); err != nil {
 			return nil, nil, err
 		}
@@ -3405,7 +3420,7 @@ func recordLinalgVectorNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scal
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -3413,7 +3428,7 @@ func recordLinalgVectorNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scal
 	result, err = r.c.LinalgVectorNorm(out, self, ord, dim, keepdim, d)
 	if r.finish(err, result) {
 		dim = copied(dim)
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -3521,14 +3536,14 @@ func recordLinalgPinv(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64,
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.LinalgPinv(out, self, atol, rtol, hermitian)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -3545,14 +3560,14 @@ func recordLinalgPinvAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Te
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.LinalgPinvAtolRtolTensor(out, self, atol, rtol, hermitian)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -3569,14 +3584,14 @@ func recordLinalgPinvRcond(c aten.Ctx, out, self *tensor.Tensor, rcond float64, 
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.LinalgPinvRcond(out, self, rcond, hermitian)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -3593,14 +3608,14 @@ func recordLinalgPinvRcondTensor(c aten.Ctx, out, self, rcond *tensor.Tensor, he
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.LinalgPinvRcondTensor(out, self, rcond, hermitian)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -3620,14 +3635,14 @@ func recordLinalgSolveEx(c aten.Ctx, outResult, outInfo, a, b *tensor.Tensor, le
 	if err != nil {
 		return
 	}
-	a_ := r.save(a, r.wants(0) || r.wants(1))
+	a_ := r.save("A", a, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	resultResult, infoResult, err = r.c.LinalgSolveEx(outResult, outInfo, a, b, left, checkErrors)
 	if r.finish(err, resultResult, nil) {
-		resultResult_ := r.saveResult(resultResult, 0, r.wants(0) || r.wants(1))
+		resultResult_ := r.saveResult("result", resultResult, 0, r.wants(0) || r.wants(1))
 		if err = r.undo(resultResult, infoResult); err != nil {
 			return nil, nil, err
 		}
@@ -3659,7 +3674,7 @@ func recordLinalgInvEx(c aten.Ctx, outInverse, outInfo, a *tensor.Tensor, checkE
 	}
 	inverseResult, infoResult, err = r.c.LinalgInvEx(outInverse, outInfo, a, checkErrors)
 	if r.finish(err, inverseResult, nil) {
-		inverseResult_ := r.saveResult(inverseResult, 0, r.wants(0))
+		inverseResult_ := r.saveResult("inverse", inverseResult, 0, r.wants(0))
 		if err = r.undo(inverseResult, infoResult); err != nil {
 			return nil, nil, err
 		}
@@ -3680,14 +3695,14 @@ func recordLinalgSolveTriangular(c aten.Ctx, out, self, b *tensor.Tensor, upper,
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0) || r.wants(1))
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.LinalgSolveTriangular(out, self, b, upper, left, unitriangular)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -3736,14 +3751,14 @@ func recordCholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (r
 	if err != nil {
 		return
 	}
-	l_ := r.save(l, r.wants(0) || r.wants(1))
+	l_ := r.save("L", l, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.CholeskySolve(out, self, l, upper)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(1))
+		result_ := r.saveResult("result", result, 0, r.wants(1))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -3764,14 +3779,14 @@ func recordCholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (re
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.CholeskyInverse(out, self, upper)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -3801,15 +3816,15 @@ func recordLinalgLstsq(c aten.Ctx, outSolution, outResiduals, outRank, outSingul
 	if err != nil {
 		return
 	}
-	b_ := r.save(b, r.wants(0) || r.wants(1))
-	self_ := r.save(self, r.wants(0) || r.wants(1))
+	b_ := r.save("b", b, r.wants(0) || r.wants(1))
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	solutionResult, residualsResult, rankResult, singularValuesResult, err = r.c.LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
 	if r.finish(err, solutionResult, residualsResult, nil, nil) {
-		solutionResult_ := r.saveResult(solutionResult, 0, r.wants(0) || r.wants(1))
+		solutionResult_ := r.saveResult("solution", solutionResult, 0, r.wants(0) || r.wants(1))
 		if err = r.undo(solutionResult, residualsResult, rankResult, singularValuesResult); err != nil {
 			return nil, nil, nil, nil, err
 		}
@@ -3835,8 +3850,8 @@ func recordLinalgEigh(c aten.Ctx, outValues, outVectors, self *tensor.Tensor, up
 	}
 	eigenvaluesResult, eigenvectorsResult, err = r.c.LinalgEigh(outValues, outVectors, self, uplo)
 	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
-		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0, r.wants(0))
-		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1, r.wants(0))
+		eigenvaluesResult_ := r.saveResult("eigenvalues", eigenvaluesResult, 0, r.wants(0))
+		eigenvectorsResult_ := r.saveResult("eigenvectors", eigenvectorsResult, 1, r.wants(0))
 		if err = r.undo(eigenvaluesResult, eigenvectorsResult); err != nil {
 			return nil, nil, err
 		}
@@ -3871,8 +3886,8 @@ func recordLinalgEig(c aten.Ctx, outValues, outVectors, self *tensor.Tensor) (ei
 	selfIsComplex := self.DType().IsComplex()
 	eigenvaluesResult, eigenvectorsResult, err = r.c.LinalgEig(outValues, outVectors, self)
 	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
-		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0, r.wants(0))
-		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1, r.wants(0))
+		eigenvaluesResult_ := r.saveResult("eigenvalues", eigenvaluesResult, 0, r.wants(0))
+		eigenvectorsResult_ := r.saveResult("eigenvectors", eigenvectorsResult, 1, r.wants(0))
 		if err = r.undo(eigenvaluesResult, eigenvectorsResult); err != nil {
 			return nil, nil, err
 		}
@@ -3906,9 +3921,9 @@ func recordLinalgSvd(c aten.Ctx, outU, outS, outVh, a *tensor.Tensor, fullMatric
 	}
 	UResult, SResult, VhResult, err = r.c.LinalgSvd(outU, outS, outVh, a, fullMatrices, driver)
 	if r.finish(err, UResult, SResult, VhResult) {
-		UResult_ := r.saveResult(UResult, 0, r.wants(0))
-		SResult_ := r.saveResult(SResult, 1, r.wants(0))
-		VhResult_ := r.saveResult(VhResult, 2, r.wants(0))
+		UResult_ := r.saveResult("U", UResult, 0, r.wants(0))
+		SResult_ := r.saveResult("S", SResult, 1, r.wants(0))
+		VhResult_ := r.saveResult("Vh", VhResult, 2, r.wants(0))
 		if err = r.undo(UResult, SResult, VhResult); err != nil {
 			return nil, nil, nil, err
 		}
@@ -3944,16 +3959,16 @@ func recordLobpcg(c aten.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, 
 	if err != nil {
 		return
 	}
-	a_ := r.save(a, r.wants(0))
-	b_ := r.save(b, r.wants(0))
+	a_ := r.save("A", a, r.wants(0))
+	b_ := r.save("B", b, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	eigenvaluesResult, eigenvectorsResult, err = r.c.Lobpcg(a, k, b, x, n, iK, niter, tol, largest, method)
 	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
-		eigenvaluesResult_ := r.saveResult(eigenvaluesResult, 0, r.wants(0))
-		eigenvectorsResult_ := r.saveResult(eigenvectorsResult, 1, r.wants(0))
+		eigenvaluesResult_ := r.saveResult("eigenvalues", eigenvaluesResult, 0, r.wants(0))
+		eigenvectorsResult_ := r.saveResult("eigenvectors", eigenvectorsResult, 1, r.wants(0))
 		if err = r.undo(eigenvaluesResult, eigenvectorsResult); err != nil {
 			return nil, nil, err
 		}
@@ -4069,8 +4084,8 @@ func recordMatmul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0))
-	self_ := r.save(self, r.wants(1))
+	other_ := r.save("other", other, r.wants(0))
+	self_ := r.save("self", self, r.wants(1))
 	otherSizes := copied(other.Sizes())
 	selfSizes := copied(self.Sizes())
 	if err = r.err; err != nil {
@@ -4096,8 +4111,8 @@ func recordMm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor
 	if err != nil {
 		return
 	}
-	mat2_ := r.save(mat2, r.wants(0))
-	self_ := r.save(self, r.wants(1))
+	mat2_ := r.save("mat2", mat2, r.wants(0))
+	self_ := r.save("self", self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4121,8 +4136,8 @@ func recordBmm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tenso
 	if err != nil {
 		return
 	}
-	mat2_ := r.save(mat2, r.wants(0))
-	self_ := r.save(self, r.wants(1))
+	mat2_ := r.save("mat2", mat2, r.wants(0))
+	self_ := r.save("self", self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4146,8 +4161,8 @@ func recordMv(c aten.Ctx, out, self, vec *tensor.Tensor) (result *tensor.Tensor,
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(1))
-	vec_ := r.save(vec, r.wants(0))
+	self_ := r.save("self", self, r.wants(1))
+	vec_ := r.save("vec", vec, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4171,8 +4186,8 @@ func recordDot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0))
-	self_ := r.save(self, r.wants(1))
+	other_ := r.save("tensor", other, r.wants(0))
+	self_ := r.save("self", self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4196,8 +4211,8 @@ func recordVdot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0))
-	self_ := r.save(self, r.wants(1))
+	other_ := r.save("other", other, r.wants(0))
+	self_ := r.save("self", self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4230,8 +4245,8 @@ func recordOuter(c aten.Ctx, out, self, vec2 *tensor.Tensor) (result *tensor.Ten
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(1))
-	vec2_ := r.save(vec2, r.wants(0))
+	self_ := r.save("self", self, r.wants(1))
+	vec2_ := r.save("vec2", vec2, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4255,8 +4270,8 @@ func recordAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha d
 	if err != nil {
 		return
 	}
-	mat1_ := r.save(mat1, r.wants(2))
-	mat2_ := r.save(mat2, r.wants(1))
+	mat1_ := r.save("mat1", mat1, r.wants(2))
+	mat2_ := r.save("mat2", mat2, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4282,8 +4297,8 @@ func recordBaddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, a
 	if err != nil {
 		return
 	}
-	batch1_ := r.save(batch1, r.wants(2))
-	batch2_ := r.save(batch2, r.wants(1))
+	batch1_ := r.save("batch1", batch1, r.wants(2))
+	batch2_ := r.save("batch2", batch2, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4309,8 +4324,8 @@ func recordAddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, al
 	if err != nil {
 		return
 	}
-	batch1_ := r.save(batch1, r.wants(2))
-	batch2_ := r.save(batch2, r.wants(1))
+	batch1_ := r.save("batch1", batch1, r.wants(2))
+	batch2_ := r.save("batch2", batch2, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4336,8 +4351,8 @@ func recordAddmv(c aten.Ctx, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 	if err != nil {
 		return
 	}
-	mat_ := r.save(mat, r.wants(2))
-	vec_ := r.save(vec, r.wants(1))
+	mat_ := r.save("mat", mat, r.wants(2))
+	vec_ := r.save("vec", vec, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4363,8 +4378,8 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 	if err != nil {
 		return
 	}
-	vec1_ := r.save(vec1, r.wants(2))
-	vec2_ := r.save(vec2, r.wants(1))
+	vec1_ := r.save("vec1", vec1, r.wants(2))
+	vec2_ := r.save("vec2", vec2, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4417,15 +4432,15 @@ func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (res
 	if err != nil {
 		return
 	}
-	x1_ := r.save(x1, r.wants(0) || r.wants(1))
-	x2_ := r.save(x2, r.wants(0) || r.wants(1))
+	x1_ := r.save("x1", x1, r.wants(0) || r.wants(1))
+	x2_ := r.save("x2", x2, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.Cdist(x1, x2, p, mode)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0) || r.wants(1))
+		result_ := r.saveResult("result", result, 0, r.wants(0) || r.wants(1))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -4445,14 +4460,14 @@ func recordPdist(c aten.Ctx, self *tensor.Tensor, p float64) (result *tensor.Ten
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.Pdist(self, p)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -4482,7 +4497,7 @@ func recordFakeQuantizePerTensorAffineCachemask(c aten.Ctx, self *tensor.Tensor,
 	}
 	outputResult, maskResult, err = r.c.FakeQuantizePerTensorAffineCachemask(self, scale, zero, lo, hi)
 	if r.finish(err, outputResult, nil) {
-		maskResult_ := r.saveResult(maskResult, 1, r.wants(0))
+		maskResult_ := r.saveResult("mask", maskResult, 1, r.wants(0))
 		if err = r.undo(outputResult, maskResult); err != nil {
 			return nil, nil, err
 		}
@@ -4498,7 +4513,7 @@ func recordFakeQuantizePerChannelAffineCachemask(c aten.Ctx, self, scale, zero *
 	}
 	outputResult, maskResult, err = r.c.FakeQuantizePerChannelAffineCachemask(self, scale, zero, axis, lo, hi)
 	if r.finish(err, outputResult, nil) {
-		maskResult_ := r.saveResult(maskResult, 1, r.wants(0))
+		maskResult_ := r.saveResult("mask", maskResult, 1, r.wants(0))
 		if err = r.undo(outputResult, maskResult); err != nil {
 			return nil, nil, err
 		}
@@ -4716,12 +4731,12 @@ func recordFillRandomFrom(c aten.Ctx, self *tensor.Tensor, from int64, to ops.In
 	return
 }
 
-func recordFillBernoulli(c aten.Ctx, self *tensor.Tensor, p float64, g *random.Generator) (err error) {
+func recordFillBernoulliEach(c aten.Ctx, self, p *tensor.Tensor, g *random.Generator) (err error) {
 	r, err := begin(c, "bernoulli_", "BernoulliBackward0", self, self)
 	if err != nil {
 		return
 	}
-	err = r.c.FillBernoulli(self, p, g)
+	err = r.c.FillBernoulliEach(self, p, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
 		r.publish()
@@ -4729,12 +4744,12 @@ func recordFillBernoulli(c aten.Ctx, self *tensor.Tensor, p float64, g *random.G
 	return
 }
 
-func recordFillBernoulliEach(c aten.Ctx, self, p *tensor.Tensor, g *random.Generator) (err error) {
+func recordFillBernoulli(c aten.Ctx, self *tensor.Tensor, p float64, g *random.Generator) (err error) {
 	r, err := begin(c, "bernoulli_", "BernoulliBackward0", self, self)
 	if err != nil {
 		return
 	}
-	err = r.c.FillBernoulliEach(self, p, g)
+	err = r.c.FillBernoulli(self, p, g)
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
 		r.publish()
@@ -4816,7 +4831,7 @@ func recordNansum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim boo
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	selfSizes := copied(self.Sizes())
 	if err = r.err; err != nil {
 		r.drop()
@@ -4838,14 +4853,14 @@ func recordProd(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool,
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.Prod(out, self, dim, keepdim, d)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -4919,7 +4934,7 @@ func recordStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4927,7 +4942,7 @@ func recordStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 	result, err = r.c.StdCorrection(out, self, dim, correction, keepdim)
 	if r.finish(err, result) {
 		dim = copied(dim)
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -4950,7 +4965,7 @@ func recordVarCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4971,7 +4986,7 @@ func recordStdMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	selfSizes := copied(self.Sizes())
 	if err = r.err; err != nil {
 		r.drop()
@@ -4980,7 +4995,7 @@ func recordStdMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 	stdResult, meanResult, err = r.c.StdMeanCorrection(self, dim, correction, keepdim)
 	if r.finish(err, stdResult, meanResult) {
 		dim = copied(dim)
-		stdResult_ := r.saveResult(stdResult, 0, r.wants(0))
+		stdResult_ := r.saveResult("std", stdResult, 0, r.wants(0))
 		if err = r.undo(stdResult, meanResult); err != nil {
 			return nil, nil, err
 		}
@@ -4996,7 +5011,7 @@ func recordVarMeanCorrection(c aten.Ctx, self *tensor.Tensor, dim []int64, corre
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	selfSizes := copied(self.Sizes())
 	if err = r.err; err != nil {
 		r.drop()
@@ -5017,7 +5032,7 @@ func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int6
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -5025,7 +5040,7 @@ func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int6
 	result, err = r.c.Norm(out, self, p, dim, keepdim, d)
 	if r.finish(err, result) {
 		dim = copied(dim)
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -5048,7 +5063,7 @@ func recordAmax(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -5056,7 +5071,7 @@ func recordAmax(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 	result, err = r.c.Amax(out, self, dim, keepdim)
 	if r.finish(err, result) {
 		dim = copied(dim)
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -5073,7 +5088,7 @@ func recordAmin(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -5081,7 +5096,7 @@ func recordAmin(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 	result, err = r.c.Amin(out, self, dim, keepdim)
 	if r.finish(err, result) {
 		dim = copied(dim)
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -5098,14 +5113,14 @@ func recordMax(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.Max(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -5128,7 +5143,7 @@ func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MaxDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
 		if err = r.undo(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
@@ -5145,14 +5160,14 @@ func recordMin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.Min(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -5175,7 +5190,7 @@ func recordMinDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MinDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
 		if err = r.undo(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
@@ -5195,15 +5210,15 @@ func recordAminmax(c aten.Ctx, outMin, outMax, self *tensor.Tensor, dim ops.Int,
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	minResult, maxResult, err = r.c.Aminmax(outMin, outMax, self, dim, keepdim)
 	if r.finish(err, minResult, maxResult) {
-		minResult_ := r.saveResult(minResult, 0, r.wants(0))
-		maxResult_ := r.saveResult(maxResult, 1, r.wants(0))
+		minResult_ := r.saveResult("min", minResult, 0, r.wants(0))
+		maxResult_ := r.saveResult("max", maxResult, 1, r.wants(0))
 		if err = r.undo(minResult, maxResult); err != nil {
 			return nil, nil, err
 		}
@@ -5310,9 +5325,9 @@ func recordClampTensor(c aten.Ctx, out, self, low, high *tensor.Tensor) (result 
 	if err != nil {
 		return
 	}
-	high_ := r.save(high, r.wants(0) || r.wants(1) || r.wants(2))
-	low_ := r.save(low, r.wants(0) || r.wants(1) || r.wants(2))
-	self_ := r.save(self, r.wants(0) || r.wants(1) || r.wants(2))
+	high_ := r.save("max", high, r.wants(0) || r.wants(1) || r.wants(2))
+	low_ := r.save("min", low, r.wants(0) || r.wants(1) || r.wants(2))
+	self_ := r.save("self", self, r.wants(0) || r.wants(1) || r.wants(2))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -5339,7 +5354,7 @@ func recordClamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -5360,8 +5375,8 @@ func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.T
 	if err != nil {
 		return
 	}
-	low_ := r.save(low, r.wants(0) || r.wants(1))
-	self_ := r.save(self, r.wants(0) || r.wants(1))
+	low_ := r.save("min", low, r.wants(0) || r.wants(1))
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -5386,8 +5401,8 @@ func recordClampMax(c aten.Ctx, out, self, high *tensor.Tensor) (result *tensor.
 	if err != nil {
 		return
 	}
-	high_ := r.save(high, r.wants(0) || r.wants(1))
-	self_ := r.save(self, r.wants(0) || r.wants(1))
+	high_ := r.save("max", high, r.wants(0) || r.wants(1))
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -5412,8 +5427,8 @@ func recordMaximum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0) || r.wants(1))
-	self_ := r.save(self, r.wants(0) || r.wants(1))
+	other_ := r.save("other", other, r.wants(0) || r.wants(1))
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -5438,8 +5453,8 @@ func recordMinimum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0) || r.wants(1))
-	self_ := r.save(self, r.wants(0) || r.wants(1))
+	other_ := r.save("other", other, r.wants(0) || r.wants(1))
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -5464,8 +5479,8 @@ func recordFmax(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0) || r.wants(1))
-	self_ := r.save(self, r.wants(0) || r.wants(1))
+	other_ := r.save("other", other, r.wants(0) || r.wants(1))
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -5490,8 +5505,8 @@ func recordFmin(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0) || r.wants(1))
-	self_ := r.save(self, r.wants(0) || r.wants(1))
+	other_ := r.save("other", other, r.wants(0) || r.wants(1))
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -5518,7 +5533,7 @@ func recordRelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	}
 	result, err = r.c.Relu(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -5536,7 +5551,7 @@ func recordWhere(c aten.Ctx, out, condition, self, other *tensor.Tensor) (result
 	if err != nil {
 		return
 	}
-	condition_ := r.save(condition, r.wants(0) || r.wants(1))
+	condition_ := r.save("condition", condition, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -5574,14 +5589,14 @@ func recordCumprod(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.Cumprod(out, self, dim, d)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -5604,7 +5619,7 @@ func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Cummax(outValues, outIndices, self, dim)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
 		if err = r.undo(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
@@ -5629,7 +5644,7 @@ func recordCummin(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Cummin(outValues, outIndices, self, dim)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
 		if err = r.undo(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
@@ -5648,14 +5663,14 @@ func recordLogcumsumexp(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.Logcumsumexp(out, self, dim)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -5672,7 +5687,7 @@ func recordLogsumexp(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim 
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -5680,7 +5695,7 @@ func recordLogsumexp(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim 
 	result, err = r.c.Logsumexp(out, self, dim, keepdim)
 	if r.finish(err, result) {
 		dim = copied(dim)
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -5699,7 +5714,7 @@ func recordSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 	}
 	result, err = r.c.Softmax(out, self, dim, d)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -5718,7 +5733,7 @@ func recordLogSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.D
 	}
 	result, err = r.c.LogSoftmax(out, self, dim, d)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -5741,7 +5756,7 @@ func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Sort(outValues, outIndices, self, dim, descending)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
 		if err = r.undo(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
@@ -5764,7 +5779,7 @@ func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.SortStable(outValues, outIndices, self, x3, dim, descending)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
 		if err = r.undo(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
@@ -5791,7 +5806,7 @@ func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim i
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Topk(outValues, outIndices, self, k, dim, largest, sorted)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
 		if err = r.undo(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
@@ -5808,14 +5823,14 @@ func recordMedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err e
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.Median(self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -5837,7 +5852,7 @@ func recordMedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MedianDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
 		if err = r.undo(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
@@ -5854,14 +5869,14 @@ func recordNanmedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, er
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.Nanmedian(self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -5883,7 +5898,7 @@ func recordNanmedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, 
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.NanmedianDim(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
 		if err = r.undo(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
@@ -5906,7 +5921,7 @@ func recordKthvalue(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, d
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Kthvalue(outValues, outIndices, self, k, dim, keepdim)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
 		if err = r.undo(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
@@ -5929,7 +5944,7 @@ func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Mode(outValues, outIndices, self, dim, keepdim)
 	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult(indicesResult, 1, r.wants(0))
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
 		if err = r.undo(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
@@ -5996,10 +6011,10 @@ func recordCsrSpmm(c aten.Ctx, crow, col, values, mat *tensor.Tensor) (result *t
 	if err != nil {
 		return
 	}
-	col_ := r.save(col, r.wants(0) || r.wants(1))
-	crow_ := r.save(crow, r.wants(0) || r.wants(1))
-	mat_ := r.save(mat, r.wants(0))
-	values_ := r.save(values, r.wants(1))
+	col_ := r.save("col_indices", col, r.wants(0) || r.wants(1))
+	crow_ := r.save("crow_indices", crow, r.wants(0) || r.wants(1))
+	mat_ := r.save("mat", mat, r.wants(0))
+	values_ := r.save("values", values, r.wants(1))
 	matSizes := copied(mat.Sizes())
 	if err = r.err; err != nil {
 		r.drop()
@@ -6023,20 +6038,20 @@ func recordCsrSpgemm(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherVa
 	if err != nil {
 		return
 	}
-	col_ := r.save(col, r.wants(0) || r.wants(1))
-	crow_ := r.save(crow, r.wants(0) || r.wants(1))
-	otherCol_ := r.save(otherCol, r.wants(0) || r.wants(1))
-	otherCrow_ := r.save(otherCrow, r.wants(0) || r.wants(1))
-	otherValues_ := r.save(otherValues, r.wants(0) || r.wants(1))
-	values_ := r.save(values, r.wants(0) || r.wants(1))
+	col_ := r.save("col_indices", col, r.wants(0) || r.wants(1))
+	crow_ := r.save("crow_indices", crow, r.wants(0) || r.wants(1))
+	otherCol_ := r.save("other_col", otherCol, r.wants(0) || r.wants(1))
+	otherCrow_ := r.save("other_crow", otherCrow, r.wants(0) || r.wants(1))
+	otherValues_ := r.save("other_values", otherValues, r.wants(0) || r.wants(1))
+	values_ := r.save("values", values, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	crowResult, colResult, productResult, err = r.c.CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues, columns)
 	if r.finish(err, nil, nil, productResult) {
-		crowResult_ := r.saveResult(crowResult, 0, r.wants(0) || r.wants(1))
-		colResult_ := r.saveResult(colResult, 1, r.wants(0) || r.wants(1))
+		crowResult_ := r.saveResult("crow", crowResult, 0, r.wants(0) || r.wants(1))
+		colResult_ := r.saveResult("col", colResult, 1, r.wants(0) || r.wants(1))
 		if err = r.undo(crowResult, colResult, productResult); err != nil {
 			return nil, nil, nil, err
 		}
@@ -6056,7 +6071,7 @@ func recordErf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6077,7 +6092,7 @@ func recordErfc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6098,14 +6113,15 @@ func recordErfinv(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	if err != nil {
 		return
 	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Erfinv(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
-			return nil, err
-		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.mul(s.saved(result_), s.saved(result_)))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.after(1, s.keep(s.c.Square(nil, s.hand(s.keep(s.c.Erfinv(nil, s.saved(self_))))))))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6118,7 +6134,7 @@ func recordLgamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6139,7 +6155,7 @@ func recordDigamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6160,7 +6176,7 @@ func recordI0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err 
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6181,7 +6197,7 @@ func recordSinc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6202,7 +6218,7 @@ func recordLogit(c aten.Ctx, out, self *tensor.Tensor, eps *float64) (result *te
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6224,7 +6240,7 @@ func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tenso
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6245,7 +6261,7 @@ func recordMvlgamma(c aten.Ctx, out, self *tensor.Tensor, p int64) (result *tens
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6266,8 +6282,8 @@ func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(1))
-	self_ := r.save(self, r.wants(1))
+	other_ := r.save("other", other, r.wants(1))
+	self_ := r.save("self", self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6292,8 +6308,8 @@ func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(1))
-	self_ := r.save(self, r.wants(1))
+	other_ := r.save("other", other, r.wants(1))
+	self_ := r.save("self", self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6318,8 +6334,8 @@ func recordLogaddexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0) || r.wants(1))
-	self_ := r.save(self, r.wants(0) || r.wants(1))
+	other_ := r.save("other", other, r.wants(0) || r.wants(1))
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6344,8 +6360,8 @@ func recordLogaddexp2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0) || r.wants(1))
-	self_ := r.save(self, r.wants(0) || r.wants(1))
+	other_ := r.save("other", other, r.wants(0) || r.wants(1))
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6370,8 +6386,8 @@ func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0) || r.wants(1))
-	self_ := r.save(self, r.wants(0) || r.wants(1))
+	other_ := r.saveScalar("other", other, r.wants(0) || r.wants(1))
+	self_ := r.saveScalar("self", self, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6416,8 +6432,8 @@ func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0))
-	self_ := r.save(self, r.wants(0))
+	other_ := r.save("other", other, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6452,14 +6468,14 @@ func recordLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0))
+	other_ := r.save("other", other, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.Ldexp(out, self, other)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(1))
+		result_ := r.saveResult("result", result, 0, r.wants(1))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -6486,7 +6502,7 @@ func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaR
 	}
 	mantissaResult, exponentResult, err = r.c.Frexp(mantissa, exponent, self)
 	if r.finish(err, mantissaResult, nil) {
-		exponentResult_ := r.saveResult(exponentResult, 1, r.wants(0))
+		exponentResult_ := r.saveResult("exponent", exponentResult, 1, r.wants(0))
 		if err = r.undo(mantissaResult, exponentResult); err != nil {
 			return nil, nil, err
 		}
@@ -6503,7 +6519,7 @@ func recordNanToNum(c aten.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *f
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6551,88 +6567,13 @@ func recordRad2deg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.i0e", "SpecialI0EBackward0", out, self)
-	if err != nil {
-		return
-	}
-	self_ := r.save(self, r.wants(0))
-	if err = r.err; err != nil {
-		r.drop()
-		return
-	}
-	result, err = r.c.SpecialI0e(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
-			return nil, err
-		}
-		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), (s.binary('-', s.keep(s.c.SpecialI1e(nil, s.saved(self_))), s.binary('*', s.keep(s.c.Sgn(nil, s.saved(self_))), s.saved(result_), left), left|right)), left|right)
-		}
-		r.node.cut = always
-		r.publish()
-	}
-	return
-}
-
-func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.i1", "SpecialI1Backward0", out, self)
-	if err != nil {
-		return
-	}
-	self_ := r.save(self, r.wants(0))
-	if err = r.err; err != nil {
-		r.drop()
-		return
-	}
-	result, err = r.c.SpecialI1(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
-			return nil, err
-		}
-		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(2, s.besselOneGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.I0(nil, s.saved(self_))))))
-		}
-		r.node.cut = always
-		r.publish()
-	}
-	return
-}
-
-func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.i1e", "SpecialI1EBackward0", out, self)
-	if err != nil {
-		return
-	}
-	self_ := r.save(self, r.wants(0))
-	if err = r.err; err != nil {
-		r.drop()
-		return
-	}
-	result, err = r.c.SpecialI1e(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
-			return nil, err
-		}
-		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.besselI1eGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_)))
-		}
-		r.node.cut = always
-		r.publish()
-	}
-	return
-}
-
 func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.xlog1py", "SpecialXlog1PyBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(0) || r.wants(1))
-	self_ := r.save(self, r.wants(0) || r.wants(1))
+	other_ := r.save("other", other, r.wants(0) || r.wants(1))
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6657,8 +6598,8 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 	if err != nil {
 		return
 	}
-	other_ := r.save(other, r.wants(1))
-	self_ := r.save(self, r.wants(1))
+	other_ := r.saveScalar("other", other, r.wants(1))
+	self_ := r.saveScalar("self", self, r.wants(1))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6683,7 +6624,7 @@ func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6704,14 +6645,14 @@ func recordSpecialErfcx(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.SpecialErfcx(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -6729,7 +6670,7 @@ func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6750,7 +6691,7 @@ func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6773,7 +6714,7 @@ func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 	}
 	result, err = r.c.SpecialNdtri(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -6786,12 +6727,87 @@ func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 	return
 }
 
+func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.i0e", "SpecialI0EBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialI0e(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult("result", result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.take(0), (s.binary('-', s.keep(s.c.SpecialI1e(nil, s.saved(self_))), s.binary('*', s.keep(s.c.Sgn(nil, s.saved(self_))), s.saved(result_), left), left|right)), left|right)
+		}
+		r.node.cut = always
+		r.publish()
+	}
+	return
+}
+
+func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.i1", "SpecialI1Backward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialI1(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult("result", result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(2, s.besselOneGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.I0(nil, s.saved(self_))))))
+		}
+		r.node.cut = always
+		r.publish()
+	}
+	return
+}
+
+func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "special.i1e", "SpecialI1EBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SpecialI1e(out, self)
+	if r.finish(err, result) {
+		result_ := r.saveResult("result", result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.after(1, s.besselI1eGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_)))
+		}
+		r.node.cut = always
+		r.publish()
+	}
+	return
+}
+
 func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.bessel_j0", "SpecialBesselJ0Backward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6812,14 +6828,14 @@ func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.SpecialBesselJ1(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -6837,7 +6853,7 @@ func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6858,14 +6874,14 @@ func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.SpecialBesselY1(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -6883,7 +6899,7 @@ func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -6904,14 +6920,14 @@ func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.SpecialModifiedBesselK1(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -6929,14 +6945,14 @@ func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.SpecialScaledModifiedBesselK0(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -6954,14 +6970,14 @@ func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (
 	if err != nil {
 		return
 	}
-	self_ := r.save(self, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
 	if err = r.err; err != nil {
 		r.drop()
 		return
 	}
 	result, err = r.c.SpecialScaledModifiedBesselK1(out, self)
 	if r.finish(err, result) {
-		result_ := r.saveResult(result, 0, r.wants(0))
+		result_ := r.saveResult("result", result, 0, r.wants(0))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
@@ -7156,11 +7172,28 @@ func recordCov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, awei
 }
 
 func recordCross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (result *tensor.Tensor, err error) {
-	since := numbers.Load()
-	result, err = into(c, "cross", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
-		return aten.Composed().Cross(c, made, self, other, dim)
-	})
-	named(since, "LinalgCrossBackward0", result)
+	r, err := begin(c, "cross", "LinalgCrossBackward0", out, self, other)
+	if err != nil {
+		return
+	}
+	other_ := r.save("other", other, r.wants(0))
+	self_ := r.save("self", self, r.wants(1))
+	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Cross(out, self, other, dim)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.crossed(s.conj(s.saved(other_)), s.hand(s.take(0)), selfSizes, dim))
+			}
+			return s.after(1, s.crossed(s.hand(s.take(0)), s.conj(s.saved(self_)), selfSizes, dim))
+		}
+		r.publish()
+	}
 	return
 }
 
@@ -7271,6 +7304,18 @@ func recordRenorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int6
 	return
 }
 
+func recordPinMemory(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "pin_memory", "PinMemoryBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.PinMemory(self)
+	if r.mayView(err, self, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
+	}
+	return
+}
+
 func recordView(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "view", "ViewBackward0", nil, self)
 	if err != nil {
@@ -7368,7 +7413,7 @@ func recordRavel(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err er
 }
 
 func recordTransposeMatrix(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "t", either(out == self, "TBackward1", "TBackward0"), out, self)
+	r, err := beginView(c, "t", either(out == self, "TBackward1", "TBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -7386,7 +7431,7 @@ func recordTransposeMatrix(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 }
 
 func recordTranspose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "transpose", either(out == self, "TransposeBackward1", "TransposeBackward0"), out, self)
+	r, err := beginView(c, "transpose", either(out == self, "TransposeBackward1", "TransposeBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -7534,7 +7579,7 @@ func recordBroadcastTo(c aten.Ctx, self *tensor.Tensor, size []int64) (result *t
 }
 
 func recordSqueeze(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "squeeze", either(out == self, "SqueezeBackward3", "SqueezeBackward0"), out, self)
+	r, err := beginView(c, "squeeze", either(out == self, "SqueezeBackward3", "SqueezeBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -7551,7 +7596,7 @@ func recordSqueeze(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 }
 
 func recordSqueezeDim(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "squeeze", either(out == self, "SqueezeBackward4", "SqueezeBackward1"), out, self)
+	r, err := beginView(c, "squeeze", either(out == self, "SqueezeBackward4", "SqueezeBackward1"), out, self)
 	if err != nil {
 		return
 	}
@@ -7570,7 +7615,7 @@ func recordSqueezeDim(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *
 }
 
 func recordSqueezeDims(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "squeeze", either(out == self, "SqueezeBackward5", "SqueezeBackward2"), out, self)
+	r, err := beginView(c, "squeeze", either(out == self, "SqueezeBackward5", "SqueezeBackward2"), out, self)
 	if err != nil {
 		return
 	}
@@ -7590,7 +7635,7 @@ func recordSqueezeDims(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (resu
 }
 
 func recordUnsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "unsqueeze", either(out == self, "UnsqueezeBackward1", "UnsqueezeBackward0"), out, self)
+	r, err := beginView(c, "unsqueeze", either(out == self, "UnsqueezeBackward1", "UnsqueezeBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -7651,7 +7696,7 @@ func recordSlice(c aten.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int,
 }
 
 func recordAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "as_strided", either(out == self, "AsStridedBackward1", "AsStridedBackward0"), out, self)
+	r, err := beginView(c, "as_strided", either(out == self, "AsStridedBackward1", "AsStridedBackward0"), out, self)
 	if err != nil {
 		return
 	}

@@ -38,7 +38,7 @@ func RegisterMultiGradHook(c aten.Ctx, tensors []*tensor.Tensor, first bool, fun
 			return 0, err
 		}
 	}
-	shared := newContext(data, deleter)
+	shared := newContext(data, deleter, tensors...)
 	g := &group{first: first, left: len(tensors)}
 	for i := range tensors {
 		shared.retain()
@@ -76,6 +76,11 @@ type gathered struct {
 
 // gather calls the hook of a group, where its time has come.
 func (r *run) gather(h *hook, grad *tensor.Tensor) error {
+	shown, err := h.shown(grad)
+	if err != nil {
+		return err
+	}
+	defer shown.Release()
 	g := h.group
 	have := r.gathered[g]
 	if have == nil {
@@ -86,7 +91,7 @@ func (r *run) gather(h *hook, grad *tensor.Tensor) error {
 		}
 		r.gathered[g] = have
 		if g.first {
-			_, err := program.Call(r.c, h.function, h.data, []*tensor.Tensor{grad}, 0)
+			_, err := program.Call(r.c, h.function, h.data, []*tensor.Tensor{shown}, 0)
 			return err
 		}
 		reached := r.reaches()
@@ -99,8 +104,8 @@ func (r *run) gather(h *hook, grad *tensor.Tensor) error {
 	if g.first {
 		return nil
 	}
-	if grad != nil {
-		have.grads[h.place] = grad.Alias()
+	if shown != nil {
+		have.grads[h.place] = shown.Alias()
 	}
 	if have.left--; have.left > 0 {
 		return nil

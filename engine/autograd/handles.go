@@ -6,6 +6,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -110,6 +111,64 @@ func NodeEdge(_ aten.Ctx, self tensor.Node, i int64) (to tensor.Node, output int
 	return to, output, err
 }
 
+// NodeCall is what a recorded call makes of the gradients of its results: those of its operands. What it saved stays.
+func NodeCall(c aten.Ctx, self tensor.Node, grads []*tensor.Tensor) (made []*tensor.Tensor, err error) {
+	err = with(self, func(n *Node) error {
+		if len(grads) != len(n.outputs) {
+			return status.Typef("%s takes one gradient for each of its results, %d, but %d are given", n.name, len(n.outputs), len(grads))
+		}
+		if !slices.ContainsFunc(grads, func(grad *tensor.Tensor) bool { return grad != nil }) {
+			made = make([]*tensor.Tensor, len(n.edges))
+			return nil
+		}
+		r := start(c, true, c.Recording())
+		defer r.close()
+		p := &pending{n, make([]*tensor.Tensor, len(grads))}
+		n.retain()
+		defer p.release()
+		for i, grad := range grads {
+			if grad == nil {
+				continue
+			}
+			var err error
+			if p.grads[i], err = n.outputs[i].fits(r.c, n, i, grad); err != nil {
+				return err
+			}
+		}
+		if n.leaf != nil {
+			return variableOf(n.leaf).accumulate(r.c, n.leaf, p.grads[0], r.create)
+		}
+		var err error
+		if made, err = n.apply(r, p.grads); err == nil {
+			err = n.fitAll(r.c, made)
+		}
+		if err != nil {
+			for _, t := range made {
+				t.Release()
+			}
+			made = nil
+		}
+		return err
+	})
+	return made, err
+}
+
+// fits is a gradient that a caller gives for result i of a node, in the result's sizes.
+func (l *like) fits(c aten.Ctx, n *Node, i int, grad *tensor.Tensor) (*tensor.Tensor, error) {
+	switch sizes := l.sizes(); {
+	case grad.DType() != l.dtype:
+		return nil, status.Runtimef("the gradient of result %d of %s must have its dtype, %v, but has %v", i, n.name, l.dtype, grad.DType())
+	case grad.Device() != l.device:
+		return nil, status.Runtimef("the gradient of result %d of %s must be on its device, %v, but is on %v", i, n.name, l.device, grad.Device())
+	case slices.Equal(grad.Sizes(), sizes):
+		return grad.Alias(), nil
+	case !shape.ExpandsTo(grad.Sizes(), sizes):
+		return nil, status.Runtimef("the gradient of result %d of %s must have its sizes, %v, but has %v", i, n.name, sizes, grad.Sizes())
+	default:
+		return c.Expand(grad, slices.Clone(sizes), false)
+	}
+}
+
 // NodeVariable is the leaf of a node that accumulates.
 func NodeVariable(_ aten.Ctx, self tensor.Node) (leaf *tensor.Tensor, err error) {
 	err = with(self, func(n *Node) error {
@@ -147,31 +206,6 @@ func NodeResult(_ aten.Ctx, self tensor.Node, output int64) (made *tensor.Tensor
 		return nil
 	})
 	return made, err
-}
-
-// NodeSaved is what a recorded call saved, with its history.
-func NodeSaved(c aten.Ctx, self tensor.Node) (list []*tensor.Tensor, err error) {
-	err = with(self, func(n *Node) error {
-		if err := n.begin(); err != nil {
-			return err
-		}
-		defer n.end(false)
-		s := &steps{c: c, node: n, record: true}
-		defer s.Close()
-		for i := range n.saved {
-			t, err := s.try(func() *tensor.Tensor { return s.saved(i) })
-			if err != nil {
-				for _, t := range list {
-					t.Release()
-				}
-				list = nil
-				return err
-			}
-			list = append(list, t)
-		}
-		return nil
-	})
-	return list, err
 }
 
 // NodeSetContext attaches something of the program's to a node.

@@ -33,8 +33,8 @@ var registered = struct {
 }{all: map[int64]*hook{}, groups: map[int64]*group{}}
 
 // add registers a hook and gives its number.
-func (l *hooks) add(function, data, deleter uintptr, output int) int64 {
-	return l.join(&hook{context: newContext(data, deleter), function: function, output: output})
+func (l *hooks) add(function, data, deleter uintptr, output int, on ...*tensor.Tensor) int64 {
+	return l.join(&hook{context: newContext(data, deleter, on...), function: function, output: output})
 }
 
 func (l *hooks) join(h *hook) int64 {
@@ -99,6 +99,33 @@ func (l *hooks) run(f func(h *hook) error) (err error) {
 			err = f(h)
 		}
 		h.release()
+	}
+	return err
+}
+
+// shown is a gradient, or a leaf, as the hook of a tensor is given it: of a sparse tensor at its places.
+func (h *hook) shown(t *tensor.Tensor) (*tensor.Tensor, error) {
+	if t == nil {
+		return nil, nil
+	}
+	return gradientOf(h.places[h.place], t)
+}
+
+// callOn gives the hook of a tensor its gradient, and puts what it makes in the place of that.
+func (h *hook) callOn(c aten.Ctx, n *Node, grad **tensor.Tensor) error {
+	shown, err := h.shown(*grad)
+	if err != nil {
+		return err
+	}
+	one := []*tensor.Tensor{shown}
+	defer func() { one[0].Release() }()
+	if err := h.call(c, n, one, one); err != nil || one[0] == shown {
+		return err
+	}
+	made, err := placed(c, h.places[h.place], one[0])
+	if err == nil {
+		(*grad).Release()
+		*grad = made
 	}
 	return err
 }
@@ -176,9 +203,9 @@ func RegisterHook(_ aten.Ctx, self *tensor.Tensor, function, data, deleter uintp
 	}
 	if n, output := current(self); n != nil {
 		defer n.Release()
-		return n.attach().before.add(function, data, deleter, output), nil
+		return n.attach().before.add(function, data, deleter, output, self), nil
 	}
-	return variableOf(self).listen().before.add(function, data, deleter, 0), nil
+	return variableOf(self).listen().before.add(function, data, deleter, 0, self), nil
 }
 
 // RegisterPostAccumulateGradHook has a hook called when the gradient of a leaf has been added to.
@@ -190,7 +217,7 @@ func RegisterPostAccumulateGradHook(_ aten.Ctx, self *tensor.Tensor, function, d
 		defer n.Release()
 		return 0, status.Runtimef("post accumulate grad hooks cannot be registered on non-leaf tensors; this one was made by %s", n.name)
 	}
-	return variableOf(self).listen().after.add(function, data, deleter, 0), nil
+	return variableOf(self).listen().after.add(function, data, deleter, 0, self), nil
 }
 
 func hookable(op string, self *tensor.Tensor, function uintptr) error {
@@ -240,8 +267,7 @@ func (r *run) arrive(p *pending) error {
 		case h.group != nil:
 			return r.gather(h, p.grads[h.output])
 		}
-		one := p.grads[h.output : h.output+1]
-		return h.call(r.c, n, one, one)
+		return h.callOn(r.c, n, &p.grads[h.output])
 	})
 }
 
@@ -284,7 +310,12 @@ func (r *run) accumulated(leaf *tensor.Tensor) error {
 		return nil
 	}
 	return l.after.run(func(h *hook) error {
-		_, err := program.Call(r.c, h.function, h.data, []*tensor.Tensor{leaf}, 0)
+		shown, err := h.shown(leaf)
+		if err != nil {
+			return err
+		}
+		defer shown.Release()
+		_, err = program.Call(r.c, h.function, h.data, []*tensor.Tensor{shown}, 0)
 		return err
 	})
 }

@@ -100,6 +100,9 @@ func (n *Node) dissolve(nodes []*Node) []*Node {
 		v.mu.Unlock()
 		n.leaf.Release()
 	}
+	for i := range n.saved {
+		n.saved[i].number = false
+	}
 	nodes = n.spend(nodes)
 	if a := n.attached.Load(); a != nil {
 		a.before.clear()
@@ -145,10 +148,12 @@ func (n *Node) end(spend bool) {
 	}
 }
 
-// spend releases what the node saved, but for the nodes, which it adds to a list.
+// spend releases what the node saved, but for plain numbers, and for the nodes, which it adds to a list.
 func (n *Node) spend(nodes []*Node) []*Node {
 	for i := range n.saved {
-		nodes = n.saved[i].drop(nodes)
+		if s := &n.saved[i]; !s.number {
+			nodes = s.drop(nodes)
+		}
 	}
 	if n.inner != nil {
 		n.inner.spent = true
@@ -176,13 +181,14 @@ func (n *Node) remember(v *Variable) {
 type like struct {
 	dtype  dtype.DType
 	device device.Device
+	stream device.Stream // the device's current one, where it has streams
 	dims   int
 	few    [4]int64
 	many   []int64 // where there are more
 }
 
 func likeOf(t *tensor.Tensor) like {
-	l := like{dtype: t.DType(), device: t.Device(), dims: t.Dim()}
+	l := like{dtype: t.DType(), device: t.Device(), stream: device.CurrentStream(t.Device()), dims: t.Dim()}
 	if l.dims > len(l.few) {
 		l.many = slices.Clone(t.Sizes())
 	} else {
@@ -215,7 +221,7 @@ func (n *Node) unspent() error {
 	if n.inner != nil {
 		return n.inner.unspent()
 	}
-	if n.spent && len(n.saved) > 0 {
+	if n.spent && slices.ContainsFunc(n.saved, func(s saved) bool { return !s.absent && !s.number }) {
 		return status.Runtimef("Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed): what %s saved "+
 			"is freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time", n.name)
 	}

@@ -28,10 +28,11 @@ func Serve(p Program) { program = p }
 type context struct {
 	refs          atomic.Int32
 	data, deleter uintptr
+	places        []*tensor.Tensor // placesOf the tensors whose gradients the program is given
 }
 
-func newContext(data, deleter uintptr) *context {
-	c := &context{data: data, deleter: deleter}
+func newContext(data, deleter uintptr, of ...*tensor.Tensor) *context {
+	c := &context{data: data, deleter: deleter, places: placesOf(of...)}
 	c.refs.Store(1)
 	return c
 }
@@ -39,7 +40,13 @@ func newContext(data, deleter uintptr) *context {
 func (c *context) retain() { c.refs.Add(1) }
 
 func (c *context) release() {
-	if c != nil && c.refs.Add(-1) == 0 && c.deleter != 0 {
+	if c == nil || c.refs.Add(-1) != 0 {
+		return
+	}
+	for _, t := range c.places {
+		t.Release()
+	}
+	if c.deleter != 0 {
 		program.Delete(c.deleter, c.data)
 	}
 }

@@ -51,7 +51,27 @@ func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.
 		if err := checkOut(op, operands[0]); err != nil {
 			return r, err
 		}
-		r.was = variableOf(out).lying(out)
+	}
+	return r, r.record(name, operands)
+}
+
+// beginView is begin for an operator that gives out another geometry. What has a history hears of that in every mode, since its
+// elements, and with them its gradient's, lie elsewhere then.
+func beginView(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
+	if c.Recording() || out == nil || !variableOf(out).turns() {
+		return begin(c, op, name, out, operands...)
+	}
+	r := call{c: c.Past(tensor.Gradient), out: out}
+	if err := writable(c, nameInPlace(op), out); err != nil {
+		return r, err
+	}
+	return r, r.record(name, operands)
+}
+
+// record makes the call's node, with an edge for each of the operands.
+func (r *call) record(name string, operands []*tensor.Tensor) error {
+	if r.out != nil {
+		r.was = variableOf(r.out).lying(r.out)
 	}
 	r.node = newNode(name, len(operands))
 	for i, t := range operands {
@@ -61,12 +81,12 @@ func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.
 		var err error
 		if r.node.edges[i], err = settled(t); err != nil {
 			r.drop()
-			return r, err
+			return err
 		}
 	}
 	r.node.recorded()
 	r.node.number = numbers.Add(1) // after nodes that the edges led to the making of
-	return r, nil
+	return nil
 }
 
 func writes(op, which string) error {
@@ -114,16 +134,20 @@ func checkOut(name string, self *tensor.Tensor) error {
 // wants tells whether the gradient of operand i is wanted.
 func (r *call) wants(i int) bool { return r.node != nil && r.node.edges[i].Node != nil }
 
-// save keeps an operand for the derivatives and gives the place where they find it, where any of the operands whose derivatives
-// need it are wanted. What the call writes over is kept as a copy.
-func (r *call) save(t *tensor.Tensor, needed bool) int {
-	if !needed || t == nil || r.err != nil {
+// save keeps an operand, under the name of its argument, for the derivatives and gives the place where they find it, where any of the
+// operands whose derivatives need it are wanted. What the call writes over is kept as a copy.
+func (r *call) save(name string, t *tensor.Tensor, needed bool) int {
+	if r.node == nil || r.err != nil {
+		return -1
+	}
+	if !needed || t == nil {
+		r.node.miss(name)
 		return -1
 	}
 	if r.err = savable(t); r.err != nil {
 		return -1
 	}
-	s := saved{from: edgeTo(t), of: variableOf(t)}
+	s := saved{name: name, from: edgeTo(t), of: variableOf(t), number: t.IsFixedNumber()}
 	if t != r.out {
 		s.t = t.Plain()
 	} else if s.t, r.err = r.c.Clone(t, shape.Preserve); r.err != nil {
@@ -135,14 +159,26 @@ func (r *call) save(t *tensor.Tensor, needed bool) int {
 	return at
 }
 
+// saveScalar is save for an operand that PyTorch's operator takes as a plain number where it is one.
+func (r *call) saveScalar(name string, t *tensor.Tensor, needed bool) int {
+	at := r.save(name, t, needed)
+	if at >= 0 && t.IsWrappedNumber() {
+		r.node.saved[at].number = true
+	}
+	return at
+}
+
+// listed ends the name of what is one of several.
+const listed = "[]"
+
 // saveAll is save for a list.
-func (r *call) saveAll(list []*tensor.Tensor, needed bool) []int {
+func (r *call) saveAll(name string, list []*tensor.Tensor, needed bool) []int {
 	if !needed {
 		return nil
 	}
 	at := make([]int, len(list))
 	for i, t := range list {
-		at[i] = r.save(t, true)
+		at[i] = r.save(name+listed, t, true)
 	}
 	return at
 }
@@ -154,12 +190,12 @@ type indexed struct {
 }
 
 // saveIndex is save for an index.
-func (r *call) saveIndex(items []ops.IndexItem, needed bool) (x indexed) {
+func (r *call) saveIndex(name string, items []ops.IndexItem, needed bool) (x indexed) {
 	if !needed {
 		return x
 	}
 	for _, item := range items {
-		x.at = append(x.at, r.save(item.Tensor, true))
+		x.at = append(x.at, r.save(name+listed, item.Tensor, true))
 		item.Tensor = nil
 		x.items = append(x.items, item)
 	}
@@ -167,12 +203,16 @@ func (r *call) saveIndex(items []ops.IndexItem, needed bool) (x indexed) {
 }
 
 // saveResult is save for result number output. Hooks are shown it without its history: what they keep would keep the node.
-func (r *call) saveResult(t *tensor.Tensor, output int, needed bool) int {
-	if !needed || r.err != nil {
+func (r *call) saveResult(name string, t *tensor.Tensor, output int, needed bool) int {
+	if r.err != nil {
+		return -1
+	}
+	if !needed {
+		r.node.miss(name)
 		return -1
 	}
 	plain := t.Plain()
-	at, err := r.node.save(r.c, saved{t: plain, from: Edge{nil, output}, result: true}, plain)
+	at, err := r.node.save(r.c, saved{name: name, t: plain, from: Edge{nil, output}, result: true}, plain)
 	r.err = err
 	return at
 }

@@ -10,6 +10,9 @@ import (
 
 // saved is a tensor that a derivative needs.
 type saved struct {
+	name    string         // of the argument or result
+	absent  bool           // no derivative that is wanted needs it
+	number  bool           // a plain number, which is not freed before the node
 	t       *tensor.Tensor // without its history, which may be the node itself; nil where hooks keep something in its place
 	version int64          // of the storage when it was saved
 	from    Edge           // of an operand
@@ -76,20 +79,25 @@ func PopSavedTensorsHooks(c aten.Ctx) error {
 	return err
 }
 
-// packed saves a tensor by the thread's hooks, which are shown it with its history.
+// packed saves a tensor by the thread's hooks.
 func packed(c aten.Ctx, t *tensor.Tensor) (*parcel, error) {
 	saving.Lock()
 	s := saving.all[c.Saving()]
 	s.retain()
 	saving.Unlock()
-	version := t.Storage().Version()
+	return s.packed(c, t)
+}
+
+// packed saves a tensor by hooks, which are shown it with its history. The parcel takes the reference to them over.
+func (s *savers) packed(c aten.Ctx, t *tensor.Tensor) (*parcel, error) {
+	version := valuesOf(t).Storage().Version()
 	made, err := program.Pack(c.Recorded(false), s.pack, s.data, t)
 	if err != nil {
 		s.release()
 		return nil, err
 	}
 	p := &parcel{s, made, likeOf(t)}
-	if t.Storage().Version() != version {
+	if valuesOf(t).Storage().Version() != version {
 		p.drop()
 		return nil, status.Runtimef("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified " +
 			"by in-place operations as this can lead to unexpected side-effects: change a clone() of them")
@@ -128,7 +136,7 @@ func (n *Node) save(c aten.Ctx, s saved, shown *tensor.Tensor) (at int, err erro
 		s.t.Release()
 		s.t = nil
 	} else {
-		s.version = s.t.Storage().Version()
+		s.version = valuesOf(s.t).Storage().Version()
 	}
 	n.saved = append(n.saved, s)
 	return len(n.saved) - 1, err
@@ -143,13 +151,21 @@ func (s *saved) drop(nodes []*Node) []*Node {
 	if s.from.Node != nil {
 		nodes = append(nodes, s.from.Node)
 	}
-	*s = saved{}
+	*s = saved{name: s.name, absent: s.absent, number: s.number}
 	return nodes
+}
+
+// miss notes the name of what no derivative that is wanted needs.
+func (n *Node) miss(name string) {
+	if n.saved == nil {
+		n.saved = n.firstSaved[:0]
+	}
+	n.saved = append(n.saved, saved{name: name, absent: true})
 }
 
 // unchanged refuses a saved tensor that was written to since.
 func (n *Node) unchanged(s *saved) error {
-	now := s.t.Storage().Version()
+	now := valuesOf(s.t).Storage().Version()
 	if now == s.version {
 		return nil
 	}

@@ -26,6 +26,7 @@ type steps struct {
 	record bool
 	opened map[int]*tensor.Tensor       // what hooks have unpacked, which no step uses up
 	all    []*tensor.Tensor             // of a formula that gives the gradients of all operands at once
+	starts []int64                      // where the tensors of a list begin in what they were joined to
 	inner  *steps                       // of CopySlices
 	result func(t *tensor.Tensor) *Node // of those: what a result of the call that wrote to a view is, a part of what CopySlices makes
 	last   []*tensor.Tensor             // operands that are handed over, for the steps that are not yet done
@@ -190,7 +191,7 @@ func (s *steps) saved(at int) *tensor.Tensor {
 		kept = v.t
 		s.check(s.use(kept, s.node.name))
 		s.check(s.node.unchanged(v))
-		if n := v.from.Node; n != nil && n.leaf != nil && n.leaf.Storage() != kept.Storage() { // it has other data since
+		if n := v.from.Node; n != nil && n.leaf != nil && kept.Parts() == nil && n.leaf.Storage() != kept.Storage() { // it has other data since
 			kept = n.leaf
 			s.check(s.use(kept, s.node.name))
 		}

@@ -108,6 +108,10 @@ func (s *steps) cumsumOver(t *tensor.Tensor, dim int64) *tensor.Tensor {
 	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Cumsum(out, t, dim, dtype.None) })
 }
 
+func (s *steps) cumprodOver(t *tensor.Tensor, dim int64) *tensor.Tensor {
+	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Cumprod(out, t, dim, dtype.None) })
+}
+
 // clearedOver is cleared.
 func (s *steps) clearedOver(t, condition *tensor.Tensor) *tensor.Tensor {
 	out := s.vacant(t, condition)

@@ -20,9 +20,36 @@ func valuesOf(t *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// gradientOf is a gradient as the caller gets it: that of a sparse tensor's values has its places.
+// allValuesOf are the values of each of a list.
+func allValuesOf(list []*tensor.Tensor) []*tensor.Tensor {
+	values := make([]*tensor.Tensor, len(list))
+	for i, t := range list {
+		values[i] = valuesOf(t)
+	}
+	return values
+}
+
+// placesOf are what tells the places of sparse tensors' entries when the tensors are gone: their aliases without a history, nil for strided ones.
+func placesOf(list ...*tensor.Tensor) []*tensor.Tensor {
+	places := make([]*tensor.Tensor, len(list))
+	for i, t := range list {
+		if partsOf(t) != nil {
+			places[i] = t.Plain()
+		}
+	}
+	return places
+}
+
+func partsOf(t *tensor.Tensor) *tensor.Parts {
+	if t == nil {
+		return nil
+	}
+	return t.Parts()
+}
+
+// gradientOf is a gradient as the caller gets it: that of the values of t has the places of t where that is sparse.
 func gradientOf(t, grad *tensor.Tensor) (*tensor.Tensor, error) {
-	p := t.Parts()
+	p := partsOf(t)
 	if p == nil {
 		return grad.Alias(), nil
 	}
@@ -32,12 +59,12 @@ func gradientOf(t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 // placed is a gradient that a caller gives for t, as what has the history of t needs it: for a sparse tensor the elements at its
 // places, for a strided one those of a sparse gradient everywhere.
 func placed(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
-	if t.Parts() == nil && grad.Parts() == nil || alike(t.Parts(), grad.Parts()) {
+	if partsOf(t) == nil && grad.Parts() == nil || alike(partsOf(t), grad.Parts()) {
 		return valuesOf(grad).Alias(), nil
 	}
 	var fitted *tensor.Tensor
 	var err error
-	if t.Parts() != nil {
+	if partsOf(t) != nil {
 		fitted, err = c.SparseMask(grad, t)
 	} else {
 		fitted, err = c.ToDense(grad, dtype.None, ops.NoBool)

@@ -113,6 +113,7 @@ func recording(c aten.Ctx, tensors ...*tensor.Tensor) bool {
 // edgeTo is where the gradient of t goes: to what made it, or to what adds it up; nowhere when it is not wanted. The
 // reference to the node is the caller's.
 func edgeTo(t *tensor.Tensor) Edge {
+	t = valuesOf(t)
 	v := variableOf(t)
 	if v == nil {
 		return Edge{}
@@ -123,6 +124,7 @@ func edgeTo(t *tensor.Tensor) Edge {
 
 // settled is edgeTo for who is to hear that t is one of several views whose base has changed.
 func settled(t *tensor.Tensor) (Edge, error) {
+	t = valuesOf(t)
 	v := variableOf(t)
 	if v == nil {
 		return Edge{}, nil

@@ -160,6 +160,12 @@ func (v *Variable) lying(t *tensor.Tensor) *geometry {
 	return &geometry{slices.Clone(t.Sizes()), slices.Clone(t.Strides()), t.Offset()}
 }
 
+// turns tells whether a tensor with history v that gets another geometry has to note it: a leaf just lies in another way from then on,
+// and one of several views is refused where it is used.
+func (v *Variable) turns() bool {
+	return v != nil && v.wanted() && (v.view != nil && !v.view.several || v.view == nil && v.node != nil)
+}
+
 // turn notes that the tensor t with history v has got another geometry in place: where it is a view, it is another one of its base.
 // Where others view it, it becomes a view itself: its history so far stays theirs, with the geometry that it was recorded in.
 func (v *Variable) turn(t *tensor.Tensor, next replay, was *geometry) {

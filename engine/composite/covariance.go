@@ -12,6 +12,9 @@ import (
 func Cov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "cov")
 	defer s.Close()
+	if s.strided(self, fweights, aweights); s.Err != nil {
+		return nil, s.Err
+	}
 	if self.Dim() > 2 {
 		return nil, status.Runtimef("cov: expected input to have two or fewer dimensions but got an input with %d dimensions", self.Dim())
 	}
@@ -26,7 +29,7 @@ func Cov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *
 	if d.Category() < dtype.Floating {
 		d = dtype.Default()
 	}
-	x := s.reshape(self, rows, n)
+	x := s.wideEnough(s.reshape(self, rows, n))
 	w, err := s.weights(n, fweights, aweights)
 	if err != nil {
 		return nil, err
@@ -36,7 +39,7 @@ func Cov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *
 	switch {
 	case w == nil:
 		norm = s.float(float64(n - correction))
-		mean = s.mean(x, 1, d)
+		mean = s.mean(x, 1, d.Compute())
 	default:
 		total := s.sum(w)
 		if v, known := s.value(total); known && v.Equal(0) {
@@ -68,7 +71,11 @@ func Cov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *
 	if rows == 1 {
 		result = s.reshape(result)
 	}
-	return s.result(nil, result)
+	if aweights != nil && d == self.DType() {
+		d, err = c.ResultType(self, aweights)
+		s.Fail(err)
+	}
+	return s.result(nil, s.rounded(result, d))
 }
 
 // weights checks and multiplies the two kinds of weights; nil when there are none.
@@ -98,34 +105,38 @@ func (s *scope) weights(n int64, fweights, aweights *tensor.Tensor) (*tensor.Ten
 		}
 	}
 	switch {
-	case fweights == nil:
-		return aweights, nil
 	case aweights == nil:
 		return fweights, nil
+	case fweights == nil:
+		return s.wideEnough(aweights), s.Err
 	}
-	return s.mul(fweights, aweights), s.Err
+	return s.mul(fweights, s.wideEnough(aweights)), s.Err
 }
 
 // Corrcoef is the matrix of correlation coefficients of variables in rows and observations in columns.
 func Corrcoef(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "corrcoef")
 	defer s.Close()
+	if s.strided(self); s.Err != nil {
+		return nil, s.Err
+	}
 	if self.Dim() > 2 {
 		return nil, status.Runtimef("corrcoef: expected input to have two or fewer dimensions but got an input with %d dimensions", self.Dim())
 	}
-	matrix := s.Keep(c.Cov(self, 1, nil, nil))
+	wide := s.wideEnough(self)
+	matrix := s.Step(func() (*tensor.Tensor, error) { return c.Cov(wide, 1, nil, nil) })
 	if s.Err != nil {
 		return nil, s.Err
 	}
 	if matrix.Dim() == 0 {
-		return s.result(nil, s.div(matrix, matrix))
+		return s.result(nil, s.rounded(s.div(matrix, matrix), self.DType()))
 	}
 	variances := s.Keep(c.Diagonal(matrix, 0, 0, 1))
 	if matrix.DType().IsComplex() {
 		variances = s.view(c.Real, variances)
 	}
 	spread := s.Unary(c.Sqrt, variances)
-	return s.result(nil, s.bounded(s.div(s.div(matrix, s.wide(spread, 1)), s.wide(spread, 0))))
+	return s.result(nil, s.rounded(s.bounded(s.div(s.div(matrix, s.wide(spread, 1)), s.wide(spread, 0))), self.DType()))
 }
 
 // bounded is t, of which rounding may have carried parts beyond -1 and 1, with these in bounds.

@@ -199,6 +199,9 @@ func (s *scope) spacing(x, y *tensor.Tensor, at int) (*tensor.Tensor, error) {
 func Cross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor, error) {
 	s := within(c, "cross")
 	defer s.Close()
+	if s.strided(self, other); s.Err != nil {
+		return nil, s.Err
+	}
 	if self.Dim() != other.Dim() {
 		return nil, status.Runtimef("cross: inputs must have the same number of dimensions, got %v and %v", self.Sizes(), other.Sizes())
 	}
@@ -217,21 +220,31 @@ func Cross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Te
 	if self.Dim() == 0 || self.Sizes()[at] != 3 || other.Sizes()[at] != 3 {
 		return nil, status.Runtimef("cross: inputs dimension %d must have length 3, got %v and %v", at, self.Sizes(), other.Sizes())
 	}
-	if _, err := shape.Broadcast("cross", self.Sizes(), other.Sizes()); err != nil {
+	sizes, err := shape.Broadcast("cross", self.Sizes(), other.Sizes())
+	if err != nil {
 		return nil, err
 	}
 	a, b := s.apart(self, at), s.apart(other, at)
+	d, err := c.ResultType(self, other)
+	s.Fail(err)
+	made := s.empty(self, d, sizes...)
+	parts := s.apart(made, at)
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	parts := make([]*tensor.Tensor, 3)
-	for i := range parts {
+	for i, part := range parts {
 		j, k := (i+1)%3, (i+2)%3
-		parts[i] = s.sub(s.mul(a[j], b[k]), s.mul(a[k], b[j]))
+		less := s.mul(a[k], b[j])
+		s.Do(func() error {
+			if _, err := c.Mul(part, a[j], b[k]); err != nil {
+				return err
+			}
+			_, err := c.Sub(part, part, less, dtype.IntScalar(1))
+			return err
+		})
+		s.Drop(less)
 	}
-	return s.Last(func() (*tensor.Tensor, error) {
-		return s.result(out, s.rowMajor(s.Keep(c.Stack(nil, parts, int64(at)))))
-	})
+	return s.result(out, made)
 }
 
 // Trace is the sum of a matrix's diagonal.

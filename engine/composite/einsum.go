@@ -264,11 +264,36 @@ func Einsum(c aten.Ctx, text string, operands []*tensor.Tensor) (*tensor.Tensor,
 	if err := l.checkSizes(factors); err != nil {
 		return nil, err
 	}
-	r, err := s.result(nil, s.spread(s.product(l, factors), l.kept))
+	wide, d := s.wideFactors(l, factors)
+	r, err := s.result(nil, s.rounded(s.spread(s.product(l, wide), l.kept), d))
 	if err == nil && names != nil {
 		r.SetNames(names)
 	}
 	return r, err
+}
+
+// wideFactors are factors of one dtype in a dtype that is wide enough for several steps, where it takes them, and the dtype that the
+// result is rounded to.
+func (s *scope) wideFactors(l *layout, factors []factor) ([]factor, dtype.DType) {
+	d := factors[0].t.DType()
+	if d.Compute() == d || slices.ContainsFunc(factors, func(f factor) bool { return f.t.DType() != d }) {
+		return factors, dtype.None
+	}
+	steps := len(factors) - 1
+	for p := l.kept; p < l.total; p++ {
+		apart := func(f factor) bool { return f.size(p) != 1 }
+		if i := slices.IndexFunc(factors, apart); i >= 0 && !slices.ContainsFunc(factors[i+1:], apart) {
+			steps++ // a sum before the product
+		}
+	}
+	if steps < 2 {
+		return factors, dtype.None
+	}
+	wide := slices.Clone(factors)
+	for i, f := range factors {
+		wide[i].t = s.wideEnough(f.t)
+	}
+	return wide, d
 }
 
 // pairs lists the factors to multiply next, by number; a product has the next number.
@@ -429,6 +454,14 @@ func (s *scope) contract(a, b factor, sum []int, total int) factor {
 			right = append(right, p)
 		}
 	}
+	if len(left)+len(right) == 0 && len(inner) > 0 && s.productsFirst(a, b, inner) {
+		f := s.summed(s.multiplied(a, b, total), inner, a.t.DType())
+		sizes := make([]int64, len(both))
+		for i, p := range both {
+			sizes[i] = a.size(p)
+		}
+		return factor{s.reshape(f.t, sizes...), both}
+	}
 	product := s.Binary(s.c.Bmm, s.matrices(a, both, left, inner), s.matrices(b, both, inner, right))
 	at := slices.Concat(both, left, right)
 	sizes := make([]int64, len(at))
@@ -438,6 +471,19 @@ func (s *scope) contract(a, b factor, sum []int, total int) factor {
 		}
 	}
 	return s.ordered(factor{s.reshape(product, sizes...), at})
+}
+
+// productsFirst tells whether a and b, which have the same sizes, are better multiplied before they are summed over the positions in sum.
+func (s *scope) productsFirst(a, b factor, sum []int) bool {
+	length, adjacent := int64(1), true
+	for _, p := range sum {
+		length *= a.size(p)
+	}
+	for _, f := range []factor{a, b} {
+		d, _ := slices.BinarySearch(f.at, sum[len(sum)-1])
+		adjacent = adjacent && f.t.Strides()[d] == 1
+	}
+	return a.t.DType() == b.t.DType() && productsFirst(a.t.DType(), a.t.Numel(), length, adjacent)
 }
 
 // matrices is f with three dimensions, each of which joins the positions of a group; at all others f has size 1.

@@ -67,12 +67,28 @@ func (s *scope) identity(d dtype.DType, dev device.Device, n int64) *tensor.Tens
 	return s.Step(func() (*tensor.Tensor, error) { return s.c.Eye(nil, n, d, tensor.NoLayout, dev) })
 }
 
-// wideEnough is t in the dtype that it is computed in.
+// wideEnough is t in the dtype that it is computed in. What takes several steps begins with it, so that 16-bit floats are rounded once.
 func (s *scope) wideEnough(t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
 	return s.cast(t, t.DType().Compute())
+}
+
+// bothWide is wideEnough for two tensors of one dtype; others, which steps refuse, stay as they are.
+func (s *scope) bothWide(a, b *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor) {
+	if a.DType() != b.DType() {
+		return a, b
+	}
+	return s.wideEnough(a), s.wideEnough(b)
+}
+
+// rounded is t, which was computed from tensors of dtype d, in d where that is too narrow for computing.
+func (s *scope) rounded(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	if d.Compute() == d {
+		return t
+	}
+	return s.cast(t, d)
 }
 
 func (s *scope) greater(a, b *tensor.Tensor) *tensor.Tensor { return s.Binary(s.c.Gt, a, b) }

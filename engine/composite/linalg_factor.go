@@ -184,7 +184,7 @@ func (s *scope) scaledBack(vectors, values *tensor.Tensor) *tensor.Tensor {
 func LinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "linalg.matrix_sqrth")
 	defer s.Close()
-	values, vectors := s.spectrum(self)
+	values, vectors := s.spectrum(s.wideEnough(self))
 	roots := s.Unary(c.Sqrt, s.Unary(c.Relu, values))
 	return s.result(out, s.cast(s.scaledBack(vectors, roots), self.DType()))
 }
@@ -200,12 +200,14 @@ func Lyapunov(c aten.Ctx, h, g *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	s := within(c, op)
 	defer s.Close()
+	d := h.DType()
+	h, g = s.bothWide(h, g)
 	values, vectors := s.spectrum(h)
 	values = s.Unary(c.Relu, values)
 	sums := s.add(s.wide(values, -1), s.wide(values, -2))
 	inner := s.matmul(s.matmul(s.adjoint(vectors), g), vectors)
 	parts := s.where(s.greater(sums, s.float(0)), s.div(inner, sums), s.float(0))
-	return s.result(nil, s.cast(s.matmul(s.matmul(vectors, parts), s.adjoint(vectors)), h.DType()))
+	return s.result(nil, s.cast(s.matmul(s.matmul(vectors, parts), s.adjoint(vectors)), d))
 }
 
 // LinalgPolar factors A = U H into a part with orthonormal columns and a Hermitian part without negative eigenvalues.
@@ -219,7 +221,8 @@ func LinalgPolar(c aten.Ctx, outU, outH, a *tensor.Tensor) (*tensor.Tensor, *ten
 	}
 	s := within(c, op)
 	defer s.Close()
-	w, values, vh := s.singular(a)
-	r, err := s.finished([]string{"U", "H"}, []*tensor.Tensor{outU, outH}, s.matmul(w, vh), s.scaledBack(s.adjoint(vh), values))
+	w, values, vh := s.singular(s.wideEnough(a))
+	u, h := s.matmul(w, vh), s.scaledBack(s.adjoint(vh), values)
+	r, err := s.finished([]string{"U", "H"}, []*tensor.Tensor{outU, outH}, s.cast(u, a.DType()), s.cast(h, a.DType()))
 	return r[0], r[1], err
 }

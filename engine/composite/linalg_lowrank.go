@@ -35,7 +35,7 @@ func PcaLowrank(c aten.Ctx, a *tensor.Tensor, q ops.Int, center bool, niter int6
 	least := min(rows, columns)
 	rank := q.Or(min(6, least))
 	if rank > least {
-		return nil, nil, nil, status.Runtimef("%s: q must be between 0 and the least of the sizes of matrices of shape %v, %d, got %d", s.Op, a.Sizes(), least, rank)
+		return nil, nil, nil, status.Valuef("%s: q must be between 0 and the least of the sizes of matrices of shape %v, %d, got %d", s.Op, a.Sizes(), least, rank)
 	}
 	if center {
 		a = s.sub(a, s.mean(a, -2, dtype.None))

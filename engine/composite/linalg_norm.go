@@ -102,7 +102,7 @@ func (s *scope) spectralNorm(self *tensor.Tensor, by order, at [2]int64, keepdim
 			dims = append(dims, d)
 		}
 	}
-	matrices := s.permute(self, append(dims, at[0], at[1])...)
+	matrices := s.wideEnough(s.permute(self, append(dims, at[0], at[1])...))
 	values := s.Step(func() (*tensor.Tensor, error) { return s.c.LinalgSvdvals(nil, matrices, "") })
 	if s.Err != nil {
 		return nil
@@ -118,7 +118,7 @@ func (s *scope) spectralNorm(self *tensor.Tensor, by order, at [2]int64, keepdim
 			norm = s.wide(norm, d)
 		}
 	}
-	return norm
+	return s.cast(norm, self.DType().ToReal())
 }
 
 // LinalgMatrixNorm is the norm of order ord of the matrices in two dimensions.
@@ -497,6 +497,13 @@ func LinalgVander(c aten.Ctx, x *tensor.Tensor, n ops.Int) (*tensor.Tensor, erro
 	return s.result(nil, s.Step(func() (*tensor.Tensor, error) { return c.Cumprod(nil, all, -1, dtype.None) }))
 }
 
+// productsFirst tells whether many sums of products of d, of so many numbers in all, take less time when all products are made first, in
+// the order of memory, than as products of rows and columns, one by one: where these are short, or their numbers lie apart. 16-bit floats
+// are rounded once, in products of matrices, which refuse bool.
+func productsFirst(d dtype.DType, all, length int64, adjacent bool) bool {
+	return d.Compute() == d && d != dtype.Bool && all > length && (length < 64 || !adjacent)
+}
+
 // LinalgVecdot is the sum of the products of x conjugated and y along dim.
 func LinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	const op = "linalg.vecdot"
@@ -519,6 +526,14 @@ func LinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (*tensor.Tens
 	left, right := s.expand(x, sizes...), s.expand(y, sizes...)
 	if x.DType().IsComplex() {
 		left = s.view(c.Conj, left)
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	all, adjacent := left.Numel(), left.Strides()[at] == 1 && right.Strides()[at] == 1
+	if d := left.DType(); d == right.DType() && max(x.Numel(), y.Numel()) == all && productsFirst(d, all, sizes[at], adjacent) {
+		products := s.mul(left, right)
+		return s.result(out, s.Step(func() (*tensor.Tensor, error) { return c.Sum(nil, products, []int64{int64(at)}, false, d) }))
 	}
 	move := func(t *tensor.Tensor) *tensor.Tensor {
 		return s.Step(func() (*tensor.Tensor, error) { return c.Movedim(t, int64(at), -1) })

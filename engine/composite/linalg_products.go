@@ -6,6 +6,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -59,6 +60,9 @@ func productOf(c aten.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tens
 		default:
 			return nil, status.Runtimef("%s: tensor %d must be 2D%s, got shape %v", op, i, map[bool]string{true: ", or 1D where it is the first or the last"}[vectors], t.Sizes())
 		}
+		if last > 1 {
+			factors[i] = s.wideEnough(factors[i])
+		}
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -87,7 +91,7 @@ func productOf(c aten.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tens
 	if tensors[0].Dim() == 1 {
 		product = s.at(product, 0, 0)
 	}
-	r, err := s.finished(nil, []*tensor.Tensor{out}, product)
+	r, err := s.finished(nil, []*tensor.Tensor{out}, s.cast(product, tensors[0].DType()))
 	return r[0], err
 }
 
@@ -126,9 +130,9 @@ func LinalgMatrixPower(c aten.Ctx, out, self *tensor.Tensor, n int64) (*tensor.T
 	}
 	s := within(c, op)
 	defer s.Close()
-	square := self
+	square := s.wideEnough(self)
 	if n < 0 {
-		square = s.Step(func() (*tensor.Tensor, error) { return c.LinalgInv(nil, self) })
+		square = s.Unary(c.LinalgInv, square)
 	}
 	var power *tensor.Tensor
 	left := uint64(n)
@@ -159,7 +163,7 @@ func LinalgMatrixPower(c aten.Ctx, out, self *tensor.Tensor, n int64) (*tensor.T
 			}
 		}
 	}
-	return s.result(out, power)
+	return s.result(out, s.cast(power, self.DType()))
 }
 
 // The coefficients of the Pade approximant of degree 13 relative to the first one, and the 1-norm up to which it has full precision
@@ -169,17 +173,53 @@ var (
 	padeReach = 5.371920351148152
 )
 
+// matricesAtOnce is how many elements of matrices are computed with at once: what is made of them beside stays small.
+const matricesAtOnce = 1 << 17
+
 // LinalgMatrixExp is the exponential of matrices.
 func LinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "linalg.matrix_exp"
 	if err := ops.CheckSquare(op, "A", self); err != nil {
 		return nil, err
 	}
+	if sparse := self.Keys() & tensor.Sparse; sparse != 0 {
+		return nil, aten.Refused(op, sparse) // a step has another meaning for them
+	}
 	s := within(c, op)
 	defer s.Close()
 	if self.Numel() == 0 {
 		return s.result(nil, s.copied(self))
 	}
+	size, _ := shape.Matrix(self.Sizes())
+	count := self.Numel() / (size * size)
+	piece := max(matricesAtOnce/(size*size), 1)
+	if count <= piece || !launch.Known(self) {
+		return exponential(c, self)
+	}
+	from := s.reshape(self, count, size, size)
+	made := s.empty(self, self.DType(), count, size, size)
+	for i := int64(0); i < count && s.Err == nil; i += piece {
+		s.exponentials(made, from, i, min(piece, count-i))
+	}
+	return s.result(nil, s.reshape(made, self.Sizes()...))
+}
+
+// exponentials writes those of some of the matrices to their places.
+func (s *scope) exponentials(made, from *tensor.Tensor, start, count int64) {
+	piece := within(s.c, s.Op)
+	defer piece.Close()
+	of := func(t *tensor.Tensor) *tensor.Tensor {
+		return piece.Step(func() (*tensor.Tensor, error) { return s.c.Narrow(t, 0, start, count) })
+	}
+	to, a := of(made), of(from)
+	piece.copy(to, piece.Step(func() (*tensor.Tensor, error) { return exponential(s.c, a) }))
+	s.Fail(piece.Err)
+}
+
+// exponential is LinalgMatrixExp of matrices together.
+func exponential(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "linalg.matrix_exp")
+	defer s.Close()
 	a := s.cast(self, exponentialIn(self.DType()))
 	size, _ := shape.Matrix(self.Sizes())
 	halvings, most := s.halvings(a)
@@ -192,20 +232,45 @@ func LinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	four := s.matmul(two, two)
 	six := s.matmul(four, two)
 	// Sums of even powers with every second coefficient, from the first one on.
-	times := func(t *tensor.Tensor, k int) *tensor.Tensor { return s.mul(t, s.float(pade[k]/pade[0])) }
-	even := func(k int) *tensor.Tensor {
-		high := s.matmul(six, s.add(s.add(times(six, k+12), times(four, k+10)), times(two, k+8)))
-		return s.add(s.add(high, times(six, k+6)), s.add(s.add(times(four, k+4), times(two, k+2)), times(ones, k)))
+	plus := func(sum, t *tensor.Tensor, k int) {
+		s.Do(func() error {
+			_, err := c.Add(sum, sum, t, dtype.FloatScalar(pade[k]/pade[0]))
+			return err
+		})
 	}
-	u, v := s.matmul(a, even(1)), even(0)
+	even := func(k int) *tensor.Tensor {
+		high := s.mul(six, s.float(pade[k+12]/pade[0]))
+		plus(high, four, k+10)
+		plus(high, two, k+8)
+		sum := s.matmul(six, high)
+		s.Drop(high)
+		for i, t := range []*tensor.Tensor{ones, two, four, six} {
+			plus(sum, t, k+2*i)
+		}
+		return sum
+	}
+	v, odd := even(0), even(1)
+	for _, t := range []*tensor.Tensor{two, four, six} {
+		s.Drop(t)
+	}
+	u := s.matmul(a, odd)
+	s.Drop(odd)
 	numerator, denominator := s.add(v, u), s.sub(v, u)
+	s.Drop(v)
+	s.Drop(u)
 	x, _ := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) {
 		return c.LinalgSolveEx(nil, nil, denominator, numerator, true, false)
 	})
+	s.Drop(numerator)
+	s.Drop(denominator)
 	x = s.rowMajor(x)
 	for k := range most {
 		again := s.wide(s.wide(s.greater(halvings, s.Number(dtype.IntScalar(k))), -1), -1)
-		x = s.where(again, s.matmul(x, x), x)
+		square := s.matmul(x, x)
+		next := s.where(again, square, x)
+		s.Drop(square)
+		s.Drop(x)
+		x = next
 	}
 	return s.result(nil, s.cast(x, self.DType()))
 }

@@ -73,11 +73,13 @@ func CholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (*tensor
 	}
 	s := within(c, op)
 	defer s.Close()
+	d := self.DType()
+	l, self = s.bothWide(l, self)
 	first, second := l, s.adjoint(l)
 	if upper {
 		first, second = second, first
 	}
-	return s.finishedCast(out, s.solveTriangular(second, s.solveTriangular(first, self, false, false), true, false))
+	return s.finishedCast(out, s.cast(s.solveTriangular(second, s.solveTriangular(first, self, false, false), true, false), d))
 }
 
 // CholeskyInverse is the inverse of the A whose Cholesky factor is given.
@@ -92,8 +94,10 @@ func CholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.
 	if n > 0 {
 		s.checkInfo(s.firstZero(s.diagonalOf(self)), ops.SingularInverse)
 	}
-	ones := s.identity(self.DType(), self.Device(), n)
-	return s.finishedCast(out, s.Step(func() (*tensor.Tensor, error) { return c.CholeskySolve(nil, ones, self, upper) }))
+	wide := s.wideEnough(self)
+	ones := s.identity(self.DType().Compute(), self.Device(), n)
+	inverse := s.Step(func() (*tensor.Tensor, error) { return c.CholeskySolve(nil, ones, wide, upper) })
+	return s.finishedCast(out, s.cast(inverse, self.DType()))
 }
 
 // firstZero counts the elements of each row up to the first that is 0, in int32; 0 where none is.
@@ -129,6 +133,8 @@ func solveFactored(c aten.Ctx, op string, out, lu, pivots, b *tensor.Tensor, lef
 	s := within(c, op)
 	defer s.Close()
 	order := s.permutation(pivots, n)
+	d := b.DType()
+	lu, b = s.bothWide(lu, b)
 	if !left {
 		b, adjoint = s.adjoint(b), !adjoint
 	}
@@ -143,7 +149,7 @@ func solveFactored(c aten.Ctx, op string, out, lu, pivots, b *tensor.Tensor, lef
 	if !left {
 		x = s.resolved(s.adjoint(x))
 	}
-	r, err := s.finished(nil, []*tensor.Tensor{out}, x)
+	r, err := s.finished(nil, []*tensor.Tensor{out}, s.cast(x, d))
 	return r[0], err
 }
 

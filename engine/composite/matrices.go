@@ -74,6 +74,7 @@ func Outer(c aten.Ctx, out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	s := within(c, op)
 	defer s.Close()
+	s.strided(self, vec2)
 	column, row := s.wide(self, 1), s.wide(vec2, 0)
 	return s.Last(func() (*tensor.Tensor, error) { return c.Mul(out, column, row) })
 }

@@ -20,7 +20,7 @@ func Names(_ aten.Ctx, self *tensor.Tensor) ([]string, error) {
 
 // DimByName is the dimension of a name.
 func DimByName(_ aten.Ctx, self *tensor.Tensor, name string) (int64, error) {
-	return named.Dim("", self, name)
+	return named.Dim("dim_by_name", self, name)
 }
 
 // Rename is a view with other names; nil are none.
@@ -38,9 +38,6 @@ func RenameInPlace(_ aten.Ctx, self *tensor.Tensor, names []string) error {
 	if err != nil {
 		return err
 	}
-	if names != nil && self.Layout() != tensor.Strided {
-		return status.NotImplementedf("rename_: a sparse tensor has no names; to_dense() gives one that can have them")
-	}
 	return self.Rename("rename_", names)
 }
 
@@ -53,7 +50,15 @@ func renamed(op string, self *tensor.Tensor, names []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return names, tensor.CheckNames(op, names)
+	return names, nameable(op, self, names)
+}
+
+// nameable refuses names that a tensor cannot have.
+func nameable(op string, self *tensor.Tensor, names []string) error {
+	if self.Layout() != tensor.Strided {
+		return status.NotImplementedf("%s: a sparse tensor has no names; to_dense() gives one that can have them", op)
+	}
+	return tensor.CheckNames(op, names)
 }
 
 // expanded is a list of a tensor's length, with its own names in the place of an ellipsis.
@@ -96,7 +101,7 @@ func RefineNames(c aten.Ctx, self *tensor.Tensor, names []string) (*tensor.Tenso
 	own := named.Of(self)
 	names, err := expanded(op, self, names)
 	if err == nil {
-		err = tensor.CheckNames(op, names)
+		err = nameable(op, self, names)
 	}
 	if err != nil {
 		return nil, err

@@ -1,10 +1,13 @@
 package composite
 
 import (
+	"slices"
+
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/random"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -35,9 +38,11 @@ func NormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Generato
 			return nil, status.Runtimef("%s: expected all elements of std >= 0.0, but got %v", op, low)
 		}
 	}
+	s.Do(func() error { return iter.SameDType(op, out, d) })
 	t := s.Step(func() (*tensor.Tensor, error) {
-		return c.NormalSize(nil, 0, 1, sizes, g, d, tensor.NoLayout, dev)
+		return c.EmptyStrided(sizes, drawnAs(out, sizes), d, tensor.NoLayout, dev)
 	})
+	s.Do(func() error { return c.FillNormal(t, 0, 1, g) })
 	if s.Err == nil {
 		_, err := c.Mul(t, t, std)
 		s.Fail(err)
@@ -47,4 +52,19 @@ func NormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Generato
 		s.Fail(err)
 	}
 	return s.result(out, t)
+}
+
+// drawnAs are the strides of a tensor in whose memory elements are drawn in the order in which they are in out. Draws tell adjacent elements from
+// others, so that an out with gaps between its elements is stood for by one with gaps of one element.
+func drawnAs(out *tensor.Tensor, sizes []int64) []int64 {
+	if out == nil || !slices.Equal(out.Sizes(), sizes) || out.IsContiguous() {
+		return shape.ContiguousStrides(sizes)
+	}
+	strides := shape.PreserveStrides(sizes, out.Strides())
+	if !shape.IsDense(sizes, out.Strides()) {
+		for i := range strides {
+			strides[i] *= 2
+		}
+	}
+	return strides
 }

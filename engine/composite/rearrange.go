@@ -7,6 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -22,29 +23,52 @@ func Tile(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error)
 	return only("tile", repeated, err)
 }
 
-// RepeatInterleaveSelf repeats every element of a dimension, or of the flattened tensor. There an index would be as long as the result,
-// which is a copy of the tensor with one dimension more, in which it is expanded; sparse tensors have no such views.
+// RepeatInterleaveSelf repeats every element of a dimension, or of the flattened tensor. The result is a copy of the tensor with one
+// dimension more, in which it is expanded; sparse tensors have no such views.
 func RepeatInterleaveSelf(c aten.Ctx, self *tensor.Tensor, repeats int64, dim ops.Int, outputSize ops.Int) (*tensor.Tensor, error) {
 	s := within(c, "repeat_interleave")
 	defer s.Close()
 	if repeats < 0 {
 		return nil, status.Runtimef("%s: repeats must be non-negative, got %d", s.Op, repeats)
 	}
-	if !dim.IsNone() || self.Layout() != tensor.Strided {
-		times := s.Keep(c.Full(nil, []int64{1}, dtype.IntScalar(repeats), dtype.Int64, tensor.NoLayout, device.Host))
+	if self.Layout() != tensor.Strided {
+		on := device.Host // an index of known values serves meta tensors too
+		if launch.Known(self) {
+			on = self.Device()
+		}
+		times := s.Keep(c.Full(nil, []int64{1}, dtype.IntScalar(repeats), dtype.Int64, tensor.NoLayout, on))
 		return s.Last(func() (*tensor.Tensor, error) { return c.RepeatInterleaveTensor(self, times, dim, outputSize) })
 	}
-	n := self.Numel()
-	high, total := bits.Mul64(uint64(n), uint64(repeats))
+	self, at, err := s.lined(self, dim)
+	if err != nil {
+		return nil, err
+	}
+	sizes := slices.Clone(self.Sizes())
+	high, total := bits.Mul64(uint64(sizes[at]), uint64(repeats))
 	switch {
 	case high > 0 || int64(total) < 0:
 		return nil, status.Runtimef("%s: the repeats add up to more than a 64-bit integer counts", s.Op)
 	case !outputSize.IsNone() && int64(outputSize) != int64(total):
 		return nil, status.Runtimef("%s: allocated size %d does not match required size %d", s.Op, int64(outputSize), int64(total))
 	}
-	wide := s.expand(s.reshape(self, n, 1), n, repeats)
+	wide := s.view(func(t *tensor.Tensor) (*tensor.Tensor, error) { return c.Unsqueeze(nil, t, int64(at+1)) }, self)
+	wide = s.expand(wide, slices.Insert(sizes, at+1, repeats)...)
 	copied := s.Step(func() (*tensor.Tensor, error) { return c.Clone(wide, shape.Contiguous) })
-	return s.Last(func() (*tensor.Tensor, error) { return c.View(copied, []int64{int64(total)}) })
+	sizes = slices.Clone(self.Sizes())
+	sizes[at] = int64(total)
+	return s.Last(func() (*tensor.Tensor, error) { return c.View(copied, sizes) })
+}
+
+// lined is a tensor and the dimension of it that is repeated: that of the flattened tensor where none is given.
+func (s *scope) lined(self *tensor.Tensor, dim ops.Int) (*tensor.Tensor, int, error) {
+	if dim.IsNone() {
+		return s.reshape(self, self.Numel()), 0, s.Err
+	}
+	at, err := shape.WrapDim(s.Op, int64(dim), self.Dim())
+	if err == nil && self.Dim() == 0 {
+		err = status.Indexf("%s: dimension %d was given, but the tensor has no dimensions", s.Op, int64(dim))
+	}
+	return self, at, err
 }
 
 // RepeatInterleaveTensor repeats every element of a dimension as often as the vector repeats says.
@@ -52,18 +76,9 @@ func RepeatInterleaveTensor(c aten.Ctx, self, repeats *tensor.Tensor, dim ops.In
 	const op = "repeat_interleave"
 	s := within(c, op)
 	defer s.Close()
-	from := self
-	if dim.IsNone() {
-		if from, dim = s.reshape(self, self.Numel()), 0; s.Err != nil {
-			return nil, s.Err
-		}
-	}
-	d, err := shape.WrapDim(op, int64(dim), from.Dim())
+	from, d, err := s.lined(self, dim)
 	if err != nil {
 		return nil, err
-	}
-	if from.Dim() == 0 {
-		return nil, status.Indexf("%s: dimension %d was given, but the tensor has no dimensions", op, int64(dim))
 	}
 	n, times := from.Sizes()[d], repeats
 	if repeats.Numel() == 1 && repeats.Dim() < 2 {

@@ -22,6 +22,15 @@ type scope struct {
 
 func within(c aten.Ctx, op string) *scope { return &scope{owner.Scope{Op: op}, c} }
 
+// strided refuses sparse operands, where the steps would take their entries for all elements, or say nothing of the operator.
+func (s *scope) strided(list ...*tensor.Tensor) {
+	for _, t := range list {
+		if s.Err == nil && t != nil && t.Keys()&tensor.Sparse != 0 {
+			s.Err = aten.Refused(s.Op, (t.Keys() & tensor.Sparse).First())
+		}
+	}
+}
+
 // only is the result of the only step of op.
 func only(op string, t *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	if err != nil {

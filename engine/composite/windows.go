@@ -82,10 +82,13 @@ func KaiserWindow(c aten.Ctx, length int64, periodic bool, beta float64, d dtype
 	})
 }
 
-// kaiser is the Kaiser window at positions x from -1 to 1.
+// kaiser is the Kaiser window at positions x from -1 to 1. The Bessel functions go without their exponentials, which overflow; their
+// ratio is multiplied in by halves, the root twice, so that it is not rounded to a subnormal number on the way.
 func (s *scope) kaiser(x *tensor.Tensor, beta float64) *tensor.Tensor {
-	top := s.float(beta)
+	top := s.float(math.Abs(beta))
 	// Rounding may carry the square of the ends beyond 1.
 	x = s.Unary(s.c.Sqrt, s.Binary(s.c.ClampMin, s.scaled(s.Unary(s.c.Square, x), -1, 1), s.float(0)))
-	return s.div(s.Unary(s.c.I0, s.mul(x, top)), s.Unary(s.c.I0, top))
+	x = s.mul(x, top)
+	root := s.Unary(s.c.Exp, s.mul(s.sub(x, top), s.float(0.5)))
+	return s.mul(s.mul(s.div(s.Unary(s.c.SpecialI0e, x), s.Unary(s.c.SpecialI0e, top)), root), root)
 }

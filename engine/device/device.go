@@ -86,10 +86,13 @@ type Backend struct {
 
 	Synchronize func(op string, d Device) error           // nil where no work waits
 	Memory      func(op string, d Device) (Memory, error) // nil where the device has no memory of its own
+	Work        Asynchronous                              // nil where work is done when a call returns
 }
 
-// Memory is an account of a device's memory in bytes: of tensors, now and at most, and what is kept for them; and the driver's.
-type Memory struct{ InUse, Peak, Reserved, Free, Total int64 }
+// Memory is an account of a device's memory in bytes: what tensors hold, now and at most; what the driver gave for them, now and at most,
+// and may give, 0 for no limit; and what the driver has left, and in all. Blocks are what tensors hold one of each, Retries the allocations
+// that went through once what was kept for reuse had been given back, and Refusals those that did not.
+type Memory struct{ InUse, Peak, Reserved, ReservedPeak, Limit, Blocks, Retries, Refusals, Free, Total int64 }
 
 var one = Backend{Count: func() int { return 1 }, Absence: func() string { return "" }, Current: func() int { return -1 }}
 
@@ -105,6 +108,14 @@ func init() {
 
 // Register makes b the backend of a type. Call it from init.
 func Register(t Type, b Backend) { backends[t] = b }
+
+// Current is the index that is meant of a type where none is given; -1 where devices have none.
+func Current(t Type) int {
+	if f := backends[t].Current; f != nil {
+		return f()
+	}
+	return -1
+}
 
 // Synchronize waits for all work of a device.
 func Synchronize(op string, d Device) error {

@@ -169,6 +169,9 @@ func fourierAlong(op string, to, from *tensor.Tensor, dim int, inverse bool, sca
 		return err
 	}
 	f.Plan = plan.Plan
+	f.Step = kernel.FFTRoom
+	kernel.Call(fn, unsafe.Pointer(f))
+	f.Step = kernel.FFTAll
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	if threads := int64(parallel.Threads()); plan.Groups[0] > 0 && lines < threads && f.N >= Grain {
@@ -184,9 +187,12 @@ func fourierAlong(op string, to, from *tensor.Tensor, dim int, inverse bool, sca
 // wholeLines gives each thread lines of its own.
 func wholeLines(s *owner.Scope, fn uintptr, plan *fftPlan, f *kernel.FFT, lines int64) error {
 	grain := max(Grain/(8*f.N), 1)
-	rooms := make(chan [2]uintptr, min(int64(parallel.Threads()), lines/grain+1))
+	rooms := make(chan *kernel.FFT, min(int64(parallel.Threads()), (lines-1)/grain+1))
 	for range cap(rooms) {
-		rooms <- [2]uintptr{scratch(s, plan.OwnBytes), scratch(s, plan.SharedBytes)}
+		room := *f
+		room.Own = scratch(s, plan.OwnBytes)
+		share(s, plan, &room)
+		rooms <- &room
 	}
 	if s.Err != nil {
 		return s.Err
@@ -194,16 +200,22 @@ func wholeLines(s *owner.Scope, fn uintptr, plan *fftPlan, f *kernel.FFT, lines 
 	parallel.For(lines, grain, func(begin, end int64) {
 		room := <-rooms
 		defer func() { rooms <- room }()
-		piece := *f
-		piece.Own, piece.Shared, piece.Begin, piece.End = room[0], room[1], begin, end
-		kernel.Call(fn, unsafe.Pointer(&piece))
+		room.Begin, room.End = begin, end
+		kernel.Call(fn, unsafe.Pointer(room))
 	})
 	return nil
 }
 
+// share gives a call the scratch of a line.
+func share(s *owner.Scope, plan *fftPlan, f *kernel.FFT) {
+	f.Shared = scratch(s, plan.SharedBytes+f.CopyBytes+f.MadeBytes)
+	f.Copy = f.Shared + uintptr(plan.SharedBytes)
+	f.Made = f.Copy + uintptr(f.CopyBytes)
+}
+
 // sharedLines does one line after another, of which threads share the groups.
 func sharedLines(s *owner.Scope, fn uintptr, plan *fftPlan, f *kernel.FFT, lines int64) error {
-	f.Shared = scratch(s, plan.SharedBytes)
+	share(s, plan, f)
 	rooms := make(chan uintptr, parallel.Threads())
 	for range cap(rooms) {
 		rooms <- scratch(s, plan.OwnBytes)

@@ -51,7 +51,7 @@ func (o *Output) Open(inputs ...*tensor.Tensor) error {
 }
 
 // Broadcast opens the output of an operator on the elements of inputs: of their common shape, on their device, and laid out as
-// PyTorch lays out what it iterates over.
+// PyTorch lays out what it iterates over. Out may be one of them, unless Sharing says more.
 func (o *Output) Broadcast(inputs ...*tensor.Tensor) (err error) {
 	if err = o.broadcast(inputs); err != nil {
 		return err
@@ -80,7 +80,9 @@ func (o *Output) broadcast(inputs []*tensor.Tensor) (err error) {
 	if o.Device, err = Device(o.Op, inputs...); err != nil {
 		return err
 	}
-	o.Sharing = InPlace
+	if o.Sharing == Apart {
+		o.Sharing = InPlace
+	}
 	if err = o.Check(inputs...); err != nil || o.Out != nil && !o.resizes {
 		return err
 	}

@@ -96,7 +96,7 @@ func TestResizedOutputsShareMemory(t *testing.T) {
 // Every refusal names the operator, what was given and what is wanted, and leaves the output alone.
 func TestOutputsAreRefused(t *testing.T) {
 	bytes := make([]byte, 16)
-	frozen, err := tensor.FromExternal("test", unsafe.Pointer(&bytes[0]), 16, dtype.Float32, []int64{4}, []int64{1}, storage.External{}, true)
+	frozen, err := tensor.FromExternal("test", unsafe.Pointer(&bytes[0]), 16, dtype.Float32, []int64{4}, []int64{1}, storage.External{}, true, device.Host)
 	require.NoError(t, err)
 	t.Cleanup(frozen.Release)
 	integers := zeros(t, dtype.Int64, 2)

@@ -16,12 +16,12 @@ type FFTPlan struct {
 
 // FFT is a call of Fourier transforms; it mirrors lt_fft.
 type FFT struct {
-	Plan, In, Out, Own, Shared   uintptr
-	N, Kind, Inverse, Step, Line int64
-	Begin, End                   int64
-	InStep, OutStep, Ndim        int64
-	Scale                        float64
-	Sizes, InStrides, OutStrides [64]int64
+	Plan, In, Out, Own, Shared, Copy, Made      uintptr
+	N, Kind, Inverse, Step, Line                int64
+	Begin, End                                  int64
+	InStep, OutStep, Ndim, CopyBytes, MadeBytes int64
+	Scale                                       float64
+	Sizes, InStrides, OutStrides                [64]int64
 }
 
 // The kinds of transforms.
@@ -35,6 +35,7 @@ const (
 // The steps of a line that threads share.
 const (
 	FFTAll     = C.LT_FFT_ALL
+	FFTRoom    = C.LT_FFT_ROOM
 	FFTPrepare = C.LT_FFT_PREPARE
 	FFTColumns = C.LT_FFT_COLUMNS
 	FFTRows    = C.LT_FFT_ROWS

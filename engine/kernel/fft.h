@@ -19,16 +19,17 @@ typedef struct {
 enum { LT_FFT_COMPLEX, LT_FFT_ONESIDED, LT_FFT_TWOSIDED, LT_FFT_REAL };
 
 // What a call does: all of the lines from begin to end, or a step of line `line`, of which the two
-// rounds do the groups from begin to end.
-enum { LT_FFT_ALL, LT_FFT_PREPARE, LT_FFT_COLUMNS, LT_FFT_ROWS, LT_FFT_FINISH };
+// rounds do the groups from begin to end. The first call finds the room that it needs for copies of
+// a line: copy_bytes of one before the transform, made_bytes of one behind it.
+enum { LT_FFT_ALL, LT_FFT_ROOM, LT_FFT_PREPARE, LT_FFT_COLUMNS, LT_FFT_ROWS, LT_FFT_FINISH };
 
 // Transforms of n points along lines, whose numbers are in_step and out_step bytes apart: complex
 // to complex, real to the first half or to all of the complex results, Hermitian complex to real.
 // The other dimensions, the fastest first, have strides in bytes. Results are multiplied by scale.
 typedef struct {
-  uintptr_t plan, in, out, own, shared;
+  uintptr_t plan, in, out, own, shared, copy, made;
   int64_t n, kind, inverse, step, line, begin, end;
-  int64_t in_step, out_step, ndim;
+  int64_t in_step, out_step, ndim, copy_bytes, made_bytes;
   double scale;
   int64_t sizes[LT_DIMS], in_strides[LT_DIMS], out_strides[LT_DIMS];
 } lt_fft;

@@ -15,6 +15,7 @@ type Device struct {
 	Triangle func(op string, w Triangle) error
 	Read     func(op string, t *tensor.Tensor) ([]byte, error) // the bytes of a contiguous tensor, not to be written
 	Write    func(op string, w Writing) error
+	Use      func(op string, w Using) error
 
 	Reduce func(op string, w Reduction) error
 	Scan   func(op string, w Lanes) error

@@ -3,6 +3,7 @@ package launch
 import (
 	"unsafe"
 
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/random"
@@ -30,10 +31,12 @@ func (p *Params) Set(n int, d dtype.DType, s dtype.Scalar) {
 }
 
 // Copying writes From to To, broadcast and converted, or, of one shape and dtype, with the positions of the dimensions in Flipped
-// in reverse order. The two share no memory, and either may be the host's.
+// in reverse order. The two share no memory, and either may be the host's. With Async the caller does not wait for what a device does by
+// itself with pinned memory.
 type Copying struct {
 	To, From *tensor.Tensor
 	Flipped  []bool
+	Async    bool
 }
 
 // Filling gives every element of To one value, or that of the zero-dim tensor From where it is not nil, converted as a cast does.
@@ -61,6 +64,12 @@ type Triangle struct {
 type Writing struct {
 	To  *tensor.Tensor
 	Set func(bytes []byte)
+}
+
+// Using notes that a stream uses the memory of a tensor.
+type Using struct {
+	Of     *tensor.Tensor
+	Stream device.Stream
 }
 
 // Reduction reduces In over the dimensions in Mask by a kernel that computes in dtype Compute, and writes Out, whose sizes are In's

@@ -401,8 +401,8 @@ var rules = aten.Backend{
 	FillRandom:                               namedFillRandom,
 	FillRandomTo:                             namedFillRandomTo,
 	FillRandomFrom:                           namedFillRandomFrom,
-	FillBernoulli:                            namedFillBernoulli,
 	FillBernoulliEach:                        namedFillBernoulliEach,
+	FillBernoulli:                            namedFillBernoulli,
 	FillExponential:                          namedFillExponential,
 	FillCauchy:                               namedFillCauchy,
 	FillLogNormal:                            namedFillLogNormal,
@@ -554,9 +554,6 @@ var rules = aten.Backend{
 	NanToNum:                                 namedNanToNum,
 	Deg2rad:                                  namedDeg2rad,
 	Rad2deg:                                  namedRad2deg,
-	SpecialI0e:                               namedSpecialI0e,
-	SpecialI1:                                namedSpecialI1,
-	SpecialI1e:                               namedSpecialI1e,
 	SpecialXlog1py:                           namedSpecialXlog1py,
 	SpecialZeta:                              namedSpecialZeta,
 	SpecialEntr:                              namedSpecialEntr,
@@ -564,6 +561,9 @@ var rules = aten.Backend{
 	SpecialNdtr:                              namedSpecialNdtr,
 	SpecialLogNdtr:                           namedSpecialLogNdtr,
 	SpecialNdtri:                             namedSpecialNdtri,
+	SpecialI0e:                               namedSpecialI0e,
+	SpecialI1:                                namedSpecialI1,
+	SpecialI1e:                               namedSpecialI1e,
 	SpecialBesselJ0:                          namedSpecialBesselJ0,
 	SpecialBesselJ1:                          namedSpecialBesselJ1,
 	SpecialBesselY0:                          namedSpecialBesselY0,
@@ -616,6 +616,7 @@ var rules = aten.Backend{
 	ShareMemory:                              namedShareMemory,
 	IsShared:                                 namedIsShared,
 	PinMemory:                                namedPinMemory,
+	RecordStream:                             namedRecordStream,
 	IsPinned:                                 namedIsPinned,
 	View:                                     namedView,
 	ViewDtype:                                namedViewDtype,
@@ -1148,22 +1149,22 @@ func namedContiguous(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (r0 
 	return
 }
 
-func namedToOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, x4, forced bool, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func namedToOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	names, err := keep(self)
 	if err != nil {
 		return
 	}
-	r0, err = c.Past(tensor.Named).ToOptions(self, d, layout, dev, x4, forced, f)
+	r0, err = c.Past(tensor.Named).ToOptions(self, d, layout, dev, async, forced, f)
 	give(names, err, r0)
 	return
 }
 
-func namedCopy(c aten.Ctx, self, src *tensor.Tensor, x2 bool) (err error) {
+func namedCopy(c aten.Ctx, self, src *tensor.Tensor, async bool) (err error) {
 	names, err := unify("copy_", self, src)
 	if err = fits("copy_", names, err, self); err != nil {
 		return
 	}
-	err = c.Past(tensor.Named).Copy(self, src, x2)
+	err = c.Past(tensor.Named).Copy(self, src, async)
 	give(names, err, self)
 	return
 }
@@ -2766,37 +2767,72 @@ func namedLinalgTensorsolve(c aten.Ctx, out, self, other *tensor.Tensor, dims []
 }
 
 func namedLinalgCholeskyEx(c aten.Ctx, outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.cholesky_ex", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("linalg.cholesky_ex", names, err, outL, outInfo); err != nil {
+		return
+	}
+	r0, r1, err = c.Past(tensor.Named).LinalgCholeskyEx(outL, outInfo, self, upper, checkErrors)
+	giveLeft(names, err, r0, r1)
 	return
 }
 
 func namedLinalgCholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.cholesky", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("linalg.cholesky", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).LinalgCholesky(out, self, upper)
+	giveLeft(names, err, r0)
 	return
 }
 
 func namedCholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("cholesky", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("cholesky", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).Cholesky(out, self, upper)
+	giveLeft(names, err, r0)
 	return
 }
 
 func namedLinalgLuFactorEx(c aten.Ctx, outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.lu_factor_ex", tensor.Named)
+	names, err := batch(a)
+	if err = fitsLeft("linalg.lu_factor_ex", names, err, outLU, outPivots, outInfo); err != nil {
+		return
+	}
+	r0, r1, r2, err = c.Past(tensor.Named).LinalgLuFactorEx(outLU, outPivots, outInfo, a, pivot, checkErrors)
+	giveLeft(names, err, r0, r1, r2)
 	return
 }
 
 func namedLinalgLuFactor(c aten.Ctx, outLU, outPivots, a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.lu_factor", tensor.Named)
+	names, err := batch(a)
+	if err = fitsLeft("linalg.lu_factor", names, err, outLU, outPivots); err != nil {
+		return
+	}
+	r0, r1, err = c.Past(tensor.Named).LinalgLuFactor(outLU, outPivots, a, pivot)
+	giveLeft(names, err, r0, r1)
 	return
 }
 
 func namedLu(c aten.Ctx, a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	err = aten.Refused("lu", tensor.Named)
+	names, err := batch(a)
+	if err != nil {
+		return
+	}
+	r0, r1, r2, err = c.Past(tensor.Named).Lu(a, pivot)
+	giveLeft(names, err, r0, r1, r2)
 	return
 }
 
 func namedLinalgLu(c aten.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.lu", tensor.Named)
+	names, err := batch(a)
+	if err = fitsLeft("linalg.lu", names, err, outP, outL, outU); err != nil {
+		return
+	}
+	r0, r1, r2, err = c.Past(tensor.Named).LinalgLu(outP, outL, outU, a, pivot)
+	giveLeft(names, err, r0, r1, r2)
 	return
 }
 
@@ -2811,27 +2847,52 @@ func namedPivotsPermutation(c aten.Ctx, pivots *tensor.Tensor, n int64) (r0 *ten
 }
 
 func namedLinalgLdlFactorEx(c aten.Ctx, outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.ldl_factor_ex", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("linalg.ldl_factor_ex", names, err, outLD, outPivots, outInfo); err != nil {
+		return
+	}
+	r0, r1, r2, err = c.Past(tensor.Named).LinalgLdlFactorEx(outLD, outPivots, outInfo, self, hermitian, checkErrors)
+	giveLeft(names, err, r0, r1, r2)
 	return
 }
 
 func namedLinalgLdlFactor(c aten.Ctx, outLD, outPivots, self *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.ldl_factor", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("linalg.ldl_factor", names, err, outLD, outPivots); err != nil {
+		return
+	}
+	r0, r1, err = c.Past(tensor.Named).LinalgLdlFactor(outLD, outPivots, self, hermitian)
+	giveLeft(names, err, r0, r1)
 	return
 }
 
 func namedGeqrf(c aten.Ctx, outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	err = aten.Refused("geqrf", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("geqrf", names, err, outA, outTau); err != nil {
+		return
+	}
+	r0, r1, err = c.Past(tensor.Named).Geqrf(outA, outTau, self)
+	giveLeft(names, err, r0, r1)
 	return
 }
 
 func namedLinalgQr(c aten.Ctx, outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.qr", tensor.Named)
+	names, err := batch(a)
+	if err = fitsLeft("linalg.qr", names, err, outQ, outR); err != nil {
+		return
+	}
+	r0, r1, err = c.Past(tensor.Named).LinalgQr(outQ, outR, a, mode)
+	giveLeft(names, err, r0, r1)
 	return
 }
 
 func namedQr(c aten.Ctx, outQ, outR, self *tensor.Tensor, some bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	err = aten.Refused("qr", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("qr", names, err, outQ, outR); err != nil {
+		return
+	}
+	r0, r1, err = c.Past(tensor.Named).Qr(outQ, outR, self, some)
+	giveLeft(names, err, r0, r1)
 	return
 }
 
@@ -2846,7 +2907,12 @@ func namedOrmqr(c aten.Ctx, out, self, tau, other *tensor.Tensor, left, transpos
 }
 
 func namedLinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.matrix_sqrth", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("linalg.matrix_sqrth", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).LinalgMatrixSqrth(out, self)
+	giveLeft(names, err, r0)
 	return
 }
 
@@ -2856,22 +2922,42 @@ func namedLyapunov(c aten.Ctx, h, g *tensor.Tensor) (r0 *tensor.Tensor, err erro
 }
 
 func namedLinalgPolar(c aten.Ctx, outU, outH, a *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.polar", tensor.Named)
+	names, err := batch(a)
+	if err = fitsLeft("linalg.polar", names, err, outU, outH); err != nil {
+		return
+	}
+	r0, r1, err = c.Past(tensor.Named).LinalgPolar(outU, outH, a)
+	giveLeft(names, err, r0, r1)
 	return
 }
 
 func namedLinalgDet(c aten.Ctx, out, a *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.det", tensor.Named)
+	names, err := batch(a)
+	if err = fitsLeft("linalg.det", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).LinalgDet(out, a)
+	giveLeft(names, err, r0)
 	return
 }
 
 func namedLinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.slogdet", tensor.Named)
+	names, err := batch(a)
+	if err = fitsLeft("linalg.slogdet", names, err, outSign, outLog); err != nil {
+		return
+	}
+	r0, r1, err = c.Past(tensor.Named).LinalgSlogdet(outSign, outLog, a)
+	giveLeft(names, err, r0, r1)
 	return
 }
 
 func namedLogdet(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("logdet", tensor.Named)
+	names, err := batch(self)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).Logdet(self)
+	giveLeft(names, err, r0)
 	return
 }
 
@@ -2946,17 +3032,32 @@ func namedNuclearNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim
 }
 
 func namedLinalgCond(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.cond", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("linalg.cond", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).LinalgCond(out, self, p)
+	giveLeft(names, err, r0)
 	return
 }
 
 func namedLinalgCondPStr(c aten.Ctx, out, self *tensor.Tensor, p string) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.cond", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("linalg.cond", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).LinalgCondPStr(out, self, p)
+	giveLeft(names, err, r0)
 	return
 }
 
 func namedLinalgMatrixRank(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.matrix_rank", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("linalg.matrix_rank", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).LinalgMatrixRank(out, self, atol, rtol, hermitian)
+	giveLeft(names, err, r0)
 	return
 }
 
@@ -2966,7 +3067,12 @@ func namedLinalgMatrixRankAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tens
 }
 
 func namedLinalgMatrixRankTol(c aten.Ctx, out, self *tensor.Tensor, tol float64, hermitian bool) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.matrix_rank", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("linalg.matrix_rank", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).LinalgMatrixRankTol(out, self, tol, hermitian)
+	giveLeft(names, err, r0)
 	return
 }
 
@@ -2976,7 +3082,12 @@ func namedLinalgMatrixRankTolTensor(c aten.Ctx, out, self, tol *tensor.Tensor, h
 }
 
 func namedLinalgPinv(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.pinv", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("linalg.pinv", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).LinalgPinv(out, self, atol, rtol, hermitian)
+	giveLeft(names, err, r0)
 	return
 }
 
@@ -2986,7 +3097,12 @@ func namedLinalgPinvAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Ten
 }
 
 func namedLinalgPinvRcond(c aten.Ctx, out, self *tensor.Tensor, rcond float64, hermitian bool) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.pinv", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("linalg.pinv", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).LinalgPinvRcond(out, self, rcond, hermitian)
+	giveLeft(names, err, r0)
 	return
 }
 
@@ -2996,7 +3112,12 @@ func namedLinalgPinvRcondTensor(c aten.Ctx, out, self, rcond *tensor.Tensor, her
 }
 
 func namedPinverse(c aten.Ctx, self *tensor.Tensor, rcond float64) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("pinverse", tensor.Named)
+	names, err := batch(self)
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).Pinverse(self, rcond)
+	giveLeft(names, err, r0)
 	return
 }
 
@@ -3011,12 +3132,22 @@ func namedLinalgSolve(c aten.Ctx, out, a, b *tensor.Tensor, left bool) (r0 *tens
 }
 
 func namedLinalgInvEx(c aten.Ctx, outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.inv_ex", tensor.Named)
+	names, err := batch(a)
+	if err = fitsLeft("linalg.inv_ex", names, err, outInverse, outInfo); err != nil {
+		return
+	}
+	r0, r1, err = c.Past(tensor.Named).LinalgInvEx(outInverse, outInfo, a, checkErrors)
+	giveLeft(names, err, r0, r1)
 	return
 }
 
 func namedLinalgInv(c aten.Ctx, out, a *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.inv", tensor.Named)
+	names, err := batch(a)
+	if err = fitsLeft("linalg.inv", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).LinalgInv(out, a)
+	giveLeft(names, err, r0)
 	return
 }
 
@@ -3046,7 +3177,12 @@ func namedCholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (r0
 }
 
 func namedCholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("cholesky_inverse", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("cholesky_inverse", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).CholeskyInverse(out, self, upper)
+	giveLeft(names, err, r0)
 	return
 }
 
@@ -3061,37 +3197,72 @@ func namedLinalgLstsq(c aten.Ctx, outSolution, outResiduals, outRank, outSingula
 }
 
 func namedLinalgEigh(c aten.Ctx, outValues, outVectors, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.eigh", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("linalg.eigh", names, err, outValues, outVectors); err != nil {
+		return
+	}
+	r0, r1, err = c.Past(tensor.Named).LinalgEigh(outValues, outVectors, self, uplo)
+	giveLeft(names, err, r0, r1)
 	return
 }
 
 func namedLinalgEigvalsh(c aten.Ctx, out, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.eigvalsh", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("linalg.eigvalsh", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).LinalgEigvalsh(out, self, uplo)
+	giveLeft(names, err, r0)
 	return
 }
 
 func namedLinalgEig(c aten.Ctx, outValues, outVectors, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.eig", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("linalg.eig", names, err, outValues, outVectors); err != nil {
+		return
+	}
+	r0, r1, err = c.Past(tensor.Named).LinalgEig(outValues, outVectors, self)
+	giveLeft(names, err, r0, r1)
 	return
 }
 
 func namedLinalgEigvals(c aten.Ctx, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.eigvals", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("linalg.eigvals", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).LinalgEigvals(out, self)
+	giveLeft(names, err, r0)
 	return
 }
 
 func namedLinalgSvd(c aten.Ctx, outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.svd", tensor.Named)
+	names, err := batch(a)
+	if err = fitsLeft("linalg.svd", names, err, outU, outS, outVh); err != nil {
+		return
+	}
+	r0, r1, r2, err = c.Past(tensor.Named).LinalgSvd(outU, outS, outVh, a, fullMatrices, driver)
+	giveLeft(names, err, r0, r1, r2)
 	return
 }
 
 func namedSvd(c aten.Ctx, outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	err = aten.Refused("svd", tensor.Named)
+	names, err := batch(self)
+	if err = fitsLeft("svd", names, err, outU, outS, outV); err != nil {
+		return
+	}
+	r0, r1, r2, err = c.Past(tensor.Named).Svd(outU, outS, outV, self, some, computeUV)
+	giveLeft(names, err, r0, r1, r2)
 	return
 }
 
 func namedLinalgSvdvals(c aten.Ctx, out, a *tensor.Tensor, driver string) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("linalg.svdvals", tensor.Named)
+	names, err := batch(a)
+	if err = fitsLeft("linalg.svdvals", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).LinalgSvdvals(out, a, driver)
+	giveLeft(names, err, r0)
 	return
 }
 
@@ -3915,22 +4086,22 @@ func namedFillRandomFrom(c aten.Ctx, self *tensor.Tensor, from int64, to ops.Int
 	return
 }
 
-func namedFillBernoulli(c aten.Ctx, self *tensor.Tensor, p float64, g *random.Generator) (err error) {
-	names, err := keep(self)
-	if err = fits("bernoulli_", names, err, self); err != nil {
-		return
-	}
-	err = c.Past(tensor.Named).FillBernoulli(self, p, g)
-	give(names, err, self)
-	return
-}
-
 func namedFillBernoulliEach(c aten.Ctx, self, p *tensor.Tensor, g *random.Generator) (err error) {
 	names, err := unify("bernoulli_", self, p)
 	if err = fits("bernoulli_", names, err, self); err != nil {
 		return
 	}
 	err = c.Past(tensor.Named).FillBernoulliEach(self, p, g)
+	give(names, err, self)
+	return
+}
+
+func namedFillBernoulli(c aten.Ctx, self *tensor.Tensor, p float64, g *random.Generator) (err error) {
+	names, err := keep(self)
+	if err = fits("bernoulli_", names, err, self); err != nil {
+		return
+	}
+	err = c.Past(tensor.Named).FillBernoulli(self, p, g)
 	give(names, err, self)
 	return
 }
@@ -5240,36 +5411,6 @@ func namedRad2deg(c aten.Ctx, out, self *tensor.Tensor) (r0 *tensor.Tensor, err 
 	return
 }
 
-func namedSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	names, err := unify("special.i0e", self)
-	if err = fits("special.i0e", names, err, out); err != nil {
-		return
-	}
-	r0, err = c.Past(tensor.Named).SpecialI0e(out, self)
-	give(names, err, r0)
-	return
-}
-
-func namedSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	names, err := unify("special.i1", self)
-	if err = fits("special.i1", names, err, out); err != nil {
-		return
-	}
-	r0, err = c.Past(tensor.Named).SpecialI1(out, self)
-	give(names, err, r0)
-	return
-}
-
-func namedSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	names, err := unify("special.i1e", self)
-	if err = fits("special.i1e", names, err, out); err != nil {
-		return
-	}
-	r0, err = c.Past(tensor.Named).SpecialI1e(out, self)
-	give(names, err, r0)
-	return
-}
-
 func namedSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	names, err := unify("special.xlog1py", self, other)
 	if err = fits("special.xlog1py", names, err, out); err != nil {
@@ -5336,6 +5477,36 @@ func namedSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (r0 *tensor.Tensor,
 		return
 	}
 	r0, err = c.Past(tensor.Named).SpecialNdtri(out, self)
+	give(names, err, r0)
+	return
+}
+
+func namedSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	names, err := unify("special.i0e", self)
+	if err = fits("special.i0e", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).SpecialI0e(out, self)
+	give(names, err, r0)
+	return
+}
+
+func namedSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	names, err := unify("special.i1", self)
+	if err = fits("special.i1", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).SpecialI1(out, self)
+	give(names, err, r0)
+	return
+}
+
+func namedSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	names, err := unify("special.i1e", self)
+	if err = fits("special.i1e", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).SpecialI1e(out, self)
 	give(names, err, r0)
 	return
 }
@@ -5793,12 +5964,16 @@ func namedIsShared(c aten.Ctx, self *tensor.Tensor) (r0 bool, err error) {
 	return c.Past(tensor.Named).IsShared(self)
 }
 
-func namedPinMemory(c aten.Ctx, x0 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return c.Past(tensor.Named).PinMemory(x0)
+func namedPinMemory(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	return c.Past(tensor.Named).PinMemory(self)
 }
 
-func namedIsPinned(c aten.Ctx, x0 *tensor.Tensor) (r0 bool, err error) {
-	return c.Past(tensor.Named).IsPinned(x0)
+func namedRecordStream(c aten.Ctx, self *tensor.Tensor, stream int64) (err error) {
+	return c.Past(tensor.Named).RecordStream(self, stream)
+}
+
+func namedIsPinned(c aten.Ctx, self *tensor.Tensor) (r0 bool, err error) {
+	return c.Past(tensor.Named).IsPinned(self)
 }
 
 func namedView(c aten.Ctx, self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {

@@ -13,5 +13,5 @@ func Dim(op string, t *tensor.Tensor, name string) (int64, error) {
 	if at := slices.Index(names, name); at >= 0 && name != "" {
 		return int64(at), nil
 	}
-	return 0, status.Runtimef("%sName '%s' not found in Tensor%s.", op, name, tensor.NamesText(names))
+	return 0, status.Runtimef("%s: Name '%s' not found in Tensor%s", op, name, tensor.NamesText(names))
 }

@@ -58,6 +58,12 @@ func join(op string, a, b []string) ([]string, error) {
 // keep are the names of t.
 func keep(t *tensor.Tensor) ([]string, error) { return t.Names(), nil }
 
+// batch are the names of t without those of its last two dimensions.
+func batch(t *tensor.Tensor) ([]string, error) {
+	names := t.Names()
+	return names[:max(len(names)-2, 0)], nil
+}
+
 func drop() ([]string, error) { return nil, nil }
 
 // maybe is a dimension as a list of them.
@@ -206,6 +212,31 @@ func give(names []string, err error, results ...*tensor.Tensor) {
 			t.SetNames(padded(names, t.Dim()))
 		}
 	}
+}
+
+// fitsLeft and giveLeft are fits and give for names that begin at the left.
+func fitsLeft(op string, names []string, err error, outputs ...*tensor.Tensor) error {
+	for _, t := range outputs {
+		if t != nil {
+			err = fits(op, paddedLeft(names, t.Dim()), err, t)
+		}
+	}
+	return err
+}
+
+func giveLeft(names []string, err error, results ...*tensor.Tensor) {
+	for _, t := range results {
+		if err == nil && t != nil {
+			t.SetNames(paddedLeft(names, t.Dim()))
+		}
+	}
+}
+
+func paddedLeft(names []string, n int) []string {
+	if names == nil {
+		return nil
+	}
+	return slices.Concat(names, make([]string, max(n-len(names), 0)))
 }
 
 func padded(names []string, n int) []string {

@@ -31,7 +31,7 @@ func Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, erro
 }
 
 // ToOptions converts dtype, device or memory format; it is self itself when nothing changes and copy is not set.
-func ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, _, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if layout != tensor.NoLayout && layout != self.Layout() {
 		return nil, status.Runtimef("to: options with a different layout are not supported; convert layouts with to_sparse() or to_dense()")
 	}
@@ -48,6 +48,9 @@ func ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev dev
 	keeps := f == shape.NoFormat || f == shape.Preserve || self.IsFormat(f)
 	if d == self.DType() && dev == self.Device() && keeps && !forced {
 		return self.Alias(), nil
+	}
+	if async && dev != self.Device() {
+		return moved("to", self, d, dev, f)
 	}
 	return cloned("to", self, d, dev, f)
 }

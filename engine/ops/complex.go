@@ -102,12 +102,15 @@ func Angle(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		d = dtype.Default()
 	}
 	if out == nil && d.IsComplex() {
+		s := within("angle")
+		defer s.Close()
 		// PyTorch's result is contiguous here, whatever self's strides are.
-		to, err := tensor.Empty("angle", self.Sizes(), d.ToReal(), self.Device())
-		if err != nil {
-			return nil, err
-		}
-		out = to
+		to := s.Keep(tensor.Empty(s.Op, self.Sizes(), d.ToReal(), self.Device()))
+		s.Do(func() error {
+			_, err := angle.runIn(d, to, nil, self)
+			return err
+		})
+		return s.Give(to)
 	}
 	return angle.runIn(d, out, nil, self)
 }

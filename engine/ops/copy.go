@@ -10,7 +10,9 @@ import (
 )
 
 // assign writes src, broadcast and converted, to dst, whatever memory they share.
-func assign(op string, dst, src *tensor.Tensor) error {
+func assign(op string, dst, src *tensor.Tensor) error { return assignTo(op, dst, src, false) }
+
+func assignTo(op string, dst, src *tensor.Tensor, async bool) error {
 	if err := iter.Writable(op, dst); err != nil {
 		return err
 	}
@@ -27,12 +29,12 @@ func assign(op string, dst, src *tensor.Tensor) error {
 			from = s.Keep(cloned(op, src, src.DType(), src.Device(), shape.Preserve))
 		}
 	}
-	s.copy(dst, from)
+	s.Do(func() error { return launch.On(dst, from).Copy(op, launch.Copying{To: dst, From: from, Async: async}) })
 	return s.Err
 }
 
-// Copy writes src to self.
-func Copy(self, src *tensor.Tensor, _ bool) error { return assign("copy_", self, src) }
+// Copy writes src to self; with async, the caller does not wait for what a device does by itself with pinned memory.
+func Copy(self, src *tensor.Tensor, async bool) error { return assignTo("copy_", self, src, async) }
 
 // Fill gives every element one value; out is self in place, or nil for a new tensor of self's geometry.
 func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {

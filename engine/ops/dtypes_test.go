@@ -17,7 +17,7 @@ import (
 var fittingShapes = [][]int64{{3, 3}, {3}, {2, 2}, {3, 3, 3}, {2}, {}, {4, 2}, {2, 3, 2, 2}}
 
 // uncallable are the operators that a dtype says nothing about or that need what a test does not have.
-var uncallable = map[string]bool{"from_file": true, "pin_memory": true}
+var uncallable = map[string]bool{"from_file": true, "pin_memory": true, "record_stream": true}
 
 // fitting is the first shape that o takes in some dtype.
 func fitting(t *testing.T, o *schema.Operator) (sizes []int64, ok bool) {

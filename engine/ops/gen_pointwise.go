@@ -99,7 +99,7 @@ var (
 	sinc                               = &pointwise{name: "sinc", kernel: kernel.Get("sinc"), rule: promoteFloat}
 	logit                              = &pointwise{name: "logit", kernel: kernel.Get("logit"), rule: promoteFloat}
 	polygamma                          = &pointwise{name: "polygamma", kernel: kernel.Get("polygamma"), rule: promoteFloat}
-	mvlgamma                           = &pointwise{name: "mvlgamma", kernel: kernel.Get("mvlgamma"), rule: promoteFloat}
+	mvlgamma                           = &pointwise{name: "mvlgamma", kernel: kernel.Get("mvlgamma"), rule: promoteFloat, beside: true}
 	igamma                             = &pointwise{name: "igamma", kernel: kernel.Get("igamma"), rule: promote}
 	igammac                            = &pointwise{name: "igammac", kernel: kernel.Get("igammac"), rule: promote}
 	logaddexp                          = &pointwise{name: "logaddexp", kernel: kernel.Get("logaddexp"), rule: promote}
@@ -110,16 +110,16 @@ var (
 	nextafter                          = &pointwise{name: "nextafter", kernel: kernel.Get("nextafter"), rule: promote}
 	heaviside                          = &pointwise{name: "heaviside", kernel: kernel.Get("heaviside"), rule: promote, exact: true}
 	nanToNum                           = &pointwise{name: "nan_to_num", kernel: kernel.Get("nan_to_num"), rule: promote, exact: true}
-	specialI0e                         = &pointwise{name: "special_i0e", kernel: kernel.Get("i0e"), rule: promoteFloat}
-	specialI1                          = &pointwise{name: "special_i1", kernel: kernel.Get("i1"), rule: promoteFloat}
-	specialI1e                         = &pointwise{name: "special_i1e", kernel: kernel.Get("i1e"), rule: promoteFloat}
 	specialXlog1py                     = &pointwise{name: "special_xlog1py", kernel: kernel.Get("xlog1py"), rule: promoteFloat}
 	specialZeta                        = &pointwise{name: "special_zeta", kernel: kernel.Get("zeta"), rule: promoteFloat}
 	specialEntr                        = &pointwise{name: "special_entr", kernel: kernel.Get("entr"), rule: promoteFloat}
 	specialErfcx                       = &pointwise{name: "special_erfcx", kernel: kernel.Get("erfcx"), rule: promoteFloat}
-	specialNdtr                        = &pointwise{name: "special_ndtr", kernel: kernel.Get("ndtr"), rule: promoteFloat}
+	specialNdtr                        = &pointwise{name: "special_ndtr", kernel: kernel.Get("ndtr"), rule: promoteFloat, beside: true}
 	specialLogNdtr                     = &pointwise{name: "special_log_ndtr", kernel: kernel.Get("log_ndtr"), rule: promoteFloat}
 	specialNdtri                       = &pointwise{name: "special_ndtri", kernel: kernel.Get("ndtri"), rule: promoteFloat}
+	specialI0e                         = &pointwise{name: "special_i0e", kernel: kernel.Get("i0e"), rule: promoteFloat}
+	specialI1                          = &pointwise{name: "special_i1", kernel: kernel.Get("i1"), rule: promoteFloat}
+	specialI1e                         = &pointwise{name: "special_i1e", kernel: kernel.Get("i1e"), rule: promoteFloat}
 	specialBesselJ0                    = &pointwise{name: "special_bessel_j0", kernel: kernel.Get("bessel_j0"), rule: promoteFloat}
 	specialBesselJ1                    = &pointwise{name: "special_bessel_j1", kernel: kernel.Get("bessel_j1"), rule: promoteFloat}
 	specialBesselY0                    = &pointwise{name: "special_bessel_y0", kernel: kernel.Get("bessel_y0"), rule: promoteFloat}
@@ -557,27 +557,6 @@ func Lcm(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return lcm.run(out, nil, self, other)
 }
 
-// SpecialI0e is the operator special.i0e.
-//
-// The modified Bessel function of the first kind of order 0, times exp(-|`self`|). Integers and bool count as the default dtype.
-func SpecialI0e(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialI0e.run(out, nil, self)
-}
-
-// SpecialI1 is the operator special.i1.
-//
-// The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
-func SpecialI1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialI1.run(out, nil, self)
-}
-
-// SpecialI1e is the operator special.i1e.
-//
-// The modified Bessel function of the first kind of order 1, times exp(-|`self`|). Integers and bool count as the default dtype.
-func SpecialI1e(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialI1e.run(out, nil, self)
-}
-
 // SpecialXlog1py is the operator special.xlog1py.
 //
 // `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
@@ -625,6 +604,27 @@ func SpecialLogNdtr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // The inverse of the standard normal distribution: -inf at 0, inf at 1, NaN outside [0, 1]. Integers and bool count as the default dtype.
 func SpecialNdtri(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialNdtri.run(out, nil, self)
+}
+
+// SpecialI0e is the operator special.i0e.
+//
+// The modified Bessel function of the first kind of order 0, times exp(-|`self`|). Integers and bool count as the default dtype.
+func SpecialI0e(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialI0e.run(out, nil, self)
+}
+
+// SpecialI1 is the operator special.i1.
+//
+// The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+func SpecialI1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialI1.run(out, nil, self)
+}
+
+// SpecialI1e is the operator special.i1e.
+//
+// The modified Bessel function of the first kind of order 1, times exp(-|`self`|). Integers and bool count as the default dtype.
+func SpecialI1e(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return specialI1e.run(out, nil, self)
 }
 
 // SpecialBesselJ0 is the operator special.bessel_j0.

@@ -19,19 +19,32 @@ func GeneratorNew(dev device.Device, engine string) (*random.Generator, error) {
 		return nil, err
 	}
 	if dev.Type == device.Meta {
-		return nil, status.Runtimef("generator_new: there are no generators on the meta device, whose tensors have no elements; use device='cpu'")
+		return nil, noneOnMeta("generator_new")
 	}
 	return random.New(kind, random.DefaultSeed), nil
 }
 
-// GeneratorManualSeed restarts a generator.
+func noneOnMeta(op string) error {
+	return status.Runtimef("%s: there are no generators on the meta device, whose tensors have no elements; use device='cpu'", op)
+}
+
+// GeneratorManualSeed restarts a generator, and with the CPU's default generator those of all devices.
 func GeneratorManualSeed(self *random.Generator, seed int64) error {
 	self.ManualSeed(uint64(seed))
+	if self == random.Default {
+		random.SeedDevices(uint64(seed))
+	}
 	return nil
 }
 
-// GeneratorSeed restarts a generator from a seed of the operating system's.
-func GeneratorSeed(self *random.Generator) (int64, error) { return int64(self.Seed()), nil }
+// GeneratorSeed restarts a generator from a seed of the operating system's, and with the CPU's default generator those of all devices.
+func GeneratorSeed(self *random.Generator) (int64, error) {
+	seed := self.Seed()
+	if self == random.Default {
+		random.SeedDevices(seed)
+	}
+	return int64(seed), nil
+}
 
 // GeneratorInitialSeed is the seed that a generator started from.
 func GeneratorInitialSeed(self *random.Generator) (int64, error) {

@@ -402,8 +402,7 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tens
 			return
 		}
 		// Of several writes to a place, the last in row-major order of the index stays.
-		values := s.contiguousCopy(source, source.DType())
-		s.Do(func() error { return values.SetGeometry(op, at.Sizes(), shape.ContiguousStrides(at.Sizes()), 0) })
+		values := s.apartFrom(to, s.reshape(source, at.Sizes()...))
 		place, work := s.apartFrom(to, at), s.cast(to, to.DType())
 		if s.Err != nil {
 			return

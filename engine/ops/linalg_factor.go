@@ -245,6 +245,7 @@ func Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (*tensor.
 		return nil, err
 	}
 	rows, columns := shape.Matrix(self.Sizes())
+	reflections := min(rows, columns)
 	along := other.Dim() - 1
 	if left {
 		along--
@@ -254,8 +255,8 @@ func Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (*tensor.
 		return nil, status.Runtimef("%s: other.shape[%d] must be equal to input.shape[-2], got %d and %d", op, along-other.Dim(), other.Sizes()[along], rows)
 	case tau.Dim() != self.Dim()-1 || !slices.Equal(tau.Sizes()[:tau.Dim()-1], shape.Batch(self.Sizes())):
 		return nil, status.Runtimef("%s: expected tau to have the shape of input but for its rows, got %v and %v", op, tau.Sizes(), self.Sizes())
-	case tau.Sizes()[tau.Dim()-1] > columns || tau.Sizes()[tau.Dim()-1] > rows:
-		return nil, status.Runtimef("%s: tau.shape[-1] must be at most %d, the smaller size of input's matrices, got %d", op, min(rows, columns), tau.Sizes()[tau.Dim()-1])
+	case tau.Sizes()[tau.Dim()-1] != reflections:
+		return nil, status.Runtimef("%s: tau.shape[-1] must be equal to the smaller one of other.shape[%d] and input.shape[-1], %d, got %d", op, along-other.Dim(), reflections, tau.Sizes()[tau.Dim()-1])
 	case !slices.Equal(shape.Batch(other.Sizes()), shape.Batch(self.Sizes())):
 		return nil, status.Runtimef("%s: batch dimensions of other must be equal to input's, got %v and %v", op, other.Sizes(), self.Sizes())
 	}

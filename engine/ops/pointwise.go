@@ -31,6 +31,7 @@ type pointwise struct {
 	swapped bool // the kernel takes the two inputs in the other order
 	exact   bool // out must have the result's dtype
 	wide    bool // complex results have parts of at least 32 bits
+	beside  bool // out may share any memory with the inputs
 	// Operands without dimensions are not rounded to a 16-bit dtype before they are computed with, as others are.
 	unrounded bool
 }
@@ -87,6 +88,9 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	}
 	var to iter.Output // not a literal, which Go makes elsewhere and copies: a few percent of a small call
 	to.Op, to.Out, to.DType, to.Exact = p.name, out, result, p.exact
+	if p.beside {
+		to.Sharing = iter.InPlaceOrBeside
+	}
 	if err := to.Broadcast(inputs...); err != nil {
 		return to.Done(err)
 	}

@@ -90,33 +90,6 @@ func GetDefaultDtype() (dtype.DType, error) { return dtype.Default(), nil }
 // ParseDevice reads a device's name.
 func ParseDevice(text string) (device.Device, error) { return device.Parse(text) }
 
-// DeviceCount is the number of devices of a type.
-func DeviceCount(name string) (int64, error) {
-	d, err := device.Parse(name)
-	if err != nil {
-		return 0, err
-	}
-	return int64(device.Count(d.Type)), nil
-}
-
-// DeviceAbsence tells why there is no device of a type.
-func DeviceAbsence(name string) (string, error) {
-	d, err := device.Parse(name)
-	if err != nil {
-		return "", err
-	}
-	return device.Absence(d.Type), nil
-}
-
-// DeviceSynchronize waits for all work of a device.
-func DeviceSynchronize(d device.Device) error { return device.Synchronize("device_synchronize", d) }
-
-// DeviceMemory is the account of a device's memory.
-func DeviceMemory(d device.Device) (inUse, peak, reserved, free, total int64, err error) {
-	m, err := device.MemoryOf("device_memory", d)
-	return m.InUse, m.Peak, m.Reserved, m.Free, m.Total, err
-}
-
 // SetNumThreads bounds the threads of one operator.
 func SetNumThreads(n int64) error {
 	if n < 1 {

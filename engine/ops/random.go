@@ -14,12 +14,20 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// draw fills t from a distribution, with parameters that s.beside made, or none. The default generator stands in for nil.
+// draw fills t from a distribution, with parameters that s.beside made, or none. The default generator of the device stands in for nil.
 func draw(op string, t, each *tensor.Tensor, g *random.Generator, from random.Distribution) error {
 	if g == nil {
-		g = random.Default
+		g = defaultGenerator(t.Device())
 	}
 	return launch.On(t).Draw(op, launch.Drawing{To: t, Each: each, Generator: g, From: from})
+}
+
+// defaultGenerator is that of random functions that are given none.
+func defaultGenerator(d device.Device) *random.Generator {
+	if d.Type == device.CUDA {
+		return random.DefaultOf(int(d.Index))
+	}
+	return random.Default
 }
 
 // drawInto is draw for a tensor of the caller's.

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -78,11 +79,23 @@ func FillGeometric(self *tensor.Tensor, p float64, g *random.Generator) error {
 	return drawInto("geometric_", self, nil, g, random.Geometric{P: p})
 }
 
-// ManualSeed restarts the default generator.
+// ManualSeed restarts the default generators.
 func ManualSeed(seed int64) error {
-	random.Default.ManualSeed(uint64(seed))
-	return nil
+	return GeneratorManualSeed(random.Default, seed)
 }
 
 // DefaultGenerator is the generator of random functions that are given none.
 func DefaultGenerator() (*random.Generator, error) { return random.Default, nil }
+
+// DefaultGeneratorOf is the generator of random functions that are given none, for tensors of a device.
+func DefaultGeneratorOf(dev device.Device) (*random.Generator, error) {
+	const op = "default_generator"
+	dev, err := device.Resolve(op, dev)
+	if err != nil {
+		return nil, err
+	}
+	if dev.Type == device.Meta {
+		return nil, noneOnMeta(op)
+	}
+	return defaultGenerator(dev), nil
+}

@@ -34,7 +34,17 @@ func FromData(data uintptr, size []int64, d dtype.DType) (*tensor.Tensor, error)
 
 // FromBlob shares another owner's bytes.
 func FromBlob(data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) (*tensor.Tensor, error) {
+	return FromBlobOn(device.Host, data, nbytes, d, size, stride, deleter, context, readOnly)
+}
+
+// FromBlobOn is FromBlob for memory of a device.
+func FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) (*tensor.Tensor, error) {
+	dev, err := device.Resolve("from_blob", dev)
 	switch {
+	case err != nil:
+		return nil, err
+	case dev.Type == device.Meta:
+		return nil, status.Valuef("from_blob: there is no memory on meta")
 	case d == dtype.None:
 		return nil, status.Valuef("from_blob: a dtype is required")
 	case nbytes < 0 || data == 0 && nbytes > 0:
@@ -48,7 +58,7 @@ func FromBlob(data uintptr, nbytes int64, d dtype.DType, size, stride []int64, d
 	if stride == nil {
 		stride = shape.ContiguousStrides(size)
 	}
-	return tensor.FromExternal("from_blob", pointer(data, nbytes), nbytes, d, size, stride, storage.External{Deleter: deleter, Context: context}, readOnly)
+	return tensor.FromExternal("from_blob", pointer(data, nbytes), nbytes, d, size, stride, storage.External{Deleter: deleter, Context: context}, readOnly, dev)
 }
 
 // pointer is the address of nbytes of the program's; nil where there are none, which may be said to lie anywhere.

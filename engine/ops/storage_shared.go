@@ -67,19 +67,3 @@ func ShareMemory(self *tensor.Tensor) error { return self.Storage().Share("share
 func IsShared(self *tensor.Tensor) (bool, error) {
 	return !launch.Known(self) || self.Storage().Shared(), nil
 }
-
-// PinMemory needs a GPU.
-func PinMemory(*tensor.Tensor) (*tensor.Tensor, error) { return nil, unpinnable() }
-
-// StoragePinMemory needs a GPU.
-func StoragePinMemory(*storage.Storage) (*storage.Storage, error) { return nil, unpinnable() }
-
-func unpinnable() error {
-	return status.Runtimef("pin_memory: memory of the cpu is used as it is, and cannot be pinned for an accelerator")
-}
-
-// IsPinned is false without a GPU.
-func IsPinned(*tensor.Tensor) (bool, error) { return false, nil }
-
-// StorageIsPinned is false without a GPU.
-func StorageIsPinned(*storage.Storage) (bool, error) { return false, nil }

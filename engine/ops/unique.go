@@ -104,6 +104,11 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 	values, tests := s.cast(elements, compute), s.reshape(testElements, testElements.Numel())
 	found := s.empty(elements, dtype.Bool, elements.Sizes()...)
 	tests = s.cast(tests, compute)
+	if s.Err == nil && tests.Device() != elements.Device() && launch.Known(elements) { // a number of the CPU
+		number := s.empty(elements, compute, tests.Sizes()...)
+		s.copy(number, tests)
+		tests = number
+	}
 	if s.Err != nil {
 		return nil, s.Err
 	}

@@ -23,6 +23,7 @@ import (
 // releasers are the functions that give up by hand what no scope keeps, for it is no tensor.
 var releasers = map[string]string{
 	"../ops/copy_storage.go Set":          "a storage",
+	"../ops/pinned.go pinnedLike":         "a storage",
 	"../ops/storage_shared.go FromFile":   "a storage",
 	"../ops/files.go SafetensorsSaveFile": "the image of a file",
 	"../ops/files.go SafetensorsSave":     "the image of a file",

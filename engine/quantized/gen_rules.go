@@ -4,7 +4,6 @@ package quantized
 
 import (
 	"github.com/libtensor/libtensor/engine/aten"
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -14,177 +13,139 @@ import (
 
 // rules are the operators on quantized tensors.
 var rules = aten.Backend{
-	Eq:                     quantizedEq,
-	Ne:                     quantizedNe,
-	Lt:                     quantizedLt,
-	Le:                     quantizedLe,
-	Gt:                     quantizedGt,
-	Ge:                     quantizedGe,
-	Equal:                  quantizedEqual,
-	Isclose:                quantizedIsclose,
-	Allclose:               quantizedAllclose,
-	Isnan:                  quantizedIsnan,
-	Isinf:                  quantizedIsinf,
-	Isfinite:               quantizedIsfinite,
-	Isreal:                 quantizedIsreal,
-	Signbit:                quantizedSignbit,
-	Real:                   quantizedReal,
-	Imag:                   quantizedImag,
-	ViewAsReal:             quantizedViewAsReal,
-	ViewAsComplex:          quantizedViewAsComplex,
-	Clone:                  quantizedClone,
-	Contiguous:             quantizedContiguous,
-	ToOptions:              quantizedToOptions,
-	Copy:                   quantizedCopy,
-	Fill:                   quantizedFill,
-	Zero:                   quantizedZero,
-	Item:                   quantizedItem,
-	IsContiguous:           quantizedIsContiguous,
-	IsSetTo:                quantizedIsSetTo,
-	Resize:                 quantizedResize,
-	NarrowCopy:             quantizedNarrowCopy,
-	EmptyLike:              quantizedEmptyLike,
-	Save:                   quantizedSave,
-	SaveBytes:              quantizedSaveBytes,
-	SaveDict:               quantizedSaveDict,
-	Tanh:                   quantizedTanh,
-	Sigmoid:                quantizedSigmoid,
-	IndexGet:               quantizedIndexGet,
-	IndexSet:               quantizedIndexSet,
-	IndexSetScalar:         quantizedIndexSetScalar,
-	IndexPut:               quantizedIndexPut,
-	IndexSelect:            quantizedIndexSelect,
-	MaskedSelect:           quantizedMaskedSelect,
-	MaskedFill:             quantizedMaskedFill,
-	MaskedScatter:          quantizedMaskedScatter,
-	Gather:                 quantizedGather,
-	Take:                   quantizedTake,
-	TakeAlongDim:           quantizedTakeAlongDim,
-	Put:                    quantizedPut,
-	Scatter:                quantizedScatter,
-	IndexCopy:              quantizedIndexCopy,
-	IndexFill:              quantizedIndexFill,
-	Cat:                    quantizedCat,
-	Stack:                  quantizedStack,
-	Repeat:                 quantizedRepeat,
-	Flip:                   quantizedFlip,
-	DiagonalScatter:        quantizedDiagonalScatter,
-	SelectScatter:          quantizedSelectScatter,
-	SliceScatter:           quantizedSliceScatter,
-	AsStridedScatter:       quantizedAsStridedScatter,
-	ToString:               quantizedToString,
-	IsConj:                 quantizedIsConj,
-	IsNeg:                  quantizedIsNeg,
-	Mean:                   quantizedMean,
-	StdCorrection:          quantizedStdCorrection,
-	Amax:                   quantizedAmax,
-	Amin:                   quantizedAmin,
-	Max:                    quantizedMax,
-	MaxDim:                 quantizedMaxDim,
-	Min:                    quantizedMin,
-	MinDim:                 quantizedMinDim,
-	Aminmax:                quantizedAminmax,
-	Argmax:                 quantizedArgmax,
-	Argmin:                 quantizedArgmin,
-	ClampTensor:            quantizedClampTensor,
-	Clamp:                  quantizedClamp,
-	ClampMin:               quantizedClampMin,
-	ClampMax:               quantizedClampMax,
-	Maximum:                quantizedMaximum,
-	Minimum:                quantizedMinimum,
-	Relu:                   quantizedRelu,
-	Sort:                   quantizedSort,
-	SortStable:             quantizedSortStable,
-	Topk:                   quantizedTopk,
-	Median:                 quantizedMedian,
-	MedianDim:              quantizedMedianDim,
-	Kthvalue:               quantizedKthvalue,
-	Mode:                   quantizedMode,
-	SparseCooTensor:        quantizedSparseCooTensor,
-	SparseCompressedTensor: quantizedSparseCompressedTensor,
-	ToDense:                quantizedToDense,
-	ToSparse:               quantizedToSparse,
-	ToSparseDim:            quantizedToSparseDim,
-	ToSparseCoo:            quantizedToSparseCoo,
-	ToSparseCsr:            quantizedToSparseCsr,
-	ToSparseCsc:            quantizedToSparseCsc,
-	ToSparseBsr:            quantizedToSparseBsr,
-	ToSparseBsc:            quantizedToSparseBsc,
-	Coalesce:               quantizedCoalesce,
-	IsCoalesced:            quantizedIsCoalesced,
-	Indices:                quantizedIndices,
-	Values:                 quantizedValues,
-	RawIndices:             quantizedRawIndices,
-	RawValues:              quantizedRawValues,
-	CrowIndices:            quantizedCrowIndices,
-	ColIndices:             quantizedColIndices,
-	CcolIndices:            quantizedCcolIndices,
-	RowIndices:             quantizedRowIndices,
-	SparseDim:              quantizedSparseDim,
-	DenseDim:               quantizedDenseDim,
-	Nnz:                    quantizedNnz,
-	SparseMask:             quantizedSparseMask,
-	SparseResize:           quantizedSparseResize,
-	SparseResizeAndClear:   quantizedSparseResizeAndClear,
-	Smm:                    quantizedSmm,
-	Sspaddmm:               quantizedSspaddmm,
-	Hspmm:                  quantizedHspmm,
-	SparseSum:              quantizedSparseSum,
-	SparseMm:               quantizedSparseMm,
-	SparseMmReduce:         quantizedSparseMmReduce,
-	SparseAddmm:            quantizedSparseAddmm,
-	SparseSampledAddmm:     quantizedSparseSampledAddmm,
-	SparseSoftmax:          quantizedSparseSoftmax,
-	SparseLogSoftmax:       quantizedSparseLogSoftmax,
-	SparseSpdiags:          quantizedSparseSpdiags,
-	SparseSpsolve:          quantizedSparseSpsolve,
-	DataPtr:                quantizedDataPtr,
-	IsReadOnly:             quantizedIsReadOnly,
-	UntypedStorage:         quantizedUntypedStorage,
-	ShareMemory:            quantizedShareMemory,
-	IsShared:               quantizedIsShared,
-	PinMemory:              quantizedPinMemory,
-	IsPinned:               quantizedIsPinned,
-	View:                   quantizedView,
-	Reshape:                quantizedReshape,
-	ReshapeAs:              quantizedReshapeAs,
-	Flatten:                quantizedFlatten,
-	Unflatten:              quantizedUnflatten,
-	Ravel:                  quantizedRavel,
-	TransposeMatrix:        quantizedTransposeMatrix,
-	Transpose:              quantizedTranspose,
-	Permute:                quantizedPermute,
-	Movedim:                quantizedMovedim,
-	MovedimList:            quantizedMovedimList,
-	TransposeAll:           quantizedTransposeAll,
-	TransposeLast:          quantizedTransposeLast,
-	AdjointMatrix:          quantizedAdjointMatrix,
-	Adjoint:                quantizedAdjoint,
-	Expand:                 quantizedExpand,
-	BroadcastTo:            quantizedBroadcastTo,
-	Squeeze:                quantizedSqueeze,
-	SqueezeDim:             quantizedSqueezeDim,
-	SqueezeDims:            quantizedSqueezeDims,
-	Unsqueeze:              quantizedUnsqueeze,
-	Narrow:                 quantizedNarrow,
-	Select:                 quantizedSelect,
-	Slice:                  quantizedSlice,
-	AsStrided:              quantizedAsStrided,
-	Unfold:                 quantizedUnfold,
-	Diagonal:               quantizedDiagonal,
-	Detach:                 quantizedDetach,
-	Unbind:                 quantizedUnbind,
-	Split:                  quantizedSplit,
-	SplitWithSizes:         quantizedSplitWithSizes,
-	Chunk:                  quantizedChunk,
-	TensorSplit:            quantizedTensorSplit,
-	TensorSplitIndices:     quantizedTensorSplitIndices,
-	Hsplit:                 quantizedHsplit,
-	HsplitIndices:          quantizedHsplitIndices,
-	Vsplit:                 quantizedVsplit,
-	VsplitIndices:          quantizedVsplitIndices,
-	Dsplit:                 quantizedDsplit,
-	DsplitIndices:          quantizedDsplitIndices,
+	Eq:                 quantizedEq,
+	Ne:                 quantizedNe,
+	Lt:                 quantizedLt,
+	Le:                 quantizedLe,
+	Gt:                 quantizedGt,
+	Ge:                 quantizedGe,
+	Equal:              quantizedEqual,
+	Isclose:            quantizedIsclose,
+	Allclose:           quantizedAllclose,
+	Isnan:              quantizedIsnan,
+	Isinf:              quantizedIsinf,
+	Isfinite:           quantizedIsfinite,
+	Isreal:             quantizedIsreal,
+	Signbit:            quantizedSignbit,
+	Real:               quantizedReal,
+	Imag:               quantizedImag,
+	ViewAsReal:         quantizedViewAsReal,
+	Clone:              quantizedClone,
+	Contiguous:         quantizedContiguous,
+	ToOptions:          quantizedToOptions,
+	Copy:               quantizedCopy,
+	Fill:               quantizedFill,
+	Zero:               quantizedZero,
+	Item:               quantizedItem,
+	IsContiguous:       quantizedIsContiguous,
+	IsSetTo:            quantizedIsSetTo,
+	Resize:             quantizedResize,
+	NarrowCopy:         quantizedNarrowCopy,
+	EmptyLike:          quantizedEmptyLike,
+	Save:               quantizedSave,
+	SaveBytes:          quantizedSaveBytes,
+	SaveDict:           quantizedSaveDict,
+	Tanh:               quantizedTanh,
+	Sigmoid:            quantizedSigmoid,
+	IndexGet:           quantizedIndexGet,
+	IndexSet:           quantizedIndexSet,
+	IndexSetScalar:     quantizedIndexSetScalar,
+	IndexPut:           quantizedIndexPut,
+	IndexSelect:        quantizedIndexSelect,
+	MaskedSelect:       quantizedMaskedSelect,
+	MaskedFill:         quantizedMaskedFill,
+	MaskedScatter:      quantizedMaskedScatter,
+	Gather:             quantizedGather,
+	Take:               quantizedTake,
+	TakeAlongDim:       quantizedTakeAlongDim,
+	Put:                quantizedPut,
+	Scatter:            quantizedScatter,
+	IndexCopy:          quantizedIndexCopy,
+	IndexFill:          quantizedIndexFill,
+	Cat:                quantizedCat,
+	Stack:              quantizedStack,
+	Repeat:             quantizedRepeat,
+	Flip:               quantizedFlip,
+	DiagonalScatter:    quantizedDiagonalScatter,
+	SelectScatter:      quantizedSelectScatter,
+	SliceScatter:       quantizedSliceScatter,
+	AsStridedScatter:   quantizedAsStridedScatter,
+	ToString:           quantizedToString,
+	IsConj:             quantizedIsConj,
+	IsNeg:              quantizedIsNeg,
+	Mean:               quantizedMean,
+	StdCorrection:      quantizedStdCorrection,
+	Amax:               quantizedAmax,
+	Amin:               quantizedAmin,
+	Max:                quantizedMax,
+	MaxDim:             quantizedMaxDim,
+	Min:                quantizedMin,
+	MinDim:             quantizedMinDim,
+	Aminmax:            quantizedAminmax,
+	Argmax:             quantizedArgmax,
+	Argmin:             quantizedArgmin,
+	ClampTensor:        quantizedClampTensor,
+	Clamp:              quantizedClamp,
+	ClampMin:           quantizedClampMin,
+	ClampMax:           quantizedClampMax,
+	Maximum:            quantizedMaximum,
+	Minimum:            quantizedMinimum,
+	Relu:               quantizedRelu,
+	Sort:               quantizedSort,
+	SortStable:         quantizedSortStable,
+	Topk:               quantizedTopk,
+	Median:             quantizedMedian,
+	MedianDim:          quantizedMedianDim,
+	Kthvalue:           quantizedKthvalue,
+	Mode:               quantizedMode,
+	DataPtr:            quantizedDataPtr,
+	IsReadOnly:         quantizedIsReadOnly,
+	UntypedStorage:     quantizedUntypedStorage,
+	ShareMemory:        quantizedShareMemory,
+	IsShared:           quantizedIsShared,
+	PinMemory:          quantizedPinMemory,
+	RecordStream:       quantizedRecordStream,
+	IsPinned:           quantizedIsPinned,
+	View:               quantizedView,
+	Reshape:            quantizedReshape,
+	ReshapeAs:          quantizedReshapeAs,
+	Flatten:            quantizedFlatten,
+	Unflatten:          quantizedUnflatten,
+	Ravel:              quantizedRavel,
+	TransposeMatrix:    quantizedTransposeMatrix,
+	Transpose:          quantizedTranspose,
+	Permute:            quantizedPermute,
+	Movedim:            quantizedMovedim,
+	MovedimList:        quantizedMovedimList,
+	TransposeAll:       quantizedTransposeAll,
+	TransposeLast:      quantizedTransposeLast,
+	AdjointMatrix:      quantizedAdjointMatrix,
+	Adjoint:            quantizedAdjoint,
+	Expand:             quantizedExpand,
+	BroadcastTo:        quantizedBroadcastTo,
+	Squeeze:            quantizedSqueeze,
+	SqueezeDim:         quantizedSqueezeDim,
+	SqueezeDims:        quantizedSqueezeDims,
+	Unsqueeze:          quantizedUnsqueeze,
+	Narrow:             quantizedNarrow,
+	Select:             quantizedSelect,
+	Slice:              quantizedSlice,
+	AsStrided:          quantizedAsStrided,
+	Unfold:             quantizedUnfold,
+	Diagonal:           quantizedDiagonal,
+	Detach:             quantizedDetach,
+	Unbind:             quantizedUnbind,
+	Split:              quantizedSplit,
+	SplitWithSizes:     quantizedSplitWithSizes,
+	Chunk:              quantizedChunk,
+	TensorSplit:        quantizedTensorSplit,
+	TensorSplitIndices: quantizedTensorSplitIndices,
+	Hsplit:             quantizedHsplit,
+	HsplitIndices:      quantizedHsplitIndices,
+	Vsplit:             quantizedVsplit,
+	VsplitIndices:      quantizedVsplitIndices,
+	Dsplit:             quantizedDsplit,
+	DsplitIndices:      quantizedDsplitIndices,
 }
 
 func quantizedEq(c aten.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
@@ -284,12 +245,6 @@ func quantizedImag(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 func quantizedViewAsReal(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "view_as_real", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.ViewAsReal(t[0]))
-	}))
-}
-
-func quantizedViewAsComplex(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "view_as_complex", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.ViewAsComplex(t[0]))
 	}))
 }
 
@@ -455,12 +410,6 @@ func quantizedSliceScatter(c aten.Ctx, self, src *tensor.Tensor, dim int64, star
 	}))
 }
 
-func quantizedAsStridedScatter(c aten.Ctx, self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (r0 *tensor.Tensor, err error) {
-	return one(place(c, "as_strided_scatter", nil, []*tensor.Tensor{self, src}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.AsStridedScatter(t[0], t[1], size, stride, offset))
-	}))
-}
-
 func quantizedIsConj(c aten.Ctx, x0 *tensor.Tensor) (r0 bool, err error) {
 	return c.Past(tensor.Quantized).IsConj(x0)
 }
@@ -574,12 +523,6 @@ func quantizedMinimum(c aten.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.T
 	}))
 }
 
-func quantizedRelu(c aten.Ctx, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(numbers(c, "relu", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Relu(out, t[0]))
-	}))
-}
-
 func quantizedSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if err = withoutOut("sort", outValues, outIndices); err != nil {
 		return
@@ -640,196 +583,6 @@ func quantizedMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim i
 	}))
 }
 
-func quantizedSparseCooTensor(c aten.Ctx, indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("sparse_coo_tensor", tensor.Quantized)
-	return
-}
-
-func quantizedSparseCompressedTensor(c aten.Ctx, compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("sparse_compressed_tensor", tensor.Quantized)
-	return
-}
-
-func quantizedToDense(c aten.Ctx, self *tensor.Tensor, d dtype.DType, x3 ops.Bool) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("to_dense", tensor.Quantized)
-	return
-}
-
-func quantizedToSparse(c aten.Ctx, self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("to_sparse", tensor.Quantized)
-	return
-}
-
-func quantizedToSparseDim(c aten.Ctx, self *tensor.Tensor, sparseDim int64) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("to_sparse", tensor.Quantized)
-	return
-}
-
-func quantizedToSparseCoo(c aten.Ctx, self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("to_sparse_coo", tensor.Quantized)
-	return
-}
-
-func quantizedToSparseCsr(c aten.Ctx, self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("to_sparse_csr", tensor.Quantized)
-	return
-}
-
-func quantizedToSparseCsc(c aten.Ctx, self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("to_sparse_csc", tensor.Quantized)
-	return
-}
-
-func quantizedToSparseBsr(c aten.Ctx, self *tensor.Tensor, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("to_sparse_bsr", tensor.Quantized)
-	return
-}
-
-func quantizedToSparseBsc(c aten.Ctx, self *tensor.Tensor, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("to_sparse_bsc", tensor.Quantized)
-	return
-}
-
-func quantizedCoalesce(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("coalesce", tensor.Quantized)
-	return
-}
-
-func quantizedIsCoalesced(c aten.Ctx, self *tensor.Tensor) (r0 bool, err error) {
-	err = aten.Refused("is_coalesced", tensor.Quantized)
-	return
-}
-
-func quantizedIndices(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("indices", tensor.Quantized)
-	return
-}
-
-func quantizedValues(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("values", tensor.Quantized)
-	return
-}
-
-func quantizedRawIndices(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("coo_indices", tensor.Quantized)
-	return
-}
-
-func quantizedRawValues(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("coo_values", tensor.Quantized)
-	return
-}
-
-func quantizedCrowIndices(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("crow_indices", tensor.Quantized)
-	return
-}
-
-func quantizedColIndices(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("col_indices", tensor.Quantized)
-	return
-}
-
-func quantizedCcolIndices(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("ccol_indices", tensor.Quantized)
-	return
-}
-
-func quantizedRowIndices(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("row_indices", tensor.Quantized)
-	return
-}
-
-func quantizedSparseDim(c aten.Ctx, self *tensor.Tensor) (r0 int64, err error) {
-	err = aten.Refused("sparse_dim", tensor.Quantized)
-	return
-}
-
-func quantizedDenseDim(c aten.Ctx, self *tensor.Tensor) (r0 int64, err error) {
-	err = aten.Refused("dense_dim", tensor.Quantized)
-	return
-}
-
-func quantizedNnz(c aten.Ctx, self *tensor.Tensor) (r0 int64, err error) {
-	err = aten.Refused("nnz", tensor.Quantized)
-	return
-}
-
-func quantizedSparseMask(c aten.Ctx, self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("sparse_mask", tensor.Quantized)
-	return
-}
-
-func quantizedSparseResize(c aten.Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) (err error) {
-	err = aten.Refused("sparse_resize_", tensor.Quantized)
-	return
-}
-
-func quantizedSparseResizeAndClear(c aten.Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) (err error) {
-	err = aten.Refused("sparse_resize_and_clear_", tensor.Quantized)
-	return
-}
-
-func quantizedSmm(c aten.Ctx, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("smm", tensor.Quantized)
-	return
-}
-
-func quantizedSspaddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("sspaddmm", tensor.Quantized)
-	return
-}
-
-func quantizedHspmm(c aten.Ctx, out, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("hspmm", tensor.Quantized)
-	return
-}
-
-func quantizedSparseSum(c aten.Ctx, self *tensor.Tensor, dim []int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("sparse.sum", tensor.Quantized)
-	return
-}
-
-func quantizedSparseMm(c aten.Ctx, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("sparse.mm", tensor.Quantized)
-	return
-}
-
-func quantizedSparseMmReduce(c aten.Ctx, self, mat2 *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("sparse.mm", tensor.Quantized)
-	return
-}
-
-func quantizedSparseAddmm(c aten.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("sparse.addmm", tensor.Quantized)
-	return
-}
-
-func quantizedSparseSampledAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("sparse.sampled_addmm", tensor.Quantized)
-	return
-}
-
-func quantizedSparseSoftmax(c aten.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("sparse.softmax", tensor.Quantized)
-	return
-}
-
-func quantizedSparseLogSoftmax(c aten.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("sparse.log_softmax", tensor.Quantized)
-	return
-}
-
-func quantizedSparseSpdiags(c aten.Ctx, diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("sparse.spdiags", tensor.Quantized)
-	return
-}
-
-func quantizedSparseSpsolve(c aten.Ctx, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("sparse.spsolve", tensor.Quantized)
-	return
-}
-
 func quantizedDataPtr(c aten.Ctx, self *tensor.Tensor) (r0 uintptr, err error) {
 	return c.Past(tensor.Quantized).DataPtr(self)
 }
@@ -850,14 +603,18 @@ func quantizedIsShared(c aten.Ctx, self *tensor.Tensor) (r0 bool, err error) {
 	return c.Past(tensor.Quantized).IsShared(self)
 }
 
-func quantizedPinMemory(c aten.Ctx, x0 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "pin_memory", nil, []*tensor.Tensor{x0}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func quantizedPinMemory(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	return one(move(c, "pin_memory", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.PinMemory(t[0]))
 	}))
 }
 
-func quantizedIsPinned(c aten.Ctx, x0 *tensor.Tensor) (r0 bool, err error) {
-	return c.Past(tensor.Quantized).IsPinned(x0)
+func quantizedRecordStream(c aten.Ctx, self *tensor.Tensor, stream int64) (err error) {
+	return c.Past(tensor.Quantized).RecordStream(self, stream)
+}
+
+func quantizedIsPinned(c aten.Ctx, self *tensor.Tensor) (r0 bool, err error) {
+	return c.Past(tensor.Quantized).IsPinned(self)
 }
 
 func quantizedView(c aten.Ctx, self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {

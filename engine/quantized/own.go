@@ -27,7 +27,7 @@ func quantizedCopy(c aten.Ctx, self, src *tensor.Tensor, busy bool) error {
 	case isQuantized(src) && src.DType() == self.DType() && src.Quantizer().Equal(self.Quantizer()) && slices.Equal(src.Sizes(), self.Sizes()):
 		return c.Copy(s.ints(self), s.ints(src), busy)
 	}
-	x := s.cast(s.dense(src), dtype.Float32)
+	x := s.reals(src)
 	if s.Err == nil && !slices.Equal(x.Sizes(), self.Sizes()) {
 		sizes := self.Sizes()
 		x = s.Step(func() (*tensor.Tensor, error) { return c.Expand(x, sizes, false) })
@@ -114,6 +114,32 @@ func quantizedAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int
 	}))
 }
 
+// quantizedAsStridedScatter puts numbers in any geometry over the integers, in which channels would be anywhere.
+func quantizedAsStridedScatter(c aten.Ctx, self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (*tensor.Tensor, error) {
+	s := within(c, "as_strided_scatter")
+	defer s.Close()
+	s.ordered(s.leading([]*tensor.Tensor{self, src}))
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return one(place(c, s.Op, nil, []*tensor.Tensor{self, src}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return single(c.AsStridedScatter(t[0], t[1], size, stride, offset))
+	}))
+}
+
+// quantizedRelu has the integer of 0 where an integer is less.
+func quantizedRelu(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "relu")
+	defer s.Close()
+	if s.leading([]*tensor.Tensor{self}); s.Err != nil {
+		return nil, s.Err
+	}
+	ints, q := s.ints(self), self.Quantizer()
+	zeros := s.list(broadcast(q, self.Dim()), ints.DType(), ints.Device(), func(i int) dtype.Scalar { return dtype.IntScalar(q.Zeros[i]) })
+	made := s.as(s.Binary(c.Maximum, ints, zeros), self.DType(), q)
+	return one(s.give(out, []*tensor.Tensor{made}))
+}
+
 // quantizedIndexSetScalar writes one number.
 func quantizedIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
 	s := within(c, "index_set_scalar_")
@@ -149,7 +175,7 @@ func accumulates(op string) error {
 
 // quantizedIndexSet writes numbers to what the items select, which is a view or places.
 func quantizedIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
-	return none(place(c, "index_set_", nil, []*tensor.Tensor{self, value}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return none(place(c, "index_set_", self, []*tensor.Tensor{self, value}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return nothing(c.IndexSet(t[0], items, t[1]))
 	}))
 }

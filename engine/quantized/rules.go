@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -172,31 +174,23 @@ func index(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does
 	return s.GiveAll(s.keep(func() ([]*tensor.Tensor, error) { return f(out, s.all(t)) }))
 }
 
-// place is the integers, among which others are put: numbers are quantized as they are.
+// place is the integers, among which others are put: the last tensor, numbers which are quantized as they are.
 func place(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	self := s.leading(t)
-	s.ordered(self)
 	if s.Err != nil {
 		return nil, s.Err
 	}
+	if self.Quantizer().PerChannel() {
+		return s.placed(out, t, f)
+	}
 	plain := slices.Clone(t)
-	last := len(t) - 1
-	for i := range t {
-		if t[i] == nil {
-			continue
-		}
-		switch d := t[i].DType(); {
-		case isQuantized(t[i]):
-			plain[i] = s.requantized(t[i], self.DType(), self.Quantizer())
-		case i == last && i > 0 && (d.IsFloatingPoint() || t[i].IsWrappedNumber()):
-			plain[i] = s.like(self, t[i])
-		}
+	if last := len(t) - 1; last > 0 {
+		plain[last] = s.like(self, t[last])
 	}
 	plain = s.all(plain)
 	if out == self {
-		plain[0] = s.ints(self)
 		s.keep(func() ([]*tensor.Tensor, error) { return nil, s.in(f, plain) })
 		return []*tensor.Tensor{self}, s.Err
 	}
@@ -207,6 +201,45 @@ func place(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does
 	return s.give(out, list)
 }
 
+// placed is place among channels: the numbers are put among numbers, and what is put there in the same way, true among false, has the integer of
+// its channel; the others keep theirs.
+func (s *scope) placed(out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+	self, last := t[0], len(t)-1
+	put := func(to, source *tensor.Tensor) *tensor.Tensor {
+		operands := slices.Clone(t)
+		operands[0], operands[last] = to, source
+		if s.Err != nil {
+			return nil
+		}
+		list, err := f(to, operands)
+		if s.Fail(err); len(list) == 0 || list[0] == to {
+			return to
+		}
+		return s.Keep(list[0], nil)
+	}
+	where := func(t *tensor.Tensor, value float64) *tensor.Tensor {
+		return s.Step(func() (*tensor.Tensor, error) {
+			return s.c.FullLike(t, dtype.FloatScalar(value), dtype.Bool, tensor.NoLayout, device.None, shape.Contiguous)
+		})
+	}
+	ints := s.ints(self)
+	made := s.quantized(put(s.dense(self), s.reals(t[last])), self.DType(), self.Quantizer())
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	marks := put(where(ints, 0), where(s.ints(t[last]), 1))
+	written := s.ints(made)
+	made = s.Step(func() (*tensor.Tensor, error) { return s.c.Where(nil, marks, written, ints) })
+	if out == nil {
+		return s.GiveAll([]*tensor.Tensor{s.as(made, self.DType(), self.Quantizer())})
+	}
+	if out == self {
+		s.Do(func() error { return s.c.Copy(ints, made, false) })
+		return []*tensor.Tensor{self}, s.Err
+	}
+	return s.give(out, []*tensor.Tensor{s.as(made, self.DType(), self.Quantizer())})
+}
+
 // in runs the operator in place of the first tensor, which gives it back.
 func (s *scope) in(f does, t []*tensor.Tensor) error {
 	_, err := f(t[0], t)
@@ -215,10 +248,19 @@ func (s *scope) in(f does, t []*tensor.Tensor) error {
 
 // like is a tensor of numbers quantized as t is.
 func (s *scope) like(t, x *tensor.Tensor) *tensor.Tensor {
-	if x.DType() != dtype.Float32 {
-		x = s.cast(x, dtype.Float32)
+	if isQuantized(x) {
+		return s.requantized(x, t.DType(), t.Quantizer())
 	}
-	return s.quantized(x, t.DType(), t.Quantizer())
+	return s.quantized(s.reals(x), t.DType(), t.Quantizer())
+}
+
+// reals are the numbers of a tensor in float32, as they are quantized.
+func (s *scope) reals(x *tensor.Tensor) *tensor.Tensor {
+	if s.Err == nil && x.DType().IsComplex() {
+		s.failf("complex numbers, of dtype %v, are not quantized; real() gives their real parts", x.DType())
+		return nil
+	}
+	return s.cast(s.dense(x), dtype.Float32)
 }
 
 // numbers is what the operator does to the numbers, quantized as the first quantized tensor is.

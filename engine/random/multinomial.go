@@ -53,16 +53,22 @@ func (Multinomial) words(_, _ dtype.DType) int { return 0 }
 func (m Multinomial) draw(s *stream, to, weights Span, _ bool) error {
 	dst, categories, samples := elements[int64](to), int(m.Categories), int(m.Samples)
 	switch {
-	case len(dst) == 0:
-		return checkWeights(weights, categories)
-	case categories == 0:
-		return status.Runtimef("multinomial: cannot sample from 0 categories")
+	case len(dst) == 0 || categories == 0:
+		return m.CheckWeights(weights, len(dst))
 	case !m.Replacement || samples == 1:
 		return s.withoutReplacement(dst, weights, categories, samples)
 	case weights.DType == dtype.Float64:
 		return withReplacement[float64](s, dst, weights, categories, samples)
 	}
 	return withReplacement[float32](s, dst, weights, categories, samples) // PyTorch accumulates 16-bit weights in float32
+}
+
+// CheckWeights refuses weights that as many indices as are wanted cannot be drawn from.
+func (m Multinomial) CheckWeights(weights Span, wanted int) error {
+	if wanted > 0 && m.Categories == 0 {
+		return status.Runtimef("multinomial: cannot sample from 0 categories")
+	}
+	return checkWeights(weights, int(m.Categories))
 }
 
 // checkWeights refuses rows that no index can be drawn from.

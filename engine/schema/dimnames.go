@@ -16,6 +16,7 @@ var NameRules = map[string]string{
 	"squeeze": "those of the first tensor without `dim`; none where its size is not 1",
 	"product": "those of the matrix product of the last two tensors, unified with those of the first where there are three",
 	"outer":   "the name of either vector, unified with those of the first tensor where there are three",
+	"batch":   "those of the first tensor but for its last two dimensions, the matrix; others have none",
 	"inner":   "those of both operands without the last",
 	"resize":  "refused for other sizes",
 	"drop":    "none",

@@ -16,6 +16,7 @@ const Units = "kernel/src/units"
 // Runs are the words that an entry's runs may have: what its kernel's row has beside the promotion. Each is a field of engine/ops'
 // pointwise.
 var Runs = map[string]string{
+	"beside":    "out may share any memory with the operands, as that of a composition may in PyTorch",
 	"exact":     "out must have the result's dtype",
 	"swapped":   "the kernel takes the two operands in the other order",
 	"unrounded": "operands without dimensions are not rounded to a 16-bit dtype before they are computed with",

@@ -10,7 +10,7 @@ var QuantizedRules = map[string]string{
 	"join":    "as move, of a list of tensors, which are all quantized as the first is",
 	"rank":    "the integers that the operator finds by their order, which is that of the numbers; not across channels",
 	"index":   "what the operator finds out about the order of the integers; not across channels",
-	"place":   "the integers, among which the numbers that are put are quantized as those that are there",
+	"place":   "the integers, among which the numbers that are put are quantized as those that are there, with the scale of their channel",
 	"numbers": "of the numbers, quantized as the first quantized tensor is",
 	"answer":  "what the operator says of the numbers",
 	"past":    "what the operator does with the tensor, of whose elements it sees nothing",

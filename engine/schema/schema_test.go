@@ -122,7 +122,7 @@ func TestKernelsFitTheirEntries(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		row(one, "down", "promote", ""):                                    `kernel "down" is in no table of engine/kernel/src/units`,
-		row(one, "up", "promote", "backwards"):                             `runs "backwards" is not one of [exact swapped unrounded wide]`,
+		row(one, "up", "promote", "backwards"):                             `runs "backwards" is not one of [beside exact swapped unrounded wide]`,
 		row(one, "up", "promote", "wide, wide"):                            `runs "wide" is there twice`,
 		row(one, "up", "promote", "swapped"):                               "swapped goes with two tensors, and the operator has 1",
 		row(one, "up", "promote_int", ""):                                  `promotion "promote_int" is not one that the row of a kernel follows: bool, complex, promote, promote_float, real`,

@@ -220,12 +220,31 @@ func (l *loader) open(source *file.Source) (any, error) {
 // read fills the storages that are not mapped.
 func (l *loader) read() error {
 	var targets []archive.Target
+	read := map[*loading]*storage.Storage{} // what goes on to a device
 	for _, s := range l.storages {
-		if s.entry != nil {
-			targets = append(targets, archive.Target{Entry: s.entry, Parts: [][]byte{s.storage.Bytes()}})
+		if s.entry == nil {
+			continue
+		}
+		to := s.storage
+		if to.Device().Type != device.CPU && to.Nbytes() > 0 {
+			var err error
+			if to, err = storage.New(l.op, to.Nbytes(), device.Host, false); err != nil {
+				return err
+			}
+			defer to.Release()
+			read[s] = to
+		}
+		targets = append(targets, archive.Target{Entry: s.entry, Parts: [][]byte{to.Bytes()}})
+	}
+	if err := l.archive.ReadInto(targets); err != nil {
+		return err
+	}
+	for s, from := range read {
+		if err := send(l.op, s.storage, from); err != nil {
+			return err
 		}
 	}
-	return l.archive.ReadInto(targets)
+	return nil
 }
 
 func (l *loader) bad(what string, value any) error {
@@ -282,7 +301,7 @@ func (l *loader) find(key, location string) (*loading, error) {
 	switch {
 	case where.Type == device.Meta:
 		s.storage, err = storage.New(l.op, e.Size, where, false)
-	case l.mapping != nil && e.Stored() && e.Offset%dtype.Complex128.Size() == 0:
+	case l.mapping != nil && where.Type == device.CPU && e.Stored() && e.Offset%dtype.Complex128.Size() == 0:
 		s.storage, err = l.mapping.Slice(l.op, e.Offset, e.Offset+e.Size)
 	default:
 		s.entry = e
@@ -501,7 +520,7 @@ func (l *loader) checkMetadata(rest []any) error {
 	return nil
 }
 
-// meta makes the tensor of (dtype, size, stride, requires_grad).
+// meta makes the tensor of (dtype, size, stride, requires_grad, [metadata]).
 func (l *loader) meta(c *pickle.Call) (*tensor.Tensor, error) {
 	args := c.Args.Items
 	if len(args) < 3 {
@@ -520,6 +539,9 @@ func (l *loader) meta(c *pickle.Call) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	t, err := tensor.EmptyStrided(l.op, size, stride, d, device.Device{Type: device.Meta, Index: -1})
+	if err == nil {
+		t.SetNames(namesIn(args[min(len(args), 4):]))
+	}
 	return wanting(t, err, args, 3)
 }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/serial/archive"
 	"github.com/libtensor/libtensor/engine/serial/pickle"
@@ -124,11 +123,8 @@ func strided(t *tensor.Tensor) []*tensor.Tensor {
 
 // keep notes what is to be saved of the storage of tensor i, or of a part of it.
 func (s *saver) keep(i int, t *tensor.Tensor) error {
-	switch {
-	case t.IsMeta():
+	if t.IsMeta() {
 		return nil
-	case t.Device().Type != device.CPU:
-		return status.NotImplementedf("%s: tensor %d is on device %v; copy it to the CPU to save it", s.op, i, t.Device())
 	}
 	k := s.kept[t.Storage()]
 	if k == nil {
@@ -181,7 +177,7 @@ func (k *kept) persistent() *pickle.Persistent {
 	if k.dtype != dtype.None {
 		size = k.dtype.Size()
 	}
-	return &pickle.Persistent{ID: tuple("storage", storageClass(k.dtype), k.key, "cpu", (k.to-k.from)/size)}
+	return &pickle.Persistent{ID: tuple("storage", storageClass(k.dtype), k.key, k.storage.Device().String(), (k.to-k.from)/size)}
 }
 
 func tuple(items ...any) *pickle.Tuple { return &pickle.Tuple{Items: items} }
@@ -241,7 +237,7 @@ func (s *saver) plain(t *tensor.Tensor) any {
 	d, size, stride := t.DType(), ints(t.Sizes()), ints(t.Strides())
 	switch k := s.kept[t.Storage()]; {
 	case t.IsMeta():
-		return call(rebuildMeta, dtypeName(d), size, stride, t.GradientWanted())
+		return named(t, call(rebuildMeta, dtypeName(d), size, stride, t.GradientWanted()))
 	case k.dtype == dtype.None:
 		return named(t, call(rebuildTensorV3, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict), dtypeName(d)))
 	default:
@@ -275,7 +271,11 @@ func (s *saver) image(value any) (*Image, error) {
 		{Name: "archive/byteorder", Data: []byte("little")},
 	}
 	for _, k := range s.order {
-		records = append(records, archive.Record{Name: "archive/data/" + k.key, Data: k.storage.Bytes()[k.from:k.to]})
+		bytes, err := recordOf(s.op, k.storage, k.from, k.to)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, archive.Record{Name: "archive/data/" + k.key, Data: bytes})
 	}
 	records = append(records, archive.Record{Name: "archive/version", Data: []byte("3\n")})
 	plan, err := archive.New(s.op, records)

@@ -26,12 +26,13 @@ func plus(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype
 				return s.Step(func() (*tensor.Tensor, error) { return does(c, nil, zero, v, alpha) })
 			}))
 		}
-		if isSparse(out) {
-			s.failf("the sum of a sparse tensor and a strided one is strided: it cannot be written to a tensor of layout %v", out.Layout())
-			return nil, s.Err
-		}
-		if isSparse(a) && isNumber(b) {
+		switch {
+		case isSparse(a) && isNumber(b):
 			s.failf("a number added to a sparse tensor makes it dense; to_dense() converts")
+		case isSparse(out):
+			s.failf("the sum of a sparse tensor and a strided one is strided: it cannot be written to a tensor of layout %v", out.Layout())
+		}
+		if s.Err != nil {
 			return nil, s.Err
 		}
 		x, y := s.dense(a), s.dense(b)
@@ -88,6 +89,23 @@ func mul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	switch {
 	case !isSparse(a) && !isSparse(b):
 		return nil, mixed(s.Op, out)
+	case isSparse(a) && a.Dim() == 0 && b.Dim() > 0:
+		if out == a {
+			s.failf("a tensor without dimensions cannot take the result, of sizes %v", b.Sizes())
+			return nil, s.Err
+		}
+		return mul(c, out, b, a)
+	case isSparse(b) && b.Dim() == 0 && a.Dim() > 0: // a number, which makes nothing dense
+		number := s.dense(b)
+		switch {
+		case s.Err != nil:
+			return nil, s.Err
+		case isSparse(a):
+			return mul(c, out, a, number)
+		case out != nil && !isSparse(out):
+			return c.Mul(out, a, number)
+		}
+		return s.result(out, s.mul(s.as(a, form{tensor.COO, [2]int64{1, 1}, 0}), number))
 	case isSparse(a) && isNumber(b):
 		return s.linear(out, a, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Mul(to, v, b) })
 	case isSparse(b) && isNumber(a):
@@ -191,8 +209,11 @@ func div(c aten.Ctx, out, a, b *tensor.Tensor, rounding string) (*tensor.Tensor,
 	return unaryOn(s.Op, func(c aten.Ctx, to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Div(to, v, b, rounding) })(c, out, a)
 }
 
+// onEntries is unaryOn or keepsZero.
+type onEntries = func(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error)
+
 // byNumber is an operator of a sparse tensor and a number that makes 0 of 0.
-func byNumber(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+func byNumber(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error), on onEntries) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
 	return func(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		s := within(c, op)
 		defer s.Close()
@@ -200,22 +221,11 @@ func byNumber(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor) (*tenso
 			s.failf("a sparse tensor goes with a number or zero-dim strided tensor, got shape %v of layout %v; to_dense() converts", b.Sizes(), b.Layout())
 			return nil, s.Err
 		}
-		return unaryOn(op, func(c aten.Ctx, to, v *tensor.Tensor) (*tensor.Tensor, error) { return does(c, to, v, b) })(c, out, a)
+		return on(op, func(c aten.Ctx, to, v *tensor.Tensor) (*tensor.Tensor, error) { return does(c, to, v, b) })(c, out, a)
 	}
 }
 
 // pow raises the entries to a power, which is positive: others are not 0 at 0.
 func pow(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "pow")
-	defer s.Close()
-	if isSparse(a) && isNumber(b) {
-		positive := s.Binary(s.c.Gt, b, s.int(0))
-		if s.Err == nil && !s.all(positive) {
-			s.failf("a power that is not positive makes a sparse tensor dense; to_dense() converts")
-		}
-		if s.Err != nil {
-			return nil, s.Err
-		}
-	}
-	return byNumber(s.Op, aten.Ctx.Pow)(c, out, a, b)
+	return byNumber("pow", func(c aten.Ctx, out, v, b *tensor.Tensor) (*tensor.Tensor, error) { return c.Pow(out, v, b) }, keepsZero)(c, out, a, b)
 }

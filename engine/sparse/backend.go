@@ -12,7 +12,11 @@ func init() {
 	tensor.CheckParts = check
 	b := backend()
 	for l := tensor.COO; l <= tensor.BSC; l++ {
-		aten.Register(l.Keys(), &aten.Kind{Name: l.String(), Instead: "to_dense() converts", Backend: b})
+		of := b
+		if l == tensor.COO { // whose entries may be several of one place
+			of.Fill = nil
+		}
+		aten.Register(l.Keys(), &aten.Kind{Name: l.String(), Instead: "to_dense() converts", Backend: of})
 	}
 }
 
@@ -33,6 +37,8 @@ func backend() aten.Backend {
 	})
 	b.EmptyLike, b.FullLike, b.Fill = emptyLike, fullLike, fill
 	b.NewZeros, b.NewEmpty = newOf("new_zeros"), newOf("new_empty")
+	b.RandLike, b.RandnLike, b.RandintLike, b.RandintLikeHigh = randLike, randnLike, randintLike, randintLikeHigh
+	b.NewOnes, b.NewFull = newOnes, newFull
 	b.Copy = copied
 	b.Save, b.SaveBytes, b.SaveDict = save, saveBytes, saveDict
 	b.IsContiguous, b.IsSetTo = isContiguous, isSetTo
@@ -44,18 +50,20 @@ func backend() aten.Backend {
 	b.Mul = mul
 	b.Div = div
 	b.Pow = pow
-	b.FloorDivide = byNumber("floor_divide", aten.Ctx.FloorDivide)
-	b.Remainder = byNumber("remainder", aten.Ctx.Remainder)
-	b.Fmod = byNumber("fmod", aten.Ctx.Fmod)
+	b.FloorDivide = byNumber("floor_divide", aten.Ctx.FloorDivide, unaryOn)
+	b.Remainder = byNumber("remainder", aten.Ctx.Remainder, unaryOn)
+	b.Fmod = byNumber("fmod", aten.Ctx.Fmod, unaryOn)
+
+	b.Clamp = clamp
+	b.ClampMin, b.ClampMax = byNumber("clamp_min", aten.Ctx.ClampMin, keepsZero), byNumber("clamp_max", aten.Ctx.ClampMax, keepsZero)
 
 	b.Mm, b.Mv, b.Bmm, b.Matmul = mm, mv, bmm, matmul
 	b.Addmm, b.Addmv = addmm, addmv
 
 	b.Sum, b.Mean, b.Norm, b.LinalgVectorNorm = total, mean, norm, vectorNorm
-	b.Any = reduced("any", func(c aten.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Any(out, v, nil, false) })
-	b.All = reduced("all", func(c aten.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) { return c.All(out, v, nil, false) })
-	b.Amax = reduced("amax", func(c aten.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Amax(out, v, nil, false) })
-	b.Amin = reduced("amin", func(c aten.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Amin(out, v, nil, false) })
+	b.Any, b.All = extreme("any", "amax", aten.Ctx.Any), extreme("all", "amin", aten.Ctx.All)
+	b.Amax, b.Amin = extreme("amax", "amax", aten.Ctx.Amax), extreme("amin", "amin", aten.Ctx.Amin)
+	b.Argmax, b.Argmin = position("argmax", "amax", aten.Ctx.Argmax), position("argmin", "amin", aten.Ctx.Argmin)
 	b.Max, b.Min = ofAll("max", aten.Ctx.Max), ofAll("min", aten.Ctx.Min)
 	b.CountNonzero, b.Round, b.NanToNum = countNonzero, round, nanToNum
 	b.Transpose, b.Permute, b.TransposeMatrix = transpose, permute, turnMatrix
@@ -76,7 +84,7 @@ func backend() aten.Backend {
 	}
 	b.Expand, b.Flip = expand, flip
 	b.Split, b.SplitWithSizes, b.Chunk, b.Unbind = split, splitWithSizes, chunk, unbind
-	b.Unsqueeze, b.Select, b.Narrow, b.Slice = unsqueeze, selected, narrow, slice
+	b.Unsqueeze, b.Select, b.Narrow, b.NarrowCopy, b.Slice = unsqueeze, selected, narrow, narrowCopy, slice
 	b.IndexSelect, b.Cat, b.Stack = indexSelect, cat, stack
 	b.Item = func(c aten.Ctx, self *tensor.Tensor) (dtype.Scalar, error) {
 		s := within(c, "item")
@@ -175,6 +183,10 @@ func unaryOn(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tensor
 			x = s.tensor(s.coalesced(s.coordinatesOf(self)))
 		}
 		return s.result(out, s.onValues(x, func(t *tensor.Tensor) *tensor.Tensor {
+			if out == self { // in place, on the entries that coalesce() has made
+				s.Do(func() error { _, err := does(c, t, t); return err })
+				return t
+			}
 			return s.Step(func() (*tensor.Tensor, error) { return does(c, nil, t) })
 		}))
 	}

@@ -1,6 +1,7 @@
 package sparse
 
 import (
+	"math"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
@@ -46,6 +47,10 @@ func SparseCooTensor(c aten.Ctx, indices, values *tensor.Tensor, size []int64, d
 		}
 		size = make([]int64, sparse)
 		for i, last := range high {
+			if last == math.MaxInt64 {
+				s.failf("found index %d for dim %d, beyond which no size is", last, i)
+				return nil, s.Err
+			}
 			size[i] = last + 1
 		}
 		size = append(size, values.Sizes()[1:]...)

@@ -47,12 +47,37 @@ func ofAll(op string, does func(c aten.Ctx, out, values *tensor.Tensor) (*tensor
 	}
 }
 
-// countNonzero counts the entries that are not 0.
+// countNonzero counts the entries that are not 0, of all elements or along dimensions.
 func countNonzero(c aten.Ctx, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	s := within(c, "count_nonzero")
 	defer s.Close()
-	values, _ := s.whole(self, dim, false)
-	return s.Last(func() (*tensor.Tensor, error) { return c.CountNonzero(values, nil) })
+	x := s.coalesced(s.coordinatesOf(self))
+	x.values = s.Binary(c.Ne, x.values, s.int(0))
+	return s.result(nil, s.sumOver(s.tensor(x), dim, false, dtype.None))
+}
+
+// keepsZero is an operator by numbers that works on the entries alone, where it makes 0 of 0.
+func keepsZero(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+	return func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+		s := within(c, op)
+		defer s.Close()
+		if isSparse(self) {
+			sample := s.zeros(self.Parts().Values, 1)
+			made := s.Step(func() (*tensor.Tensor, error) { return does(c, nil, sample) })
+			if !s.all(s.Binary(c.Eq, made, s.int(0))) {
+				s.failf("what makes other elements of zeros makes a sparse tensor dense; to_dense() converts")
+			}
+		}
+		if s.Err != nil {
+			return nil, s.Err
+		}
+		return unaryOn(op, does)(c, out, self)
+	}
+}
+
+// clamp holds the entries within limits that 0 is within.
+func clamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, error) {
+	return keepsZero("clamp", func(c aten.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Clamp(out, v, low, high) })(c, out, self)
 }
 
 // round rounds the entries.
@@ -86,15 +111,27 @@ func emptyLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, 
 
 // fill gives all entries of a compressed tensor one value.
 func fill(c aten.Ctx, out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "fill_")
+	s := within(c, "fill")
 	defer s.Close()
-	if out != self || !isSparse(self) || isSparse(value) || self.Layout() == tensor.COO {
-		s.failf("a value fills the entries of compressed sparse tensors in place, got layout %v; full_like() makes a new one", self.Layout())
+	if !isSparse(self) || !isNumber(value) {
+		s.failf("a number, or a strided tensor without dimensions, fills the entries of a sparse tensor; got a value of layout %v and sizes %v for self of layout %v", value.Layout(), value.Sizes(), self.Layout())
 		return nil, s.Err
 	}
-	_, err := c.Fill(self.Parts().Values, self.Parts().Values, value)
-	s.Fail(err)
-	return self, s.Err
+	return s.linear(out, self, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Fill(to, v, value) })
+}
+
+// denseOf is an operator that makes a strided tensor of any elements, as a tensor's layout is not to be.
+func denseOf(op string, does func(c aten.Ctx, self *tensor.Tensor, size []int64, d dtype.DType, dev device.Device) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, []int64, dtype.DType, tensor.Layout, device.Device) (*tensor.Tensor, error) {
+	return func(c aten.Ctx, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+		s := within(c, op)
+		defer s.Close()
+		if l != tensor.Strided {
+			s.failf("elements that are not 0 everywhere make a tensor of layout %v dense; layout=strided gives one", self.Layout())
+		}
+		d, dev = likeOf(self, d, dev)
+		plain := s.outline(self)
+		return s.Last(func() (*tensor.Tensor, error) { return does(c, plain, size, d, dev) })
+	}
 }
 
 // newOf is an operator that makes a tensor without entries in the layout of another.

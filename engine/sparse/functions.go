@@ -32,6 +32,11 @@ func SparseMask(c aten.Ctx, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 
 // SparseSum adds up along dimensions.
 func SparseSum(c aten.Ctx, self *tensor.Tensor, dim []int64, d dtype.DType) (*tensor.Tensor, error) {
+	if dim != nil && len(dim) == 0 { // nothing is added up
+		s := within(c, "sparse.sum")
+		defer s.Close()
+		return s.Give(s.cast(self, d))
+	}
 	return c.Sum(nil, self, dim, false, d)
 }
 
@@ -224,12 +229,24 @@ func likeOf(t *tensor.Tensor, d dtype.DType, dev device.Device) (dtype.DType, de
 // zerosLike has no entries; asked for another layout, it has that.
 func zerosLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, _ shape.MemoryFormat) (*tensor.Tensor, error) {
 	d, dev = likeOf(self, d, dev)
-	if l != tensor.NoLayout && l != self.Layout() {
-		return c.Zeros(nil, slices.Clone(self.Sizes()), d, l, dev)
-	}
 	s := within(c, "zeros_like")
 	defer s.Close()
+	switch {
+	case l != tensor.NoLayout && inBlocks(l) && isSparse(self) && inBlocks(self.Layout()): // of the same blocks
+		f := formOf(self)
+		f.layout = l
+		return s.Give(s.as(s.cleared(self, d, dev), f))
+	case l != tensor.NoLayout && l != self.Layout():
+		return s.Last(func() (*tensor.Tensor, error) { return c.Zeros(nil, slices.Clone(self.Sizes()), d, l, dev) })
+	}
 	return s.Give(s.cleared(self, d, dev))
+}
+
+// outline is a strided tensor of the sizes and the dtype of t without elements.
+func (s *scope) outline(t *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) {
+		return s.c.Empty(nil, slices.Clone(t.Sizes()), t.DType(), tensor.NoLayout, device.Device{Type: device.Meta, Index: -1}, shape.Contiguous)
+	})
 }
 
 // filledLike has the places of self, whose entries another function makes like self's.
@@ -237,11 +254,15 @@ func filledLike(op string, values func(c aten.Ctx, v *tensor.Tensor, d dtype.DTy
 	return func(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 		s := within(c, op)
 		defer s.Close()
+		d, dev = likeOf(self, d, dev)
+		if l == tensor.Strided {
+			plain := s.outline(self)
+			return s.Last(func() (*tensor.Tensor, error) { return values(c, plain, d, dev, f) })
+		}
 		if !isSparse(self) || l != tensor.NoLayout && l != self.Layout() {
 			s.failf("the layout %v cannot be made of a tensor of layout %v; to_sparse() and to_dense() convert", l, self.Layout())
 			return nil, s.Err
 		}
-		d, dev = likeOf(self, d, dev)
 		x := self
 		if self.Layout() == tensor.COO {
 			x = s.tensor(s.coalesced(s.coordinatesOf(self)))
@@ -344,18 +365,33 @@ func equal(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 	if !slices.Equal(self.Sizes(), other.Sizes()) {
 		return false, nil
 	}
-	x, y := s.dense(self), s.dense(other)
+	x, y := s.beside(self, other)
 	if s.Err != nil {
 		return false, s.Err
 	}
 	return c.Equal(x, y)
 }
 
+// beside are strided tensors that are equal, or close, where a and b are: the entries alone where those of both lie at the same places.
+func (s *scope) beside(a, b *tensor.Tensor) (x, y *tensor.Tensor) {
+	p, q := a.Parts(), b.Parts()
+	if p == nil || q == nil || !slices.Equal(a.Sizes(), b.Sizes()) || formOf(a) != formOf(b) || a.Layout() == tensor.COO && !(p.Coalesced && q.Coalesced) {
+		return s.dense(a), s.dense(b)
+	}
+	for i := range p.Indices {
+		same, err := s.c.Equal(p.Indices[i], q.Indices[i])
+		if s.Fail(err); !same {
+			return s.dense(a), s.dense(b)
+		}
+	}
+	return p.Values, q.Values
+}
+
 // allclose tells whether the elements of two tensors are close.
 func allclose(c aten.Ctx, self, other *tensor.Tensor, rtol, atol float64, equalNaN bool) (bool, error) {
 	s := within(c, "allclose")
 	defer s.Close()
-	x, y := s.dense(self), s.dense(other)
+	x, y := s.beside(self, other)
 	if s.Err != nil {
 		return false, s.Err
 	}

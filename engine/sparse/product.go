@@ -1,11 +1,9 @@
 package sparse
 
 import (
-	"math"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -291,13 +289,7 @@ func SparseMmReduce(c aten.Ctx, self, mat2 *tensor.Tensor, reduce string) (*tens
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	start := dtype.IntScalar(0)
-	if mat2.DType().IsFloatingPoint() { // what equals no result, so that no gradient flows to it
-		start = dtype.FloatScalar(math.NaN())
-	}
-	nothing := s.Step(func() (*tensor.Tensor, error) {
-		return c.NewFull(mat2, []int64{rows.Numel(), mat2.Sizes()[1]}, start, dtype.None, tensor.NoLayout, device.None)
-	})
+	nothing := s.nothing(mat2, rows.Numel(), mat2.Sizes()[1])
 	reduced := s.Step(func() (*tensor.Tensor, error) { return c.IndexReduce(nil, nothing, 0, of, products, reduce, false) })
 	return s.Give(s.gather(self.Sizes()[0], rows, reduced))
 }

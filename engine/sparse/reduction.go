@@ -36,49 +36,21 @@ func (s *scope) sumOver(t *tensor.Tensor, dim []int64, keepdim bool, d dtype.DTy
 	if s.Err != nil {
 		return nil
 	}
-	sparse := x.sparse()
-	var kept, inner []int64
-	sizes := []int64{}
-	for i, n := range x.sizes {
-		switch {
-		case !mask[i] && i < sparse:
-			kept = append(kept, int64(i))
-		case mask[i] && i >= sparse:
-			inner = append(inner, int64(i-sparse+1))
-		}
-		if !mask[i] {
-			sizes = append(sizes, n)
-		}
-	}
-	if len(inner) > 0 {
-		x.values = s.sum(x.values, inner...)
+	a := axesOf(x, mask)
+	if len(a.inner) > 0 {
+		x.values = s.sum(x.values, a.inner...)
 	}
 	var made *tensor.Tensor
 	switch {
-	case len(kept) == sparse:
-		made = s.tensor(coordinates{x.indices, x.values, sizes, x.coalesced})
-	case len(kept) == 0:
+	case len(a.kept) == x.sparse():
+		made = s.tensor(coordinates{x.indices, x.values, a.sizes, x.coalesced})
+	case len(a.kept) == 0:
 		made = s.sum(x.values, 0)
 	default:
-		rows := make([]*tensor.Tensor, len(kept))
-		for i, at := range kept {
-			rows[i] = s.at(x.indices, 0, at)
-		}
-		made = s.tensor(s.coalesced(coordinates{s.stack(rows...), x.values, sizes, false}))
+		made = s.tensor(s.coalesced(coordinates{s.rowsAt(x.indices, a.kept), x.values, a.sizes, false}))
 	}
-	for i := range mask {
-		if keepdim && mask[i] && s.Err == nil {
-			at := int64(i)
-			if isSparse(made) {
-				was := made
-				made = s.Step(func() (*tensor.Tensor, error) { return unsqueeze(s.c, nil, was, at) })
-			} else {
-				made = s.unsqueeze(made, at)
-			}
-		}
-	}
-	if f := formOf(t); keepdim && f.layout != tensor.COO && !inBlocks(f.layout) && s.Err == nil {
-		made = s.as(made, f)
+	if keepdim {
+		made = s.withDims(made, t, mask)
 	}
 	return made
 }
@@ -136,16 +108,11 @@ func (s *scope) groups(x coordinates, d int) (of *tensor.Tensor, count int64) {
 	rest := s.without(s.wide(x.indices), d)
 	sizes := slices.Delete(slices.Clone(x.sizes[:x.sparse()]), d, d+1)
 	key := s.keys(rest, sizes)
-	inOrder, from := s.sorted(key)
+	_, of, counts := s.numbered(key)
 	if s.Err != nil {
 		return nil, 0
 	}
-	_, inverse, counts := s.unique(inOrder)
-	if s.Err != nil {
-		return nil, 0
-	}
-	back := s.Step(func() (*tensor.Tensor, error) { return s.c.Argsort(from, 0, false) })
-	return s.take(inverse, 0, back), counts.Numel()
+	return of, counts.Numel()
 }
 
 // SparseSoftmax is the softmax of the entries along a dimension: elements that are not kept count as minus infinity.
@@ -189,7 +156,7 @@ func softmax(c aten.Ctx, op string, self *tensor.Tensor, dim int64, as dtype.DTy
 		return nil, s.Err
 	}
 	plain := s.Step(func() (*tensor.Tensor, error) { return c.Detach(x.values) }) // the largest cancels out
-	low := s.zeros(plain, append([]int64{n}, plain.Sizes()[1:]...)...)
+	low := s.zeros(plain, append([]int64{n}, x.values.Sizes()[1:]...)...)
 	top := s.Step(func() (*tensor.Tensor, error) { return c.IndexReduce(nil, low, 0, of, plain, "amax", false) })
 	shifted := s.sub(x.values, s.take(top, 0, of))
 	powers := s.Unary(c.Exp, shifted)

@@ -25,10 +25,13 @@ func reshaped(op string) func(aten.Ctx, *tensor.Tensor, []int64) (*tensor.Tensor
 }
 
 func (s *scope) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
 	f := formOf(t)
 	sparse := len(sizes) - f.dense
 	switch {
-	case s.Err != nil || slices.Equal(sizes, t.Sizes()):
+	case slices.Equal(sizes, t.Sizes()):
 		return t
 	case f.layout != tensor.COO && (inBlocks(f.layout) || t.Dim() != 2 || len(sizes) != 2):
 		s.failf("a tensor of layout %v and sizes %v cannot have sizes %v; to_sparse() or to_dense() converts", f.layout, t.Sizes(), sizes)

@@ -44,7 +44,7 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 		if out.DType() != t.DType() && dtype.CanCast(t.DType(), out.DType()) {
 			t = s.cast(t, out.DType())
 		}
-		if out.Layout() != t.Layout() {
+		if s.Err == nil && out.Layout() != t.Layout() {
 			t = s.as(t, formOf(out))
 		}
 		if s.Err == nil {

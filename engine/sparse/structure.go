@@ -1,9 +1,11 @@
 package sparse
 
 import (
+	"math"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -159,7 +161,17 @@ func unsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (*tensor.Tensor,
 	return s.result(out, s.tensor(coordinates{indices, p.Values, sizes, p.Coalesced}))
 }
 
-// selected is position index of a dimension, which disappears; strided where no sparse dimension is left.
+// onBatches is a compressed tensor of other sizes whose parts each makes of those of t: an operator along a batch dimension.
+func (s *scope) onBatches(t *tensor.Tensor, sizes []int64, each func(part *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	p := t.Parts()
+	return s.assemble(t.Layout(), sizes, each(p.Indices[0]), each(p.Indices[1]), each(p.Values))
+}
+
+// alongBatch tells whether a dimension is one of the batch dimensions of a compressed layout.
+func alongBatch(t *tensor.Tensor, d int) bool { return t.Layout() != tensor.COO && d < batches(t) }
+
+// selected is position index of a dimension, which disappears; strided where no sparse dimension is left. What is selected along a batch dimension
+// shares its parts.
 func selected(c aten.Ctx, self *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
 	s := within(c, "select")
 	defer s.Close()
@@ -174,11 +186,17 @@ func selected(c aten.Ctx, self *tensor.Tensor, dim, index int64) (*tensor.Tensor
 	if !ok {
 		return nil, status.Indexf("select: index %d is out of bounds for dimension %d with size %d", index, d, self.Sizes()[d])
 	}
+	sizes := slices.Delete(slices.Clone(self.Sizes()), d, d+1)
+	if alongBatch(self, d) {
+		return s.Give(s.onBatches(self, sizes, func(part *tensor.Tensor) *tensor.Tensor { return s.at(part, int64(d), at) }))
+	}
+	if l := self.Layout(); batches(self) == 0 && (l == tensor.CSR && d == 0 || l == tensor.CSC && d == 1) && launch.Known(self.Parts().Indices[0]) {
+		return s.Give(s.tensor(s.line(self, at, sizes)))
+	}
 	x := s.coordinatesOf(self)
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	sizes := slices.Delete(slices.Clone(x.sizes), d, d+1)
 	if d >= x.sparse() {
 		return s.Give(s.tensor(coordinates{x.indices, s.at(x.values, int64(d-x.sparse()+1), at), sizes, x.coalesced}))
 	}
@@ -188,6 +206,18 @@ func selected(c aten.Ctx, self *tensor.Tensor, dim, index int64) (*tensor.Tensor
 		return s.Give(s.cast(s.sum(values, 0), self.DType()))
 	}
 	return s.Give(s.tensor(coordinates{s.take(s.without(x.indices, d), 1, of), values, sizes, x.coalesced}))
+}
+
+// line are the entries of a row of a matrix in the layout CSR, or of a column in CSC, which lie beside each other.
+func (s *scope) line(t *tensor.Tensor, i int64, sizes []int64) coordinates {
+	p, n := t.Parts(), entries(t)
+	start, _ := s.integer(s.at(p.Indices[0], 0, i))
+	end, _ := s.integer(s.at(p.Indices[0], 0, i+1))
+	if start < 0 || end < start || end > n {
+		s.failf("the compressed indices of line %d go from %d to %d, beyond the %d entries: they were changed after the tensor was made", i, start, end, n)
+	}
+	indices := s.unsqueeze(s.wide(s.part(p.Indices[1], 0, start, end-start)), 0)
+	return coordinates{s.clone(indices), s.clone(s.part(p.Values, 0, start, end-start)), sizes, true}
 }
 
 // without are indices but for row d.
@@ -215,12 +245,15 @@ func narrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (*tensor.
 		s.failf("start (%d) + length (%d) exceeds dimension size (%d)", start, length, size)
 		return nil, s.Err
 	}
+	sizes := slices.Clone(self.Sizes())
+	sizes[d] = length
+	if alongBatch(self, d) {
+		return s.Give(s.onBatches(self, sizes, func(part *tensor.Tensor) *tensor.Tensor { return s.part(part, int64(d), start, length) }))
+	}
 	x := s.coordinatesOf(self)
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	sizes := slices.Clone(x.sizes)
-	sizes[d] = length
 	f := formOf(self)
 	y := coordinates{x.indices, x.values, sizes, x.coalesced}
 	if d >= x.sparse() {
@@ -232,6 +265,20 @@ func narrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (*tensor.
 		y.indices, y.values = s.shifted(s.take(x.indices, 1, of), d, -start), s.take(x.values, 0, of)
 	}
 	return s.Give(s.from(y, f))
+}
+
+// narrowCopy is narrow with entries of its own.
+func narrowCopy(c aten.Ctx, out, self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
+	s := within(c, "narrow_copy")
+	defer s.Close()
+	if !isSparse(self) {
+		return nil, mixed(s.Op, out)
+	}
+	part := s.Step(func() (*tensor.Tensor, error) { return narrow(c, self, dim, start, length) })
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return s.result(out, s.onParts(part, s.clone, s.clone))
 }
 
 // slice is the positions of a dimension from start to end.
@@ -296,12 +343,18 @@ func indexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.
 			at = s.remainder(at, n)
 		}
 	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	sizes := slices.Clone(self.Sizes())
+	sizes[d] = at.Numel()
+	if alongBatch(self, d) {
+		return s.result(out, s.onBatches(self, sizes, func(part *tensor.Tensor) *tensor.Tensor { return s.take(part, int64(d), at) }))
+	}
 	x := s.coordinatesOf(self)
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	sizes := slices.Clone(x.sizes)
-	sizes[d] = at.Numel()
 	f := formOf(self)
 	y := coordinates{x.indices, x.values, sizes, x.coalesced}
 	if d >= x.sparse() {
@@ -353,6 +406,10 @@ func cat(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*ten
 				s.failf("sizes of tensors must match except in dimension %d, but number %d has sizes %v and the first one %v", d, i, t.Sizes(), first.Sizes())
 				return nil, s.Err
 			}
+		}
+		if made.sizes[d] > math.MaxInt64-t.Sizes()[d] {
+			s.failf("the sizes of dimension %d add up to more than a 64-bit integer holds", d)
+			return nil, s.Err
 		}
 		made.sizes[d] += t.Sizes()[d]
 	}

@@ -303,13 +303,13 @@ func (s *Storage) replace(b Block, nbytes int64) {
 }
 
 // Revert takes a Resize back, to the size and the capacity before it, whatever the memory limit. Blocks that are not the
-// host's stay as they are, with bytes to spare.
+// host's stay as they are, with bytes to spare, unless there were none before.
 func (s *Storage) Revert(nbytes, capacity int64) {
 	if s.nbytes == nbytes && s.block.Size == capacity {
 		return
 	}
 	s.nbytes = min(s.nbytes, nbytes)
-	if s.block.Size == capacity || s.device.Type != device.CPU {
+	if s.block.Size == capacity || capacity > 0 && s.device.Type != device.CPU {
 		return
 	}
 	_ = s.move("revert", func() error {
@@ -339,6 +339,8 @@ func (s *Storage) holder() string {
 		return "it is mapped memory"
 	case part:
 		return "it is a slice of another storage"
+	case pinned:
+		return "it is pinned memory"
 	}
 	return "another library owns its memory"
 }

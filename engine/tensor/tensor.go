@@ -207,9 +207,9 @@ type external struct {
 }
 
 // FromExternal views nbytes at data on the CPU, which owner keeps alive. On an error, its deleter is not called.
-func FromExternal(op string, data unsafe.Pointer, nbytes int64, d dtype.DType, sizes, strides []int64, owner storage.External, readOnly bool) (*Tensor, error) {
+func FromExternal(op string, data unsafe.Pointer, nbytes int64, d dtype.DType, sizes, strides []int64, owner storage.External, readOnly bool, dev device.Device) (*Tensor, error) {
 	g := takeExternal()
-	g.own.InitExternal(data, nbytes, device.Host, &g.owner, readOnly)
+	g.own.InitExternal(data, nbytes, dev, &g.owner, readOnly)
 	numel, reach, err := checkGeometry(op, &g.own, d, sizes, strides, 0)
 	if err != nil {
 		g.own.Release()
@@ -217,7 +217,7 @@ func FromExternal(op string, data unsafe.Pointer, nbytes int64, d dtype.DType, s
 	}
 	g.owner = owner
 	t := &g.Tensor
-	t.storage, t.dtype, t.numel, t.reach, t.device, t.external = &g.own, d, numel, reach, device.Host, g
+	t.storage, t.dtype, t.numel, t.reach, t.device, t.external = &g.own, d, numel, reach, dev, g
 	t.setGeometry(sizes, strides)
 	return t, nil
 }
@@ -310,7 +310,7 @@ func (t *Tensor) Set(op string, s *storage.Storage, d dtype.DType, sizes, stride
 	s.Retain()
 	t.storage.Release()
 	t.storage, t.dtype, t.offset, t.numel, t.reach = s, d, offset, numel, reach
-	t.kind.wrapped, t.kind.beyond = false, false // a number stays one as long as nobody gives it another shape or storage
+	t.kind.wrapped, t.kind.beyond, t.kind.fixed = false, false, false // a number stays one as long as nobody gives it another shape or storage
 	t.setGeometry(sizes, strides)
 	if names := t.Names(); len(names) != len(sizes) {
 		t.SetNames(nil)
@@ -398,6 +398,16 @@ func WrappedNumber(s dtype.Scalar) (*Tensor, error) {
 	return t, nil
 }
 
+// FixedNumber makes a WrappedNumber of an operator's own: a constant, which what the operator records keeps as long as it is there.
+func FixedNumber(s dtype.Scalar) (*Tensor, error) {
+	t, err := WrappedNumber(s)
+	if err != nil {
+		return nil, err
+	}
+	t.kind.fixed = true
+	return t, nil
+}
+
 // Release gives up the tensor's reference to its storage. The tensor must not be used afterwards.
 func (t *Tensor) Release() { t.release() }
 
@@ -446,6 +456,9 @@ func (t *Tensor) Numel() int64 { return t.numel }
 
 // IsWrappedNumber tells whether the tensor stands for a plain number.
 func (t *Tensor) IsWrappedNumber() bool { return t.kind.wrapped }
+
+// IsFixedNumber tells whether the tensor is a FixedNumber.
+func (t *Tensor) IsFixedNumber() bool { return t.kind.fixed }
 
 // IsBeyondInt64 tells whether it stands for an integer that int64 cannot hold, which integers wrap around and floats can hold.
 func (t *Tensor) IsBeyondInt64() bool { return t.kind.beyond }

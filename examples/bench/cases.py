@@ -16,18 +16,19 @@ SETUP = {
     "libtensor": "def cast(a, d): return a.to(getattr(t, d))\n" + COMMON,
     "torch": "def cast(a, d): return a.to(getattr(t, d))\n" + COMMON,
     "numpy": "def cast(a, d): return a.astype(d)\n" + COMMON,
+    "scipy": "import numpy as t, scipy.fft, scipy.linalg, scipy.signal\ndef cast(a, d): return a.astype(d)\n" + COMMON,
 }
 
 
-def case(code: str, setup: str = "", numpy: str | None = "same") -> Make:
-    """A case from source text, where `t` is the library. NumPy runs its own text, or the same, or (None) not at all."""
+def case(code: str, setup: str = "", numpy: str | None = "same", scipy: str | None = None) -> Make:
+    """A case from source text, where `t` is the library. NumPy runs its own text, or the same, or (None) not at all, and SciPy its
+    own, with arrays of NumPy's."""
 
     def make(library: str, module: object) -> Callable[[], object] | None:
-        text = code
-        if library == "numpy":
-            if numpy is None:
-                return None
-            text = code if numpy == "same" else numpy
+        own = {"numpy": code if numpy == "same" else numpy, "scipy": scipy}
+        text = own.get(library, code)
+        if text is None:
+            return None
         names: dict[str, object] = {"t": module}
         exec(SETUP[library], names)
         exec(setup, names)
@@ -258,14 +259,18 @@ def products() -> Iterator[Case]:
 
 
 def spectral() -> Iterator[Case]:
+    def transform(name: str, setup: str) -> Make:
+        return case(f"t.fft.{name}(a)", setup, scipy=f"scipy.fft.{name}(a)")
+
     for name, sizes in (("1M = 2^20", "1 << 20"), ("1000 x 1024", "1000, 1024"), ("1000 x 1000", "1000, 1000"), ("100 x 1009", "100, 1009")):
         for d in ("complex64", "complex128"):
-            yield f"fft {name} {d}", case("t.fft.fft(a)", f"a = fill({sizes}, d='{d}')")
-    yield "fft 64", case("t.fft.fft(a)", "a = fill(64, d='complex64')")
-    yield "rfft 1000 x 1024", case("t.fft.rfft(a)", "a = fill(1000, 1024)")
-    yield "irfft 1000 x 1024", case("t.fft.irfft(a)", "a = fill(1000, 513, d='complex64')")
-    yield "fft along columns 1024 x 1000", case("t.fft.fft(a, dim=0)", "a = fill(1024, 1000, d='complex64')", "t.fft.fft(a, axis=0)")
-    yield "rfft2 1024²", case("t.fft.rfft2(a)", "a = fill(1024, 1024)")
+            yield f"fft {name} {d}", transform("fft", f"a = fill({sizes}, d='{d}')")
+    yield "fft 64", transform("fft", "a = fill(64, d='complex64')")
+    yield "rfft 1000 x 1024", transform("rfft", "a = fill(1000, 1024)")
+    yield "irfft 1000 x 1024", transform("irfft", "a = fill(1000, 513, d='complex64')")
+    columns = "a = fill(1024, 1000, d='complex64')"
+    yield "fft along columns 1024 x 1000", case("t.fft.fft(a, dim=0)", columns, "t.fft.fft(a, axis=0)", "scipy.fft.fft(a, axis=0)")
+    yield "rfft2 1024²", transform("rfft2", "a = fill(1024, 1024)")
     window = f"w = t.hann_window(512); a = fill({M})"
     yield "stft 512 of 1M", case("t.stft(a, 512, window=w, return_complex=True)", window, None)
     yield "istft 512 of 1M", case("t.istft(a, 512, window=w)", f"{window}; a = t.stft(a, 512, window=w, return_complex=True)", None)
@@ -275,18 +280,54 @@ def linear() -> Iterator[Case]:
     for n, batch in ((8, 1000), (64, 100), (512, 1)):
         a = f"a = fill({batch}, {n}, {n}); a = a + cast({2 * n} * t.eye({n}), 'float32')"
         system, symmetric = f"{a}; b = fill({batch}, {n}, 4)", f"{a}; s = a + a.swapaxes(-2, -1)"
-        for name, code, setup in (
-            ("solve", "t.linalg.solve(a, b)", system),
-            ("inv", "t.linalg.inv(a)", a),
-            ("det", "t.linalg.det(a)", a),
-            ("cholesky", "t.linalg.cholesky(s)", symmetric),
-            ("qr", "t.linalg.qr(a)", a),
-            ("svd", "t.linalg.svd(a)", a),
-            ("eigh", "t.linalg.eigh(s)", symmetric),
+        for name, arguments, setup in (
+            ("solve", "a, b", system),
+            ("inv", "a", a),
+            ("det", "a", a),
+            ("cholesky", "s", symmetric),
+            ("qr", "a", a),
+            ("svd", "a", a),
+            ("eigh", "s", symmetric),
         ):
-            yield f"{name} of {batch}, {n}²", case(code, setup)
-    yield "matrix_exp of 100, 16²", case("t.matrix_exp(a)", "a = fill(100, 16, 16)", None)
-    yield "lstsq 1000 × 100", case("t.linalg.lstsq(a, b)[0]", "a = fill(1000, 100); a[:100] += cast(t.eye(100), 'float32'); b = fill(1000, 4)")
+            yield f"{name} of {batch}, {n}²", case(f"t.linalg.{name}({arguments})", setup, scipy=f"scipy.linalg.{name}({arguments})")
+    yield "matrix_exp of 100, 16²", case("t.matrix_exp(a)", "a = fill(100, 16, 16)", None, "scipy.linalg.expm(a)")
+    system = "a = fill(1000, 100); a[:100] += cast(t.eye(100), 'float32'); b = fill(1000, 4)"
+    yield "lstsq 1000 × 100", case("t.linalg.lstsq(a, b)[0]", system, scipy="scipy.linalg.lstsq(a, b)[0]")
+
+
+LAYERS = """
+x, y = fill(64, 784), t.arange(64) % 10
+parameters = [(p - 0.75) * 0.1 for p in (fill(784, 256), fill(256), fill(256, 10), fill(10))]
+w, b, v, c = (p.requires_grad_() for p in parameters)
+def step():
+    loss = -((x @ w + b).relu() @ v + c).log_softmax(1).gather(1, y.unsqueeze(1)).mean()
+    for p in parameters: p.grad = None
+    loss.backward()
+    with t.no_grad():
+        for p in parameters: p -= 0.01 * p.grad
+"""
+CHAIN = """
+def chain():
+    b = a
+    for _ in range(50): b = b * 0.99 + 0.01
+    return b
+"""
+
+
+def gradients() -> Iterator[Case]:
+    for name, n in (("3", 3), ("100,000", 100_000)):
+        yield f"(a*a).exp().sum().backward() of {name}", case("(a * a).exp().sum().backward()", f"a = fill({n}).requires_grad_()", None)
+    yield "chain of 100 operators on 4", case("chain().sum().backward()", "a = fill(4).requires_grad_()" + CHAIN, None)
+    yield "training step, 64 of 784-256-10", case("step()", LAYERS, None)
+
+
+def quantized() -> Iterator[Case]:
+    a = "a = t.quantize_per_tensor(fill(512, 512), 0.01, 3, t.quint8); b = t.quantize_per_tensor(fill(512, 512), 0.02, 0, t.qint8)"
+    yield "linear 512³ into quint8", case("o.linear(a, w, 1.0, 3)", f"{a}; o = t.ops.quantized; w = o.linear_prepack(b, None)", None)
+    yield "add 512²", case("o.add(a, a, 0.02, 3)", f"{a}; o = t.ops.quantized", None)
+    yield "mul 512²", case("o.mul(a, a, 0.02, 3)", f"{a}; o = t.ops.quantized", None)
+    yield "quantize 512²", case("t.quantize_per_tensor(a, 0.01, 3, t.quint8)", "a = fill(512, 512)", None)
+    yield "dequantize 512²", case("a.dequantize()", a, None)
 
 
 def search() -> Iterator[Case]:
@@ -327,6 +368,8 @@ FAMILIES = (
     products,
     spectral,
     linear,
+    gradients,
+    quantized,
     search,
     random,
     neighbours,

@@ -1,4 +1,4 @@
-"""Time libtensor beside NumPy, and PyTorch where it is installed: interleaved runs in one process, medians.
+"""Time libtensor beside NumPy, and SciPy and PyTorch where they are installed: interleaved runs in one process, medians.
 
 run.py [--only GLOB] [--family NAME] [--rounds N] [--threads N] [--json FILE]
 
@@ -80,12 +80,12 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=0, help="threads of every library; 0 keeps each one's default")
     parser.add_argument("--json", help="write all figures to a file")
     options = parser.parse_args()
-    libraries = {"libtensor": libtensor, "numpy": optional("numpy"), "torch": optional("torch")}
+    libraries = {"libtensor": libtensor, "numpy": optional("numpy"), "scipy": optional("scipy"), "torch": optional("torch")}
     if options.threads:
         for name in ("libtensor", "torch"):
             if libraries[name] is not None:
                 libraries[name].set_num_threads(options.threads)
-    print(f"{'case':42}{'libtensor':>12}{'NumPy':>12}{'PyTorch':>12}{'/NumPy':>9}{'/PyTorch':>9}")
+    print(f"{'case':42}{'libtensor':>12}{'NumPy':>12}{'SciPy':>12}{'PyTorch':>12}{'/NumPy':>9}{'/SciPy':>9}{'/PyTorch':>9}")
     rows: dict[str, dict[str, float]] = {}
     ratios: dict[str, list[float]] = {}
     for family, name, make in cases():
@@ -98,10 +98,10 @@ def main() -> None:
                 calls[library] = call
         times = measure(calls, options.rounds)
         rows[name] = {library: statistics.median(t) for library, t in times.items()}
-        against = [ratio(times, other) for other in ("numpy", "torch")]
-        if against[1]:
-            ratios.setdefault(family, []).append(against[1])
-            rows[name]["ratio"] = against[1]
+        against = [ratio(times, other) for other in ("numpy", "scipy", "torch")]
+        if against[-1]:
+            ratios.setdefault(family, []).append(against[-1])
+            rows[name]["ratio"] = against[-1]
         cells = [f"{show(rows[name].get(library)):>12}" for library in libraries]
         cells += ["        -" if r is None else f"{r:9.2f}" for r in against]
         print(f"{name:42}{''.join(cells)}", flush=True)

@@ -5,7 +5,7 @@ const { markAsUntransferable } = require('node:worker_threads');
 const native = require('./native.js');
 const memory = require('./memory.js');
 const nested = require('./nested.js');
-const { isDtype, kindOf, read, typeError, valueError } = require('./options.js');
+const { inNameOf, isDtype, kindOf, read, typeError, valueError } = require('./options.js');
 
 // The dtypes of typed arrays, by the name that the runtime gives these.
 const dtypeOf = {
@@ -126,13 +126,19 @@ function make(op, data, given, share) {
   const made = plain(op, data, options, share);
   if (!requiresGrad && !names) return made;
   try {
-    if (names) made.rename_(names);
+    if (names) giveNames(op, made, names);
     if (requiresGrad) native.setRequiresGrad(made, requiresGrad);
   } catch (error) {
     made.dispose();
     throw error;
   }
   return made;
+}
+
+// Apart from make(), where a closure over the tensor would keep it from the collector longer.
+function giveNames(op, made, names) {
+  if (names.includes?.('...')) throw typeError(`${op}: an ellipsis stands for names that a tensor has, and a new one has none; null names no dimension`);
+  inNameOf(op, () => made.rename_(names));
 }
 
 function plain(op, data, options, share) {

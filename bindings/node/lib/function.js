@@ -4,6 +4,7 @@
 const native = require('./native.js');
 const { immediate } = require('./graph.js');
 const { kindOf, typeError } = require('./options.js');
+const { keep } = require('./scope.js');
 
 // What a call keeps for its backward.
 class FunctionContext {
@@ -57,8 +58,9 @@ class FunctionContext {
     const constant = [...tensors.keys()].filter((i) => context.#constant.includes(tensors[i]));
     const node = native.recordFunction(name, inputs, tensors, constant, context.#saved, context.#materialize, backward);
     context.#saved = context.#dirty = context.#constant = []; // outputs among them would keep their own node
-    context.#node = native.nodeWeak(node);
+    context.#node = keep(native.nodeWeak(node));
     node.dispose();
+    keep(context); // what forward has put there for backward
   }
 }
 

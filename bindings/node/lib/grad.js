@@ -4,14 +4,25 @@
 const native = require('./native.js');
 const { Function } = require('./function.js');
 const { Node, checkFunction, immediate, registerMultiGradHook, savedTensorsHooks } = require('./graph.js');
-const { read, typeError } = require('./options.js');
+const { kindOf, read, typeError } = require('./options.js');
 
 // The addon's functions that have another form here, and in names.js, and are not exported as they are.
 const { internal } = require('./gen_internal.js');
 const { Tensor } = native;
 
-const listOf = (tensors) => (tensors === undefined || tensors === null ? [] : native.isTensor(tensors) ? [tensors] : tensors);
 const orNull = (value) => value ?? null;
+
+const isIterable = (value) => typeof value === 'object' && value !== null && typeof value[Symbol.iterator] === 'function' && !ArrayBuffer.isView(value) && !native.isTensor(value);
+
+// A tensor, or several, as an array; null among them where some may be left out.
+function listOf(op, what, given, optional = false) {
+  if (given === undefined || given === null) return [];
+  const list = isIterable(given) ? Array.from(given, orNull) : [given];
+  const wrong = list.findIndex((item) => !native.isTensor(item) && !(optional && item === null));
+  if (wrong < 0) return list;
+  const wanted = optional ? 'a tensor, null or an array of these' : 'a tensor or an array of tensors';
+  throw typeError(`${op}: ${what} must be ${wanted}${isIterable(given) ? `; item ${wrong} is ` : ', not '}${kindOf(list[wrong])}`);
+}
 
 // Calls fn under a mode of the thread, which is what it was afterwards.
 function under(op, set, enabled, fn) {
@@ -33,25 +44,24 @@ const inferenceMode = (fn) => under('inferenceMode', native.setInferenceMode, tr
 
 const backwardOptions = ['retainGraph', 'createGraph', 'inputs', 'signal'];
 
-// The arguments of the addon's function. Inputs that are given must be some: none stands for all leaves.
-function backwardArguments(op, tensors, gradients, given) {
-  const { retainGraph, createGraph = false, inputs, signal } = read(op, given, backwardOptions);
-  if (inputs !== undefined && listOf(inputs).length === 0) throw typeError(`${op}: the inputs must not be empty`);
-  const args = [listOf(tensors), listOf(gradients), orNull(retainGraph), createGraph, listOf(inputs)];
-  return signal === undefined ? args : [...args, { signal }];
-}
+const isOptions = (value) => typeof value === 'object' && value !== null && !isIterable(value) && !ArrayBuffer.isView(value) && !native.isTensor(value);
 
-// A gradient may be left out, and the options come in its place.
-function split(first, second) {
-  const isGradient = first === undefined || first === null || native.isTensor(first) || Array.isArray(first);
-  return isGradient ? [first, second] : [undefined, first];
+// The arguments of the addon's function. A gradient may be left out, and the options come in its place. Inputs that are given must be
+// some: none stands for all leaves.
+function backwardArguments(op, tensors, first, second) {
+  const [gradients, given] = isOptions(first) ? [undefined, first] : [first, second];
+  const { retainGraph, createGraph = false, inputs, signal } = read(op, given, backwardOptions);
+  const leaves = listOf(op, 'the inputs', inputs);
+  if (inputs !== undefined && leaves.length === 0) throw typeError(`${op}: the inputs must not be empty`);
+  const args = [listOf(op, 'the tensors', tensors), listOf(op, 'the gradient', gradients, true), orNull(retainGraph), createGraph, leaves];
+  return signal === undefined ? args : [...args, { signal }];
 }
 
 const gradOptions = ['gradOutputs', 'retainGraph', 'createGraph', 'allowUnused', 'materializeGrads', 'signal'];
 
 function gradArguments(op, outputs, inputs, given) {
   const { gradOutputs, retainGraph, createGraph = false, allowUnused = false, materializeGrads = false, signal } = read(op, given, gradOptions);
-  const args = [listOf(outputs), listOf(inputs), listOf(gradOutputs), orNull(retainGraph), createGraph, allowUnused, materializeGrads];
+  const args = [listOf(op, 'the outputs', outputs), listOf(op, 'the inputs', inputs), listOf(op, 'gradOutputs', gradOutputs, true), orNull(retainGraph), createGraph, allowUnused, materializeGrads];
   return signal === undefined ? args : [...args, { signal }];
 }
 
@@ -61,10 +71,10 @@ const autograd = {
   registerMultiGradHook,
   savedTensorsHooks,
   backward(tensors, gradients, options) {
-    native.backward(...backwardArguments('autograd.backward', tensors, ...split(gradients, options)));
+    native.backward(...backwardArguments('autograd.backward', tensors, gradients, options));
   },
   backwardAsync(tensors, gradients, options) {
-    return native.backwardAsync(...backwardArguments('autograd.backwardAsync', tensors, ...split(gradients, options)));
+    return native.backwardAsync(...backwardArguments('autograd.backwardAsync', tensors, gradients, options));
   },
   grad(outputs, inputs, options) {
     return native.autogradGrad(...gradArguments('autograd.grad', outputs, inputs, options));
@@ -97,10 +107,10 @@ const methods = {
     return native.detach_(this);
   },
   backward(gradient, options) {
-    autograd.backward(this, gradient, options);
+    native.backward(...backwardArguments('backward', this, gradient, options));
   },
   backwardAsync(gradient, options) {
-    return autograd.backwardAsync(this, gradient, options);
+    return native.backwardAsync(...backwardArguments('backwardAsync', this, gradient, options));
   },
 };
 

@@ -4,6 +4,7 @@
 const native = require('./native.js');
 const classes = require('./classes.js');
 const { kindOf, read, typeError } = require('./options.js');
+const { keep } = require('./scope.js');
 
 const { Node, Tensor } = native;
 
@@ -86,6 +87,7 @@ const methods = {
 };
 
 const nodeMethods = {
+  call(...grads) { return native.nodeCall(this, grads); },
   registerHook(fn) {
     const op = 'registerHook';
     return register(op, native.nodeRegisterHook, this, fn, (given, count) => {
@@ -103,6 +105,15 @@ const nodeProperties = {
   name: { get() { return native.nodeName(this); } },
   variable: { get() { return native.nodeVariable(this); } },
   savedTensors: { get() { return native.nodeSaved(this); } },
+  saved: {
+    get() {
+      return Object.fromEntries(native.nodeSavedNames(this).split(' ').filter(Boolean).map((named) => {
+        const name = named.replace('[]', '');
+        const list = native.nodeSavedAs(this, name);
+        return [name, name === named ? list[0] : list];
+      }));
+    },
+  },
   nextFunctions: {
     get() {
       return Array.from({ length: native.nodeEdges(this) }, (_, i) => {
@@ -128,7 +139,7 @@ function savedTensorsHooks(pack, unpack, fn) {
     if (!native.isTensor(made)) throw typeError(`${op}: unpack must give a tensor, not ${kindOf(made)}`);
     return made;
   };
-  native.pushSavedTensorsHooks([(t) => immediate(op, pack(t)), make]);
+  native.pushSavedTensorsHooks([(t) => keep(immediate(op, pack(t))), make]);
   try {
     return immediate(op, fn());
   } finally {

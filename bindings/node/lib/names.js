@@ -2,7 +2,7 @@
 
 // Names of dimensions, as JavaScript has them: null for a dimension without one.
 const native = require('./native.js');
-const { kindOf, typeError, valueError } = require('./options.js');
+const { inNameOf, kindOf, typeError, valueError } = require('./options.js');
 
 const { Tensor } = native;
 const unflatten = Tensor.prototype.unflatten;
@@ -45,7 +45,7 @@ const methods = {
   // Sizes, or pairs of a name and a size.
   unflatten(dim, sizes) {
     if (!Array.isArray(sizes) || !sizes.length || !sizes.every((pair) => Array.isArray(pair))) return unflatten.call(this, dim, sizes);
-    return native.unflattenNames(this, dim, sizes.map(([, size]) => size), sizes.map(([name]) => spelled(name)));
+    return inNameOf('unflatten', () => native.unflattenNames(this, dim, sizes.map(([, size]) => size), sizes.map(([name]) => spelled(name))));
   },
 };
 

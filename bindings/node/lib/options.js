@@ -11,6 +11,16 @@ function failure(Kind, code, message) {
 const typeError = (message) => failure(TypeError, 'TENSOR_ERROR_TYPE', message);
 const valueError = (message) => failure(RangeError, 'TENSOR_ERROR_VALUE', message);
 
+// What a function calls fails in the function's name.
+function inNameOf(op, call) {
+  try {
+    return call();
+  } catch (error) {
+    error.message = error.message.replace(/^\w+: /, `${op}: `);
+    throw error;
+  }
+}
+
 // How a value reads in messages.
 function kindOf(value) {
   if (value === null) return 'null';
@@ -38,4 +48,4 @@ function read(op, options, names) {
   return found;
 }
 
-module.exports = { failure, typeError, valueError, kindOf, isDtype, read };
+module.exports = { failure, inNameOf, typeError, valueError, kindOf, isDtype, read };

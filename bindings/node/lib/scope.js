@@ -17,6 +17,14 @@ function collect(value, into, seen) {
   }
 }
 
+// Keeps the objects in a value from the ends of scopes: a graph needs them.
+function keep(value) {
+  const found = [];
+  collect(value, found, new Set());
+  native.releaseFromScope(found);
+  return value;
+}
+
 // Calls fn and disposes the tensors that it made, except those in its result.
 function scope(fn) {
   if (typeof fn !== 'function') throw typeError(`scope: the argument must be a function, not ${kindOf(fn)}`);
@@ -35,4 +43,4 @@ function scope(fn) {
   }
 }
 
-module.exports = { scope };
+module.exports = { keep, scope };

@@ -204,11 +204,12 @@ bool lt_ok(napi_env env, napi_status status);
 // ---------------------------------------------------------------------------------------------------------------
 // boxes
 
-// What a call does with a box: it looks at its sizes and strides, reads or writes its elements, or
-// gives its storage other memory.
-typedef enum lt_access { LT_LOOKS, LT_READS, LT_WRITES, LT_MOVES } lt_access;
+// What a call does with a box: it looks at its sizes and strides, reads its elements, adds to them
+// under a lock, writes them, or gives its storage other memory.
+typedef enum lt_access { LT_LOOKS, LT_READS, LT_ADDS, LT_WRITES, LT_MOVES } lt_access;
 
 typedef struct lt_call lt_call;
+void lt_throw_of_call(napi_env env, const lt_call *call, tensor_status status);
 
 // Makes the JavaScript object that owns handle, a result of call, which may be NULL. NULL on
 // failure, after which the handle is freed.
@@ -249,6 +250,8 @@ void lt_detach(napi_env env, lt_env *e, lt_box *box);
 void lt_leave_memory(napi_env env, lt_env *e, lt_memory *memory);
 // Follows a box whose call may have moved its memory, or put it over another storage's.
 void lt_follow(napi_env env, lt_env *e, lt_box *box, bool moved);
+// Whether an object may have the memory of a tensor.
+bool lt_reachable(const lt_env *e, const tensor_t *t);
 // Whether asynchronous calls leave a box's elements free for an access; false with what they do.
 bool lt_unclaimed(const lt_box *box, lt_access access, const char **doing);
 void lt_claim(struct lt_held *held);
@@ -306,6 +309,7 @@ typedef enum lt_kind {
   LT_JS_NODE,
   LT_JS_SLICE,
   LT_JS_OBJECT,
+  LT_JS_WIDE,  // a bigint that no int64 holds
   LT_JS_REST,  // the integers from one argument on, as a list
   LT_JS_FUNCTION,
   LT_JS_OTHER
@@ -331,6 +335,7 @@ typedef struct lt_held {
   // The elements as an asynchronous call's claim on the memory.
   lt_memory *memory;
   const char *low, *high;
+  const bool *paused;  // while it is set the claim does not count; NULL for one that always does
   struct lt_held *previous, *next;
 } lt_held;
 
@@ -360,6 +365,8 @@ struct lt_call {
 
 // False only with an exception pending.
 bool lt_look(napi_env env, napi_value value, lt_js *js);
+// Throws that an argument is, or has, a bigint that no int64 holds; false.
+bool lt_throw_wide(napi_env env, const char *op, const char *argument);
 // Whether a value fits an argument, by its kind.
 bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js);
 // Puts a value that fits into its C form; false with an exception pending.
@@ -455,6 +462,17 @@ bool lt_define_hooks(napi_env env, napi_value exports);
 // -------------------------------------------------------------------------------------------------------
 // asynchronous calls
 
+// What a run through a graph uses beside its operands.
+typedef struct lt_graph {
+  lt_held *held;
+  int64_t count;
+  bool shares;  // a part of it lies in an ArrayBuffer
+  bool paused;  // the run waits for a function of JavaScript's, which may write all of it
+} lt_graph;
+
+// Holds what a call that runs through a graph will use; false with an exception pending.
+bool lt_hold_graph(napi_env env, const lt_call *call, lt_graph *graph);
+void lt_release_graph(napi_env env, lt_graph *graph);
 napi_value lt_invoke_async(napi_env env, napi_callback_info info);
 bool lt_open_async(napi_env env, lt_env *e, napi_value exports);
 void lt_free_async(lt_env *e);

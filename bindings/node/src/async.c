@@ -9,15 +9,21 @@
 
 typedef enum state { NEW, QUEUED, RUNNING, DONE } state;
 
+enum { MOST_THREADS = 256, MOST_DEVICES = 64 };
+
 // What a call carries of the thread that makes it, and takes to the thread that runs it.
 typedef struct modes {
   tensor_device device;
   bool grad, inference;
+  int16_t cards;                  // CUDA devices; where there are none, neither of these two counts
+  int16_t current;                // the one among them that is current
+  int64_t streams[MOST_DEVICES];  // and the current stream of each
 } modes;
 
 // Its tensors stay alive, and are not changed by others, until it is done.
 typedef struct job {
   lt_call call;
+  lt_graph graph;
   lt_env *e;
   state state;   // changed under the pool's lock
   bool settled;  // the signal has rejected the promise
@@ -49,6 +55,7 @@ typedef struct jobs {
 // A question of a call that runs, which waits for the answer.
 typedef struct asked {
   lt_question *question;
+  job *job;
   modes modes;
   enum { OPEN, ANSWERED, FAILED } state;
   struct asked *next;
@@ -62,8 +69,6 @@ struct lt_async {
   asked *questions;
   bool closed;
 };
-
-enum { MOST_THREADS = 256 };
 
 static struct {
   pthread_mutex_t lock;
@@ -100,14 +105,26 @@ static void take(jobs *list, job *j) {
 // threads
 
 static bool read_modes(modes *m) {
-  return !tensor_get_default_device(&m->device) && !tensor_is_grad_enabled(&m->grad) &&
-         !tensor_is_inference_mode_enabled(&m->inference);
+  int64_t cards = 0, current = 0;
+  bool read = !tensor_get_default_device(&m->device) && !tensor_is_grad_enabled(&m->grad) &&
+              !tensor_is_inference_mode_enabled(&m->inference) &&
+              !tensor_device_count("cuda", &cards) &&
+              (cards == 0 || !tensor_device_current("cuda", &current));
+  m->cards = (int16_t)(cards < MOST_DEVICES ? cards : MOST_DEVICES);
+  m->current = (int16_t)current;
+  for (int16_t i = 0; i < m->cards && read; i++)
+    read = !tensor_stream_current((tensor_device){TENSOR_CUDA, i}, &m->streams[i]);
+  return read;
 }
 
 static tensor_status set_modes(const modes *m) {
   tensor_status status = tensor_set_default_device(m->device);
   if (!status) status = tensor_set_inference_mode(m->inference);
-  return status ? status : tensor_set_grad_enabled(m->grad);
+  if (!status) status = tensor_set_grad_enabled(m->grad);
+  for (int16_t i = 0; i < m->cards && !status; i++)
+    status = tensor_stream_set_current(m->streams[i]);
+  if (status || !m->cards) return status;
+  return tensor_device_set_current((tensor_device){TENSOR_CUDA, m->current});
 }
 
 static void run(job *j) {
@@ -137,7 +154,7 @@ bool lt_ask(lt_question *question, bool *is_asked) {
   *is_asked = current != NULL;
   if (!current) return false;
   struct lt_async *async = current->e->async;
-  asked a = {.question = question};
+  asked a = {.question = question, .job = current};
   question->raised = &current->raised;
   if (!read_modes(&a.modes)) return false;
   pthread_mutex_lock(&pool.lock);
@@ -315,8 +332,11 @@ static void release_operands(napi_env env, lt_call *call) {
   }
 }
 
-// A call that makes views of an ArrayBuffer runs at once: a view of a copy would be none.
-static bool runs_at_once(const lt_call *call) {
+// A call that makes views of an ArrayBuffer runs at once: a view of a copy would be none. So does a
+// run whose graph saved what lies in one.
+static bool runs_at_once(const job *j) {
+  const lt_call *call = &j->call;
+  if (j->graph.shares) return true;
   for (int i = 0; call->shares && i < call->op->result_count; i++)
     if (call->mode == LT_FUNCTION && call->op->results[i].flags & LT_IS_ALIAS) return true;
   return false;
@@ -405,6 +425,7 @@ static void delete_reference(napi_env env, napi_ref *ref) {
 
 static void free_job(napi_env env, job *j) {
   if (j->watch) j->watch->job = NULL;
+  lt_release_graph(env, &j->graph);
   drop_copies(&j->call);
   lt_end_call(&j->call);
   delete_reference(env, &j->outs);
@@ -476,9 +497,12 @@ static void answer_all(napi_env env, lt_env *e) {
   pthread_mutex_lock(&pool.lock);
   for (asked *a; (a = async->questions) && !async->closed;) {
     pthread_mutex_unlock(&pool.lock);
+    job *asking = a->job;
+    asking->graph.paused = true;
     bool answered = !set_modes(&a->modes) && lt_answer(env, a->question);
     pthread_mutex_lock(&pool.lock);
     if (async->questions != a) break;
+    asking->graph.paused = false;
     async->questions = a->next;
     a->state = answered ? ANSWERED : FAILED;
     pthread_cond_broadcast(&pool.finished);
@@ -630,18 +654,20 @@ napi_value lt_invoke_async(napi_env env, napi_callback_info info) {
     free(j);
     return rejected(env);
   }
-  bool at_once = runs_at_once(&j->call);
   if (e->saving && !(j->saving = lt_keep_saving(env, e))) {
     free_job(env, j);
     return rejected(env);
   }
-  if (!heed_signal(env, j, signal) || !keep_outs(env, j) || !keep_caller(env, j) ||
+  bool heeded = heed_signal(env, j, signal) && lt_hold_graph(env, &j->call, &j->graph);
+  bool at_once = runs_at_once(j);
+  if (!heeded || !keep_outs(env, j) || !keep_caller(env, j) ||
       (!at_once && !copy_operands(env, e, &j->call)) ||
       !lt_ok(env, napi_create_promise(env, &j->deferred, &promise))) {
     free_job(env, j);
     return rejected(env);
   }
   if (at_once) {
+    lt_release_graph(env, &j->graph);
     run(j);
     j->raised = e->raised;
     e->raised = NULL;

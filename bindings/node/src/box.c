@@ -331,6 +331,22 @@ static napi_value leave(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
+// releaseFromScope(objects): takes objects out of their scopes.
+static napi_value release(napi_env env, napi_callback_info info) {
+  size_t argc = 1;
+  napi_value objects, item;
+  uint32_t length;
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &objects, NULL, NULL)) ||
+      !lt_ok(env, napi_get_array_length(env, objects, &length)))
+    return NULL;
+  for (uint32_t i = 0; i < length; i++) {
+    if (!lt_ok(env, napi_get_element(env, objects, i, &item))) return NULL;
+    lt_box *box = lt_unwrap(env, item);
+    if (box) leave_scope(box);
+  }
+  return NULL;
+}
+
 static napi_value is_tensor(napi_env env, napi_callback_info info) {
   size_t argc = 1;
   napi_value value, result = NULL;
@@ -390,6 +406,7 @@ bool lt_define_classes(napi_env env, napi_value exports) {
   const napi_property_descriptor functions[] = {
       {"enterScope", NULL, enter, NULL, NULL, NULL, napi_default, NULL},
       {"leaveScope", NULL, leave, NULL, NULL, NULL, napi_default, NULL},
+      {"releaseFromScope", NULL, release, NULL, NULL, NULL, napi_default, NULL},
       {"install", NULL, install, NULL, NULL, NULL, napi_default, NULL},
       {"isTensor", NULL, is_tensor, NULL, NULL, NULL, napi_default_jsproperty, NULL},
   };

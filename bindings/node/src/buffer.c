@@ -158,7 +158,10 @@ static bool lend(napi_env env, lt_box *box, size_t bytes, napi_value *array_buff
   bool read_only;
   tensor_status status = tensor_lend(box->handle, &held, &data, &read_only);
   if (status) {
-    lt_throw_status(env, status, tensor_last_error());
+    const char *text = tensor_last_error();
+    char message[256];
+    snprintf(message, sizeof message, "data: %s", text + (strncmp(text, "lend: ", 6) ? 0 : 6));
+    lt_throw_status(env, status, message);
     return false;
   }
   loan *l = NULL;

@@ -132,6 +132,7 @@ static bool read_options(napi_env env, const char *op, napi_value object, bool a
         !lt_ok(env, napi_get_value_string_utf8(env, key, o->name, sizeof o->name, &length)) ||
         !lt_ok(env, napi_get_property(env, object, key, &value)) || !lt_look(env, value, &o->js))
       return false;
+    if (o->js.kind == LT_JS_WIDE) return lt_throw_wide(env, op, o->name);
     if (o->js.kind == LT_JS_ABSENT) continue;
     if (strcmp(o->name, "out") == 0) {
       if (o->js.kind != LT_JS_NULL) in->out = value;
@@ -145,6 +146,14 @@ static bool read_options(napi_env env, const char *op, napi_value object, bool a
     in->option_count++;
   }
   return true;
+}
+
+// The name of a positional argument; of one among the integers at the end, as in zeros(2, 3), that
+// of the list.
+static const char *positional_name(const lt_binding *b, int at) {
+  const lt_operator *op = b->entry->overloads;
+  int last = op->positional_count - 1;
+  return last < 0 ? "" : op->arguments[at < last ? at : last].name;
 }
 
 static bool read_inputs(napi_env env, napi_callback_info info, const lt_binding **binding,
@@ -161,8 +170,11 @@ static bool read_inputs(napi_env env, napi_callback_info info, const lt_binding 
   if (b->method && !lt_look(env, self, &in->positional[in->count++])) return false;
   if (in->count + count > MAX_INPUTS)
     return lt_throw_type(env, "%s: %zu arguments are too many", op, count);
-  for (size_t i = 0; i < count; i++)
-    if (!lt_look(env, values[i], &in->positional[in->count++])) return false;
+  for (size_t i = 0; i < count; i++) {
+    lt_js *js = &in->positional[in->count++];
+    if (!lt_look(env, values[i], js)) return false;
+    if (js->kind == LT_JS_WIDE) return lt_throw_wide(env, op, positional_name(b, in->count - 1));
+  }
   while (in->count > b->method && in->positional[in->count - 1].kind == LT_JS_ABSENT) in->count--;
   if (in->count > b->method && in->positional[in->count - 1].kind == LT_JS_OBJECT)
     return read_options(env, op, in->positional[--in->count].value, b->async, in);
@@ -262,14 +274,19 @@ static const lt_operator *choose(napi_env env, const lt_entry *entry, lt_mode mo
   }
   int n = snprintf(message, sizeof message, "%s: no form takes these arguments (",
                    entry->overloads->name);
-  for (int i = 0; i < in->count && n < (int)sizeof message; i++)
-    n += snprintf(message + n, sizeof message - (size_t)n, "%s%s", i ? ", " : "",
-                  lt_kind_name(&in->positional[i]));
+  for (int i = 0; i < in->count + in->option_count && n < (int)sizeof message; i++) {
+    const option *o = i < in->count ? NULL : &in->options[i - in->count];
+    n += snprintf(message + n, sizeof message - (size_t)n, "%s%s%s%s", i ? ", " : "",
+                  o ? o->name : "", o ? ": " : "", lt_kind_name(o ? &o->js : &in->positional[i]));
+  }
   if (n < (int)sizeof message)
     n += snprintf(message + n, sizeof message - (size_t)n, "); there are ");
+  int first = n;
   for (int i = 0; i < entry->count && n + 4 < (int)sizeof message; i++) {
-    if (i) n += snprintf(message + n, sizeof message - (size_t)n, " and ");
-    n += signature(&entry->overloads[i], message + n, sizeof message - (size_t)n);
+    char form[256];
+    signature(&entry->overloads[i], form, sizeof form);
+    if (n > first && strstr(message + first, form)) continue;  // it differs in types alone
+    n += snprintf(message + n, sizeof message - (size_t)n, "%s%s", n > first ? " and " : "", form);
   }
   lt_throw_type(env, "%s", message);
   return NULL;
@@ -303,22 +320,27 @@ static bool convert_operand(napi_env env, lt_call *call, int i, const lt_js *js,
 // The tensors of the out option: one, or an array or object of as many as there are results.
 static bool bind_outs(napi_env env, lt_call *call, napi_value out) {
   const lt_operator *op = call->op;
+  bool array = false;
+  uint32_t length = op->result_count;
+  if (op->result_count > 1 && !lt_ok(env, napi_is_array(env, out, &array))) return false;
+  if (array && !lt_ok(env, napi_get_array_length(env, out, &length))) return false;
+  if (length != op->result_count)
+    return lt_throw_type(env,
+                         "%s: out must have a tensor for each of the %d results, but it has %u",
+                         op->name, op->result_count, length);
   for (int i = 0; i < op->result_count; i++) {
     napi_value item = out;
+    const char *name = op->results[i].name;
     lt_js js;
-    bool array;
-    if (op->result_count > 1) {
-      if (!lt_ok(env, napi_is_array(env, out, &array))) return false;
-      if (!lt_ok(env, array ? napi_get_element(env, out, (uint32_t)i, &item)
-                            : napi_get_named_property(env, out, op->results[i].name, &item)))
-        return false;
-    }
+    if (op->result_count > 1 && !lt_ok(env, array ? napi_get_element(env, out, (uint32_t)i, &item)
+                                                  : napi_get_named_property(env, out, name, &item)))
+      return false;
     if (!lt_look(env, item, &js)) return false;
+    if (js.kind != LT_JS_TENSOR && op->result_count > 1)
+      return lt_throw_type(env, "%s: out must have a tensor for each of the %d results; '%s' is %s",
+                           op->name, op->result_count, name, lt_kind_name(&js));
     if (js.kind != LT_JS_TENSOR)
-      return lt_throw_type(
-          env, "%s: out must be %s, not %s", op->name,
-          op->result_count > 1 ? "an array of a tensor for each result" : "a tensor",
-          lt_kind_name(&js));
+      return lt_throw_type(env, "%s: out must be a tensor, not %s", op->name, lt_kind_name(&js));
     call->outs[i] = item;
     if (!lt_hold(env, call, "out", js.box, LT_WRITES, (void **)&call->results[i].tensor))
       return false;
@@ -386,11 +408,19 @@ static napi_value strings_result(napi_env env, lt_value *r) {
   return made ? array : NULL;
 }
 
-// What a factory made, with the names that were asked for.
+// What a factory made, with the names that were asked for: an ellipsis stands for none that it has.
 static napi_value named_result(napi_env env, lt_call *call, tensor_t *made) {
-  tensor_status status = tensor_rename_(made, call->names, call->name_count);
-  if (!status) return lt_wrap(env, LT_TENSOR, made, call);
-  lt_throw_status(env, status, tensor_last_error());
+  bool whole = true;
+  for (int64_t i = 0; i < call->name_count; i++) whole &= strcmp(call->names[i], "...") != 0;
+  tensor_status status = whole ? tensor_rename_(made, call->names, call->name_count) : TENSOR_OK;
+  if (whole && !status) return lt_wrap(env, LT_TENSOR, made, call);
+  if (whole)
+    lt_throw_of_call(env, call, status);
+  else
+    lt_throw_type(env,
+                  "%s: an ellipsis stands for names that a tensor has, and a new one has none; "
+                  "null names no dimension",
+                  call->op->name);
   tensor_free(made);
   return NULL;
 }

@@ -563,6 +563,31 @@ static const lt_operator overloads_autograd_grad[] = {
     {"autogradGrad", arguments_autograd_grad, results_autograd_grad, 7, 7, 1, -1, 0, {{call_autograd_grad, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_graph_reads(const lt_value *a, lt_value *r) { return tensor_graph_reads(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_graph_reads[] = {
+    {"outputs", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"inputs", LT_TENSOR, LT_IS_LIST, -1, {0}},
+};
+static const lt_argument results_graph_reads[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, -1, {0}},
+};
+static const lt_operator overloads_graph_reads[] = {
+    {"graphReads", arguments_graph_reads, results_graph_reads, 2, 2, 1, -1, 0, {{call_graph_reads, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_graph_writes(const lt_value *a, lt_value *r) { return tensor_graph_writes(a[0].list.data, a[0].list.length, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_graph_writes[] = {
+    {"outputs", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"inputs", LT_TENSOR, LT_IS_LIST, -1, {0}},
+    {"capture", LT_BOOL, 0, -1, {0}},
+};
+static const lt_argument results_graph_writes[] = {
+    {"out", LT_TENSOR, LT_IS_LIST, -1, {0}},
+};
+static const lt_operator overloads_graph_writes[] = {
+    {"graphWrites", arguments_graph_writes, results_graph_writes, 3, 3, 1, -1, 0, {{call_graph_writes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_grad_fn(const lt_value *a, lt_value *r) { return tensor_grad_fn(a[0].tensor, &r[0].node); }
 static const lt_argument arguments_grad_fn[] = {
     {"input", LT_TENSOR, 0, -1, {0}},
@@ -675,6 +700,41 @@ static const lt_argument results_node_saved[] = {
 };
 static const lt_operator overloads_node_saved[] = {
     {"nodeSaved", arguments_node_saved, results_node_saved, 1, 1, 1, -1, 0, {{call_node_saved, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_node_saved_names(const lt_value *a, lt_value *r) { return tensor_node_saved_names(a[0].node, &r[0].string); }
+static const lt_argument arguments_node_saved_names[] = {
+    {"input", LT_NODE, 0, -1, {0}},
+};
+static const lt_argument results_node_saved_names[] = {
+    {"out", LT_STR, 0, -1, {0}},
+};
+static const lt_operator overloads_node_saved_names[] = {
+    {"nodeSavedNames", arguments_node_saved_names, results_node_saved_names, 1, 1, 1, -1, 0, {{call_node_saved_names, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_node_saved_as(const lt_value *a, lt_value *r) { return tensor_node_saved_as(a[0].node, a[1].text, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_node_saved_as[] = {
+    {"input", LT_NODE, 0, -1, {0}},
+    {"name", LT_STR, 0, -1, {0}},
+};
+static const lt_argument results_node_saved_as[] = {
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, -1, {0}},
+};
+static const lt_operator overloads_node_saved_as[] = {
+    {"nodeSavedAs", arguments_node_saved_as, results_node_saved_as, 2, 2, 1, -1, 0, {{call_node_saved_as, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_node_call(const lt_value *a, lt_value *r) { return tensor_node_call(a[0].node, a[1].list.data, a[1].list.length, &r[0].tensors.items, &r[0].tensors.length); }
+static const lt_argument arguments_node_call[] = {
+    {"input", LT_NODE, 0, -1, {0}},
+    {"grads", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, -1, {0}},
+};
+static const lt_argument results_node_call[] = {
+    {"out", LT_TENSOR, LT_IS_LIST | LT_IS_OPTIONAL, -1, {0}},
+};
+static const lt_operator overloads_node_call[] = {
+    {"nodeCall", arguments_node_call, results_node_call, 2, 2, 1, -1, 0, {{call_node_call, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_register_hook(const lt_value *a, lt_value *r) { return tensor_register_hook(a[0].tensor, lt_call_back, a[1].kept, lt_let_go, &r[0].i); }
@@ -2056,6 +2116,345 @@ static const lt_argument results_vander[] = {
 };
 static const lt_operator overloads_vander[] = {
     {"vander", arguments_vander, results_vander, 3, 3, 1, -1, 0, {{call_vander, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_device_count(const lt_value *a, lt_value *r) { return tensor_device_count(a[0].text, &r[0].i); }
+static const lt_argument arguments_device_count[] = {
+    {"type", LT_STR, 0, -1, {0}},
+};
+static const lt_argument results_device_count[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_device_count[] = {
+    {"deviceCount", arguments_device_count, results_device_count, 1, 1, 1, -1, 0, {{call_device_count, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_device_absence(const lt_value *a, lt_value *r) { return tensor_device_absence(a[0].text, &r[0].string); }
+static const lt_argument arguments_device_absence[] = {
+    {"type", LT_STR, 0, -1, {0}},
+};
+static const lt_argument results_device_absence[] = {
+    {"out", LT_STR, 0, -1, {0}},
+};
+static const lt_operator overloads_device_absence[] = {
+    {"deviceAbsence", arguments_device_absence, results_device_absence, 1, 1, 1, -1, 0, {{call_device_absence, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_device_synchronize(const lt_value *a, lt_value *r) { (void)r; return tensor_device_synchronize(a[0].device); }
+static const lt_argument arguments_device_synchronize[] = {
+    {"device", LT_DEVICE, 0, -1, {0}},
+};
+static const lt_operator overloads_device_synchronize[] = {
+    {"deviceSynchronize", arguments_device_synchronize, NULL, 1, 1, 0, -1, 0, {{call_device_synchronize, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_device_memory(const lt_value *a, lt_value *r) { return tensor_device_memory(a[0].device, &r[0].i, &r[1].i, &r[2].i, &r[3].i, &r[4].i, &r[5].i, &r[6].i); }
+static const lt_argument arguments_device_memory[] = {
+    {"device", LT_DEVICE, 0, -1, {0}},
+};
+static const lt_argument results_device_memory[] = {
+    {"inUse", LT_INT, 0, -1, {0}},
+    {"peak", LT_INT, 0, -1, {0}},
+    {"reserved", LT_INT, 0, -1, {0}},
+    {"reservedPeak", LT_INT, 0, -1, {0}},
+    {"limit", LT_INT, 0, -1, {0}},
+    {"free", LT_INT, 0, -1, {0}},
+    {"total", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_device_memory[] = {
+    {"deviceMemory", arguments_device_memory, results_device_memory, 1, 1, 7, -1, 0, {{call_device_memory, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_device_allocations(const lt_value *a, lt_value *r) { return tensor_device_allocations(a[0].device, &r[0].i, &r[1].i, &r[2].i); }
+static const lt_argument arguments_device_allocations[] = {
+    {"device", LT_DEVICE, 0, -1, {0}},
+};
+static const lt_argument results_device_allocations[] = {
+    {"blocks", LT_INT, 0, -1, {0}},
+    {"retries", LT_INT, 0, -1, {0}},
+    {"refusals", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_device_allocations[] = {
+    {"deviceAllocations", arguments_device_allocations, results_device_allocations, 1, 1, 3, -1, 0, {{call_device_allocations, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_device_reset_peak_memory(const lt_value *a, lt_value *r) { (void)r; return tensor_device_reset_peak_memory(a[0].device); }
+static const lt_argument arguments_device_reset_peak_memory[] = {
+    {"device", LT_DEVICE, 0, -1, {0}},
+};
+static const lt_operator overloads_device_reset_peak_memory[] = {
+    {"deviceResetPeakMemory", arguments_device_reset_peak_memory, NULL, 1, 1, 0, -1, 0, {{call_device_reset_peak_memory, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_device_set_memory_limit(const lt_value *a, lt_value *r) { (void)r; return tensor_device_set_memory_limit(a[0].device, a[1].i); }
+static const lt_argument arguments_device_set_memory_limit[] = {
+    {"device", LT_DEVICE, 0, -1, {0}},
+    {"nbytes", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_device_set_memory_limit[] = {
+    {"deviceSetMemoryLimit", arguments_device_set_memory_limit, NULL, 2, 2, 0, -1, 0, {{call_device_set_memory_limit, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_device_current(const lt_value *a, lt_value *r) { return tensor_device_current(a[0].text, &r[0].i); }
+static const lt_argument arguments_device_current[] = {
+    {"type", LT_STR, 0, -1, {0}},
+};
+static const lt_argument results_device_current[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_device_current[] = {
+    {"deviceCurrent", arguments_device_current, results_device_current, 1, 1, 1, -1, 0, {{call_device_current, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_device_set_current(const lt_value *a, lt_value *r) { (void)r; return tensor_device_set_current(a[0].device); }
+static const lt_argument arguments_device_set_current[] = {
+    {"device", LT_DEVICE, 0, -1, {0}},
+};
+static const lt_operator overloads_device_set_current[] = {
+    {"deviceSetCurrent", arguments_device_set_current, NULL, 1, 1, 0, -1, 0, {{call_device_set_current, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_device_name(const lt_value *a, lt_value *r) { return tensor_device_name(a[0].device, &r[0].string); }
+static const lt_argument arguments_device_name[] = {
+    {"device", LT_DEVICE, 0, -1, {0}},
+};
+static const lt_argument results_device_name[] = {
+    {"out", LT_STR, 0, -1, {0}},
+};
+static const lt_operator overloads_device_name[] = {
+    {"deviceName", arguments_device_name, results_device_name, 1, 1, 1, -1, 0, {{call_device_name, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_device_uuid(const lt_value *a, lt_value *r) { return tensor_device_uuid(a[0].device, &r[0].string); }
+static const lt_argument arguments_device_uuid[] = {
+    {"device", LT_DEVICE, 0, -1, {0}},
+};
+static const lt_argument results_device_uuid[] = {
+    {"out", LT_STR, 0, -1, {0}},
+};
+static const lt_operator overloads_device_uuid[] = {
+    {"deviceUuid", arguments_device_uuid, results_device_uuid, 1, 1, 1, -1, 0, {{call_device_uuid, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_device_attribute(const lt_value *a, lt_value *r) { return tensor_device_attribute(a[0].device, a[1].text, &r[0].i); }
+static const lt_argument arguments_device_attribute[] = {
+    {"device", LT_DEVICE, 0, -1, {0}},
+    {"name", LT_STR, 0, -1, {0}},
+};
+static const lt_argument results_device_attribute[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_device_attribute[] = {
+    {"deviceAttribute", arguments_device_attribute, results_device_attribute, 2, 2, 1, -1, 0, {{call_device_attribute, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_device_can_access_peer(const lt_value *a, lt_value *r) { return tensor_device_can_access_peer(a[0].device, a[1].device, &r[0].b); }
+static const lt_argument arguments_device_can_access_peer[] = {
+    {"device", LT_DEVICE, 0, -1, {0}},
+    {"peer", LT_DEVICE, 0, -1, {0}},
+};
+static const lt_argument results_device_can_access_peer[] = {
+    {"out", LT_BOOL, 0, -1, {0}},
+};
+static const lt_operator overloads_device_can_access_peer[] = {
+    {"deviceCanAccessPeer", arguments_device_can_access_peer, results_device_can_access_peer, 2, 2, 1, -1, 0, {{call_device_can_access_peer, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_stream_new(const lt_value *a, lt_value *r) { return tensor_stream_new(a[0].device, a[1].i, &r[0].i); }
+static const lt_argument arguments_stream_new[] = {
+    {"device", LT_DEVICE, 0, -1, {0}},
+    {"priority", LT_INT, LT_HAS_DEFAULT, -1, {.i = 0}},
+};
+static const lt_argument results_stream_new[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_stream_new[] = {
+    {"streamNew", arguments_stream_new, results_stream_new, 2, 2, 1, -1, 0, {{call_stream_new, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_stream_priorities(const lt_value *a, lt_value *r) { return tensor_stream_priorities(a[0].device, &r[0].i, &r[1].i); }
+static const lt_argument arguments_stream_priorities[] = {
+    {"device", LT_DEVICE, 0, -1, {0}},
+};
+static const lt_argument results_stream_priorities[] = {
+    {"least", LT_INT, 0, -1, {0}},
+    {"greatest", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_stream_priorities[] = {
+    {"streamPriorities", arguments_stream_priorities, results_stream_priorities, 1, 1, 2, -1, 0, {{call_stream_priorities, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_stream_external(const lt_value *a, lt_value *r) { return tensor_stream_external(a[0].device, a[1].i, &r[0].i); }
+static const lt_argument arguments_stream_external[] = {
+    {"device", LT_DEVICE, 0, -1, {0}},
+    {"handle", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_stream_external[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_stream_external[] = {
+    {"streamExternal", arguments_stream_external, results_stream_external, 2, 2, 1, -1, 0, {{call_stream_external, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_stream_current(const lt_value *a, lt_value *r) { return tensor_stream_current(a[0].device, &r[0].i); }
+static const lt_argument arguments_stream_current[] = {
+    {"device", LT_DEVICE, 0, -1, {0}},
+};
+static const lt_argument results_stream_current[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_stream_current[] = {
+    {"streamCurrent", arguments_stream_current, results_stream_current, 1, 1, 1, -1, 0, {{call_stream_current, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_stream_set_current(const lt_value *a, lt_value *r) { (void)r; return tensor_stream_set_current(a[0].i); }
+static const lt_argument arguments_stream_set_current[] = {
+    {"stream", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_stream_set_current[] = {
+    {"streamSetCurrent", arguments_stream_set_current, NULL, 1, 1, 0, -1, 0, {{call_stream_set_current, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_stream_default(const lt_value *a, lt_value *r) { return tensor_stream_default(a[0].device, &r[0].i); }
+static const lt_argument arguments_stream_default[] = {
+    {"device", LT_DEVICE, 0, -1, {0}},
+};
+static const lt_argument results_stream_default[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_stream_default[] = {
+    {"streamDefault", arguments_stream_default, results_stream_default, 1, 1, 1, -1, 0, {{call_stream_default, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_stream_device(const lt_value *a, lt_value *r) { return tensor_stream_device(a[0].i, &r[0].device); }
+static const lt_argument arguments_stream_device[] = {
+    {"stream", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_stream_device[] = {
+    {"out", LT_DEVICE, 0, -1, {0}},
+};
+static const lt_operator overloads_stream_device[] = {
+    {"streamDevice", arguments_stream_device, results_stream_device, 1, 1, 1, -1, 0, {{call_stream_device, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_stream_handle(const lt_value *a, lt_value *r) { return tensor_stream_handle(a[0].i, &r[0].i); }
+static const lt_argument arguments_stream_handle[] = {
+    {"stream", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_stream_handle[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_stream_handle[] = {
+    {"streamHandle", arguments_stream_handle, results_stream_handle, 1, 1, 1, -1, 0, {{call_stream_handle, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_stream_query(const lt_value *a, lt_value *r) { return tensor_stream_query(a[0].i, &r[0].b); }
+static const lt_argument arguments_stream_query[] = {
+    {"stream", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_stream_query[] = {
+    {"out", LT_BOOL, 0, -1, {0}},
+};
+static const lt_operator overloads_stream_query[] = {
+    {"streamQuery", arguments_stream_query, results_stream_query, 1, 1, 1, -1, 0, {{call_stream_query, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_stream_synchronize(const lt_value *a, lt_value *r) { (void)r; return tensor_stream_synchronize(a[0].i); }
+static const lt_argument arguments_stream_synchronize[] = {
+    {"stream", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_stream_synchronize[] = {
+    {"streamSynchronize", arguments_stream_synchronize, NULL, 1, 1, 0, -1, 0, {{call_stream_synchronize, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_stream_wait_stream(const lt_value *a, lt_value *r) { (void)r; return tensor_stream_wait_stream(a[0].i, a[1].i); }
+static const lt_argument arguments_stream_wait_stream[] = {
+    {"stream", LT_INT, 0, -1, {0}},
+    {"other", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_stream_wait_stream[] = {
+    {"streamWaitStream", arguments_stream_wait_stream, NULL, 2, 2, 0, -1, 0, {{call_stream_wait_stream, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_stream_wait_event(const lt_value *a, lt_value *r) { (void)r; return tensor_stream_wait_event(a[0].i, a[1].i); }
+static const lt_argument arguments_stream_wait_event[] = {
+    {"stream", LT_INT, 0, -1, {0}},
+    {"event", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_stream_wait_event[] = {
+    {"streamWaitEvent", arguments_stream_wait_event, NULL, 2, 2, 0, -1, 0, {{call_stream_wait_event, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_event_new(const lt_value *a, lt_value *r) { return tensor_event_new(a[0].device, a[1].i, a[2].i, &r[0].i); }
+static const lt_argument arguments_event_new[] = {
+    {"device", LT_DEVICE, 0, -1, {0}},
+    {"timing", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"blocking", LT_BOOL, LT_HAS_DEFAULT, -1, {.i = 0}},
+};
+static const lt_argument results_event_new[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_event_new[] = {
+    {"eventNew", arguments_event_new, results_event_new, 3, 3, 1, -1, 0, {{call_event_new, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_event_free(const lt_value *a, lt_value *r) { (void)r; return tensor_event_free(a[0].i); }
+static const lt_argument arguments_event_free[] = {
+    {"event", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_event_free[] = {
+    {"eventFree", arguments_event_free, NULL, 1, 1, 0, -1, 0, {{call_event_free, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_event_record(const lt_value *a, lt_value *r) { (void)r; return tensor_event_record(a[0].i, a[1].i); }
+static const lt_argument arguments_event_record[] = {
+    {"event", LT_INT, 0, -1, {0}},
+    {"stream", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_event_record[] = {
+    {"eventRecord", arguments_event_record, NULL, 2, 2, 0, -1, 0, {{call_event_record, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_event_query(const lt_value *a, lt_value *r) { return tensor_event_query(a[0].i, &r[0].b); }
+static const lt_argument arguments_event_query[] = {
+    {"event", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_event_query[] = {
+    {"out", LT_BOOL, 0, -1, {0}},
+};
+static const lt_operator overloads_event_query[] = {
+    {"eventQuery", arguments_event_query, results_event_query, 1, 1, 1, -1, 0, {{call_event_query, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_event_synchronize(const lt_value *a, lt_value *r) { (void)r; return tensor_event_synchronize(a[0].i); }
+static const lt_argument arguments_event_synchronize[] = {
+    {"event", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_event_synchronize[] = {
+    {"eventSynchronize", arguments_event_synchronize, NULL, 1, 1, 0, -1, 0, {{call_event_synchronize, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_event_elapsed_time(const lt_value *a, lt_value *r) { return tensor_event_elapsed_time(a[0].i, a[1].i, &r[0].f); }
+static const lt_argument arguments_event_elapsed_time[] = {
+    {"start", LT_INT, 0, -1, {0}},
+    {"end", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_event_elapsed_time[] = {
+    {"out", LT_FLOAT, 0, -1, {0}},
+};
+static const lt_operator overloads_event_elapsed_time[] = {
+    {"eventElapsedTime", arguments_event_elapsed_time, results_event_elapsed_time, 2, 2, 1, -1, 0, {{call_event_elapsed_time, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_event_handle(const lt_value *a, lt_value *r) { return tensor_event_handle(a[0].i, &r[0].i); }
+static const lt_argument arguments_event_handle[] = {
+    {"event", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_event_handle[] = {
+    {"out", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_event_handle[] = {
+    {"eventHandle", arguments_event_handle, results_event_handle, 1, 1, 1, -1, 0, {{call_event_handle, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_fft_c2c(const lt_value *a, lt_value *r) { return tensor_fft_c2c(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, a[3].f, &r[0].tensor); }
@@ -6335,51 +6734,6 @@ static const lt_operator overloads_parse_device[] = {
     {"parseDevice", arguments_parse_device, results_parse_device, 1, 1, 1, -1, 0, {{call_parse_device, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_device_count(const lt_value *a, lt_value *r) { return tensor_device_count(a[0].text, &r[0].i); }
-static const lt_argument arguments_device_count[] = {
-    {"type", LT_STR, 0, -1, {0}},
-};
-static const lt_argument results_device_count[] = {
-    {"out", LT_INT, 0, -1, {0}},
-};
-static const lt_operator overloads_device_count[] = {
-    {"deviceCount", arguments_device_count, results_device_count, 1, 1, 1, -1, 0, {{call_device_count, NULL}, {NULL, NULL}, {NULL, NULL}}},
-};
-
-static tensor_status call_device_absence(const lt_value *a, lt_value *r) { return tensor_device_absence(a[0].text, &r[0].string); }
-static const lt_argument arguments_device_absence[] = {
-    {"type", LT_STR, 0, -1, {0}},
-};
-static const lt_argument results_device_absence[] = {
-    {"out", LT_STR, 0, -1, {0}},
-};
-static const lt_operator overloads_device_absence[] = {
-    {"deviceAbsence", arguments_device_absence, results_device_absence, 1, 1, 1, -1, 0, {{call_device_absence, NULL}, {NULL, NULL}, {NULL, NULL}}},
-};
-
-static tensor_status call_device_synchronize(const lt_value *a, lt_value *r) { (void)r; return tensor_device_synchronize(a[0].device); }
-static const lt_argument arguments_device_synchronize[] = {
-    {"device", LT_DEVICE, 0, -1, {0}},
-};
-static const lt_operator overloads_device_synchronize[] = {
-    {"deviceSynchronize", arguments_device_synchronize, NULL, 1, 1, 0, -1, 0, {{call_device_synchronize, NULL}, {NULL, NULL}, {NULL, NULL}}},
-};
-
-static tensor_status call_device_memory(const lt_value *a, lt_value *r) { return tensor_device_memory(a[0].device, &r[0].i, &r[1].i, &r[2].i, &r[3].i, &r[4].i); }
-static const lt_argument arguments_device_memory[] = {
-    {"device", LT_DEVICE, 0, -1, {0}},
-};
-static const lt_argument results_device_memory[] = {
-    {"inUse", LT_INT, 0, -1, {0}},
-    {"peak", LT_INT, 0, -1, {0}},
-    {"reserved", LT_INT, 0, -1, {0}},
-    {"free", LT_INT, 0, -1, {0}},
-    {"total", LT_INT, 0, -1, {0}},
-};
-static const lt_operator overloads_device_memory[] = {
-    {"deviceMemory", arguments_device_memory, results_device_memory, 1, 1, 5, -1, 0, {{call_device_memory, NULL}, {NULL, NULL}, {NULL, NULL}}},
-};
-
 static tensor_status call_set_num_threads(const lt_value *a, lt_value *r) { (void)r; return tensor_set_num_threads(a[0].i); }
 static const lt_argument arguments_set_num_threads[] = {
     {"n", LT_INT, 0, -1, {0}},
@@ -6744,21 +7098,21 @@ static const lt_operator overloads_random_[] = {
     {"random_", arguments_random__from, NULL, 4, 3, 0, -1, 0, {{call_random__from, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-static tensor_status call_bernoulli_(const lt_value *a, lt_value *r) { (void)r; return tensor_bernoulli_(a[0].tensor, a[1].f, a[2].generator); }
-static const lt_argument arguments_bernoulli_[] = {
-    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
-    {"p", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 0.5}},
-    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
-};
 static tensor_status call_bernoulli__tensor(const lt_value *a, lt_value *r) { (void)r; return tensor_bernoulli__tensor(a[0].tensor, a[1].tensor, a[2].generator); }
 static const lt_argument arguments_bernoulli__tensor[] = {
     {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
     {"p", LT_TENSOR, 0, -1, {0}},
     {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
 };
-static const lt_operator overloads_bernoulli_[] = {
-    {"bernoulli_", arguments_bernoulli_, NULL, 3, 2, 0, -1, 0, {{call_bernoulli_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+static tensor_status call_bernoulli_(const lt_value *a, lt_value *r) { (void)r; return tensor_bernoulli_(a[0].tensor, a[1].f, a[2].generator); }
+static const lt_argument arguments_bernoulli_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"p", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 0.5}},
+    {"generator", LT_GENERATOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+};
+static const lt_operator overloads_bernoulli__tensor[] = {
     {"bernoulli_", arguments_bernoulli__tensor, NULL, 3, 2, 0, -1, 0, {{call_bernoulli__tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"bernoulli_", arguments_bernoulli_, NULL, 3, 2, 0, -1, 0, {{call_bernoulli_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_exponential_(const lt_value *a, lt_value *r) { (void)r; return tensor_exponential_(a[0].tensor, a[1].f, a[2].generator); }
@@ -6815,8 +7169,16 @@ static tensor_status call_default_generator(const lt_value *a, lt_value *r) { (v
 static const lt_argument results_default_generator[] = {
     {"out", LT_GENERATOR, 0, -1, {0}},
 };
+static tensor_status call_default_generator_device(const lt_value *a, lt_value *r) { return tensor_default_generator_device(a[0].device, &r[0].generator); }
+static const lt_argument arguments_default_generator_device[] = {
+    {"device", LT_DEVICE, 0, -1, {0}},
+};
+static const lt_argument results_default_generator_device[] = {
+    {"out", LT_GENERATOR, 0, -1, {0}},
+};
 static const lt_operator overloads_default_generator[] = {
     {"defaultGenerator", NULL, results_default_generator, 0, 0, 1, -1, 0, {{call_default_generator, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"defaultGenerator", arguments_default_generator_device, results_default_generator_device, 1, 1, 1, -1, 0, {{call_default_generator_device, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_generator_new(const lt_value *a, lt_value *r) { return tensor_generator_new(a[0].device, a[1].text, &r[0].generator); }
@@ -9190,42 +9552,6 @@ static const lt_operator overloads_special_xlogy[] = {
     {"special.xlogy", arguments_special_xlogy, results_special_xlogy, 2, 2, 1, 1, 0, {{call_special_xlogy, call_special_xlogy_scalar}, {NULL, NULL}, {call_special_xlogy_out, call_special_xlogy_scalar_out}}},
 };
 
-static tensor_status call_special_i0e(const lt_value *a, lt_value *r) { return tensor_special_i0e(a[0].tensor, &r[0].tensor); }
-static tensor_status call_special_i0e_out(const lt_value *a, lt_value *r) { return tensor_special_i0e_out(a[0].tensor, r[0].tensor); }
-static const lt_argument arguments_special_i0e[] = {
-    {"input", LT_TENSOR, 0, -1, {0}},
-};
-static const lt_argument results_special_i0e[] = {
-    {"out", LT_TENSOR, 0, -1, {0}},
-};
-static const lt_operator overloads_special_i0e[] = {
-    {"special.i0e", arguments_special_i0e, results_special_i0e, 1, 1, 1, -1, 0, {{call_special_i0e, NULL}, {NULL, NULL}, {call_special_i0e_out, NULL}}},
-};
-
-static tensor_status call_special_i1(const lt_value *a, lt_value *r) { return tensor_special_i1(a[0].tensor, &r[0].tensor); }
-static tensor_status call_special_i1_out(const lt_value *a, lt_value *r) { return tensor_special_i1_out(a[0].tensor, r[0].tensor); }
-static const lt_argument arguments_special_i1[] = {
-    {"input", LT_TENSOR, 0, -1, {0}},
-};
-static const lt_argument results_special_i1[] = {
-    {"out", LT_TENSOR, 0, -1, {0}},
-};
-static const lt_operator overloads_special_i1[] = {
-    {"special.i1", arguments_special_i1, results_special_i1, 1, 1, 1, -1, 0, {{call_special_i1, NULL}, {NULL, NULL}, {call_special_i1_out, NULL}}},
-};
-
-static tensor_status call_special_i1e(const lt_value *a, lt_value *r) { return tensor_special_i1e(a[0].tensor, &r[0].tensor); }
-static tensor_status call_special_i1e_out(const lt_value *a, lt_value *r) { return tensor_special_i1e_out(a[0].tensor, r[0].tensor); }
-static const lt_argument arguments_special_i1e[] = {
-    {"input", LT_TENSOR, 0, -1, {0}},
-};
-static const lt_argument results_special_i1e[] = {
-    {"out", LT_TENSOR, 0, -1, {0}},
-};
-static const lt_operator overloads_special_i1e[] = {
-    {"special.i1e", arguments_special_i1e, results_special_i1e, 1, 1, 1, -1, 0, {{call_special_i1e, NULL}, {NULL, NULL}, {call_special_i1e_out, NULL}}},
-};
-
 static tensor_status call_special_xlog1py(const lt_value *a, lt_value *r) { return tensor_special_xlog1py(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static tensor_status call_special_xlog1py_scalar(const lt_value *a, lt_value *r) { return tensor_special_xlog1py_scalar(a[0].tensor, a[1].scalar, &r[0].tensor); }
 static tensor_status call_special_xlog1py_out(const lt_value *a, lt_value *r) { return tensor_special_xlog1py_out(a[0].tensor, a[1].tensor, r[0].tensor); }
@@ -9356,6 +9682,42 @@ static const lt_argument results_special_ndtri[] = {
 };
 static const lt_operator overloads_special_ndtri[] = {
     {"special.ndtri", arguments_special_ndtri, results_special_ndtri, 1, 1, 1, -1, 0, {{call_special_ndtri, NULL}, {NULL, NULL}, {call_special_ndtri_out, NULL}}},
+};
+
+static tensor_status call_special_i0e(const lt_value *a, lt_value *r) { return tensor_special_i0e(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_i0e_out(const lt_value *a, lt_value *r) { return tensor_special_i0e_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_i0e[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_special_i0e[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_special_i0e[] = {
+    {"special.i0e", arguments_special_i0e, results_special_i0e, 1, 1, 1, -1, 0, {{call_special_i0e, NULL}, {NULL, NULL}, {call_special_i0e_out, NULL}}},
+};
+
+static tensor_status call_special_i1(const lt_value *a, lt_value *r) { return tensor_special_i1(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_i1_out(const lt_value *a, lt_value *r) { return tensor_special_i1_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_i1[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_special_i1[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_special_i1[] = {
+    {"special.i1", arguments_special_i1, results_special_i1, 1, 1, 1, -1, 0, {{call_special_i1, NULL}, {NULL, NULL}, {call_special_i1_out, NULL}}},
+};
+
+static tensor_status call_special_i1e(const lt_value *a, lt_value *r) { return tensor_special_i1e(a[0].tensor, &r[0].tensor); }
+static tensor_status call_special_i1e_out(const lt_value *a, lt_value *r) { return tensor_special_i1e_out(a[0].tensor, r[0].tensor); }
+static const lt_argument arguments_special_i1e[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_special_i1e[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_special_i1e[] = {
+    {"special.i1e", arguments_special_i1e, results_special_i1e, 1, 1, 1, -1, 0, {{call_special_i1e, NULL}, {NULL, NULL}, {call_special_i1e_out, NULL}}},
 };
 
 static tensor_status call_special_bessel_j0(const lt_value *a, lt_value *r) { return tensor_special_bessel_j0(a[0].tensor, &r[0].tensor); }
@@ -10065,10 +10427,19 @@ static const lt_argument arguments_pin_memory[] = {
     {"input", LT_TENSOR, 0, -1, {0}},
 };
 static const lt_argument results_pin_memory[] = {
-    {"out", LT_TENSOR, 0, -1, {0}},
+    {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_pin_memory[] = {
     {"pinMemory", arguments_pin_memory, results_pin_memory, 1, 1, 1, -1, 0, {{call_pin_memory, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_record_stream(const lt_value *a, lt_value *r) { (void)r; return tensor_record_stream(a[0].tensor, a[1].i); }
+static const lt_argument arguments_record_stream[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"stream", LT_INT, 0, -1, {0}},
+};
+static const lt_operator overloads_record_stream[] = {
+    {"recordStream", arguments_record_stream, NULL, 2, 2, 0, -1, 0, {{call_record_stream, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_is_pinned(const lt_value *a, lt_value *r) { return tensor_is_pinned(a[0].tensor, &r[0].b); }
@@ -11115,6 +11486,8 @@ const lt_entry lt_entries[] = {
     {"detach_", overloads_detach_, 1, LT_AS_FUNCTION},
     {"backward", overloads_backward, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"autogradGrad", overloads_autograd_grad, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"graphReads", overloads_graph_reads, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"graphWrites", overloads_graph_writes, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"gradFn", overloads_grad_fn, 1, LT_AS_FUNCTION},
     {"gradientEdge", overloads_gradient_edge, 1, LT_AS_FUNCTION},
     {"nodeName", overloads_node_name, 1, LT_AS_FUNCTION},
@@ -11125,6 +11498,9 @@ const lt_entry lt_entries[] = {
     {"nodeVariable", overloads_node_variable, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"nodeResult", overloads_node_result, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"nodeSaved", overloads_node_saved, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"nodeSavedNames", overloads_node_saved_names, 1, LT_AS_FUNCTION},
+    {"nodeSavedAs", overloads_node_saved_as, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"nodeCall", overloads_node_call, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"registerHook", overloads_register_hook, 1, LT_AS_FUNCTION},
     {"registerMultiGradHook", overloads_register_multi_grad_hook, 1, LT_AS_FUNCTION},
     {"registerPostAccumulateGradHook", overloads_register_post_accumulate_grad_hook, 1, LT_AS_FUNCTION},
@@ -11216,6 +11592,38 @@ const lt_entry lt_entries[] = {
     {"blackmanWindow", overloads_blackman_window, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"kaiserWindow", overloads_kaiser_window, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"vander", overloads_vander, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"deviceCount", overloads_device_count, 1, LT_AS_FUNCTION},
+    {"deviceAbsence", overloads_device_absence, 1, LT_AS_FUNCTION},
+    {"deviceSynchronize", overloads_device_synchronize, 1, LT_AS_FUNCTION},
+    {"deviceMemory", overloads_device_memory, 1, LT_AS_FUNCTION},
+    {"deviceAllocations", overloads_device_allocations, 1, LT_AS_FUNCTION},
+    {"deviceResetPeakMemory", overloads_device_reset_peak_memory, 1, LT_AS_FUNCTION},
+    {"deviceSetMemoryLimit", overloads_device_set_memory_limit, 1, LT_AS_FUNCTION},
+    {"deviceCurrent", overloads_device_current, 1, LT_AS_FUNCTION},
+    {"deviceSetCurrent", overloads_device_set_current, 1, LT_AS_FUNCTION},
+    {"deviceName", overloads_device_name, 1, LT_AS_FUNCTION},
+    {"deviceUuid", overloads_device_uuid, 1, LT_AS_FUNCTION},
+    {"deviceAttribute", overloads_device_attribute, 1, LT_AS_FUNCTION},
+    {"deviceCanAccessPeer", overloads_device_can_access_peer, 1, LT_AS_FUNCTION},
+    {"streamNew", overloads_stream_new, 1, LT_AS_FUNCTION},
+    {"streamPriorities", overloads_stream_priorities, 1, LT_AS_FUNCTION},
+    {"streamExternal", overloads_stream_external, 1, LT_AS_FUNCTION},
+    {"streamCurrent", overloads_stream_current, 1, LT_AS_FUNCTION},
+    {"streamSetCurrent", overloads_stream_set_current, 1, LT_AS_FUNCTION},
+    {"streamDefault", overloads_stream_default, 1, LT_AS_FUNCTION},
+    {"streamDevice", overloads_stream_device, 1, LT_AS_FUNCTION},
+    {"streamHandle", overloads_stream_handle, 1, LT_AS_FUNCTION},
+    {"streamQuery", overloads_stream_query, 1, LT_AS_FUNCTION},
+    {"streamSynchronize", overloads_stream_synchronize, 1, LT_AS_FUNCTION},
+    {"streamWaitStream", overloads_stream_wait_stream, 1, LT_AS_FUNCTION},
+    {"streamWaitEvent", overloads_stream_wait_event, 1, LT_AS_FUNCTION},
+    {"eventNew", overloads_event_new, 1, LT_AS_FUNCTION},
+    {"eventFree", overloads_event_free, 1, LT_AS_FUNCTION},
+    {"eventRecord", overloads_event_record, 1, LT_AS_FUNCTION},
+    {"eventQuery", overloads_event_query, 1, LT_AS_FUNCTION},
+    {"eventSynchronize", overloads_event_synchronize, 1, LT_AS_FUNCTION},
+    {"eventElapsedTime", overloads_event_elapsed_time, 1, LT_AS_FUNCTION},
+    {"eventHandle", overloads_event_handle, 1, LT_AS_FUNCTION},
     {"fftC2c", overloads_fft_c2c, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"fftR2c", overloads_fft_r2c, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"fftC2r", overloads_fft_c2r, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -11516,10 +11924,6 @@ const lt_entry lt_entries[] = {
     {"setInferenceMode", overloads_set_inference_mode, 1, LT_AS_FUNCTION},
     {"isInferenceModeEnabled", overloads_is_inference_mode_enabled, 1, LT_AS_FUNCTION},
     {"parseDevice", overloads_parse_device, 1, LT_AS_FUNCTION},
-    {"deviceCount", overloads_device_count, 1, LT_AS_FUNCTION},
-    {"deviceAbsence", overloads_device_absence, 1, LT_AS_FUNCTION},
-    {"deviceSynchronize", overloads_device_synchronize, 1, LT_AS_FUNCTION},
-    {"deviceMemory", overloads_device_memory, 1, LT_AS_FUNCTION},
     {"setNumThreads", overloads_set_num_threads, 1, LT_AS_FUNCTION},
     {"getNumThreads", overloads_get_num_threads, 1, LT_AS_FUNCTION},
     {"cpuTier", overloads_cpu_tier, 1, LT_AS_FUNCTION},
@@ -11543,13 +11947,13 @@ const lt_entry lt_entries[] = {
     {"uniform_", overloads_uniform_, 1, LT_AS_METHOD},
     {"normal_", overloads_normal_, 1, LT_AS_METHOD},
     {"random_", overloads_random_, 3, LT_AS_METHOD},
-    {"bernoulli_", overloads_bernoulli_, 2, LT_AS_METHOD},
+    {"bernoulli_", overloads_bernoulli__tensor, 2, LT_AS_METHOD},
     {"exponential_", overloads_exponential_, 1, LT_AS_METHOD},
     {"cauchy_", overloads_cauchy_, 1, LT_AS_METHOD},
     {"logNormal_", overloads_log_normal_, 1, LT_AS_METHOD},
     {"geometric_", overloads_geometric_, 1, LT_AS_METHOD},
     {"manualSeed", overloads_manual_seed, 1, LT_AS_FUNCTION},
-    {"defaultGenerator", overloads_default_generator, 1, LT_AS_FUNCTION},
+    {"defaultGenerator", overloads_default_generator, 2, LT_AS_FUNCTION},
     {"generatorNew", overloads_generator_new, 1, LT_AS_FUNCTION},
     {"manualSeed", overloads_generator_manual_seed, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"seed", overloads_generator_seed, 1, LT_AS_METHOD | LT_AS_GENERATOR},
@@ -11709,9 +12113,6 @@ const lt_entry lt_entries[] = {
     {"special.gammainc", overloads_special_gammainc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.gammaincc", overloads_special_gammaincc, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.xlogy", overloads_special_xlogy, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"special.i0e", overloads_special_i0e, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"special.i1", overloads_special_i1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
-    {"special.i1e", overloads_special_i1e, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.xlog1py", overloads_special_xlog1py, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.zeta", overloads_special_zeta, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.softmax", overloads_special_softmax, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -11722,6 +12123,9 @@ const lt_entry lt_entries[] = {
     {"special.ndtr", overloads_special_ndtr, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.logNdtr", overloads_special_log_ndtr, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.ndtri", overloads_special_ndtri, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.i0e", overloads_special_i0e, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.i1", overloads_special_i1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"special.i1e", overloads_special_i1e, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.besselJ0", overloads_special_bessel_j0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.besselJ1", overloads_special_bessel_j1, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"special.besselY0", overloads_special_bessel_y0, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
@@ -11769,6 +12173,7 @@ const lt_entry lt_entries[] = {
     {"shareMemory_", overloads_share_memory_, 1, LT_AS_METHOD},
     {"isShared", overloads_is_shared, 1, LT_AS_METHOD},
     {"pinMemory", overloads_pin_memory, 1, LT_AS_METHOD},
+    {"recordStream", overloads_record_stream, 1, LT_AS_METHOD},
     {"isPinned", overloads_is_pinned, 1, LT_AS_METHOD},
     {"storageNew", overloads_storage_new, 1, LT_AS_FUNCTION},
     {"storageFromFile", overloads_storage_from_file, 1, LT_AS_FUNCTION},

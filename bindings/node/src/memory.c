@@ -87,6 +87,11 @@ static int64_t storage_bytes(const lt_box *box) {
   return bytes;
 }
 
+bool lt_reachable(const lt_env *e, const tensor_t *t) {
+  lt_box box = {.kind = LT_TENSOR, .handle = (tensor_t *)t};
+  return tensor_numel(t) * element_size(t) < SMALL_BYTES || find(e, base_of(&box));
+}
+
 // The ArrayBuffer that an address lies in, of those that a call's tensors have.
 static lt_buffer *buffer_at(const lt_call *call, uintptr_t base) {
   for (int i = 0; call && call->shares && i < call->held_count; i++) {
@@ -205,7 +210,8 @@ bool lt_unclaimed(const lt_box *box, lt_access access, const char **doing) {
   span_of(box, &low, &high);
   for (const lt_held *claim = box->memory->claims; claim; claim = claim->next) {
     bool writes = claim->access != LT_READS;
-    if (access == LT_READS && !writes) continue;
+    if (claim->paused && *claim->paused) continue;
+    if (access == claim->access && access <= LT_ADDS) continue;
     if (access != LT_MOVES && (low >= claim->high || claim->low >= high)) continue;
     *doing = access == LT_MOVES ? "shares memory that is in use by an asynchronous call"
              : writes           ? "shares memory that is being written by an asynchronous call"

@@ -12,13 +12,17 @@ static bool look_bigint(napi_env env, napi_value value, lt_js *js) {
   int64_t i;
   bool lossless;
   if (!lt_ok(env, napi_get_value_bigint_int64(env, value, &i, &lossless))) return false;
-  if (!lossless) {
-    lt_throw_status(env, TENSOR_ERROR_VALUE, "a BigInt does not fit in 64 bits with sign");
-    return false;
-  }
-  js->kind = LT_JS_INT;
+  js->kind = lossless ? LT_JS_INT : LT_JS_WIDE;
   js->scalar = tensor_int(i);
   return true;
+}
+
+bool lt_throw_wide(napi_env env, const char *op, const char *argument) {
+  char message[256];
+  snprintf(message, sizeof message, "%s: argument '%s': a BigInt does not fit in 64 bits with sign",
+           op, argument);
+  lt_throw_status(env, TENSOR_ERROR_VALUE, message);
+  return false;
 }
 
 static void look_number(double d, lt_js *js) {
@@ -232,6 +236,7 @@ const char *lt_kind_name(const lt_js *js) {
                                       [LT_JS_NODE] = "a node",
                                       [LT_JS_SLICE] = "a slice",
                                       [LT_JS_OBJECT] = "an object",
+                                      [LT_JS_WIDE] = "a BigInt beyond 64 bits with sign",
                                       [LT_JS_REST] = "integers",
                                       [LT_JS_FUNCTION] = "a function",
                                       [LT_JS_OTHER] = "a value of another kind"};
@@ -292,7 +297,7 @@ bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js) {
   if (napi_get_array_length(env, js->value, &length) != napi_ok) return false;
   if (length == 0) return true;
   return napi_get_element(env, js->value, 0, &first) == napi_ok && lt_look(env, first, &item) &&
-         ((item.kind == LT_JS_NULL && argument->type == LT_TENSOR) ||
+         ((item.kind == LT_JS_NULL && argument->type == LT_TENSOR) || item.kind == LT_JS_WIDE ||
           accepts_one(env, argument, &item));
 }
 
@@ -318,6 +323,14 @@ static const char *copy_text(napi_env env, lt_call *call, napi_value value) {
   return NULL;
 }
 
+// Throws the error of a function that a call needs, in the name of the call.
+void lt_throw_of_call(napi_env env, const lt_call *call, tensor_status status) {
+  const char *said = status == TENSOR_ERROR_RUNTIME ? strstr(tensor_last_error(), ": ") : NULL;
+  char message[1024];
+  snprintf(message, sizeof message, "%s%s", call->op->name, said ? said : "");
+  lt_throw_status(env, status, said ? message : tensor_last_error());
+}
+
 // The dimension that a text names, of an argument that is converted already: a tensor, or the first
 // of a list.
 static bool dim_by_name(napi_env env, lt_call *call, const lt_argument *argument, napi_value name,
@@ -329,7 +342,7 @@ static bool dim_by_name(napi_env env, lt_call *call, const lt_argument *argument
   const char *text = copy_text(env, call, name);
   if (!text) return false;
   tensor_status status = tensor_dim_by_name(tensor, text, to);
-  if (status) lt_throw_status(env, status, tensor_last_error());
+  if (status) lt_throw_of_call(env, call, status);
   return !status;
 }
 
@@ -417,6 +430,7 @@ static bool slice_part(napi_env env, const lt_call *call, napi_value object, con
   if (!lt_ok(env, napi_get_named_property(env, object, name, &v)) || !lt_look(env, v, &js))
     return false;
   *to = TENSOR_NONE;
+  if (js.kind == LT_JS_WIDE) return lt_throw_wide(env, call->op->name, name);
   if (js.kind == LT_JS_INT) *to = js.scalar.value.i;
   if (js.kind == LT_JS_INT || js.kind == LT_JS_ABSENT || js.kind == LT_JS_NULL) return true;
   return lt_throw_type(env, "%s: %s of a slice must be an integer, not %s", call->op->name, name,
@@ -531,6 +545,7 @@ static bool convert_list(napi_env env, lt_call *call, const lt_argument *argumen
     napi_value v;
     if (many && (!lt_ok(env, napi_get_element(env, js->value, i, &v)) || !lt_look(env, v, &item)))
       return false;
+    if (item.kind == LT_JS_WIDE) return lt_throw_wide(env, call->op->name, argument->name);
     if (!convert_item(env, call, argument, &item, i, data)) return false;
   }
   to->list.data = data, to->list.length = length;

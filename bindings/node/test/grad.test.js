@@ -100,6 +100,98 @@ test('off the event loop', async () => {
   await assert.rejects(y.backwardAsync(), /grad can be implicitly created only for scalar outputs/);
 });
 
+test('what a run off the event loop uses is not written meanwhile', async () => {
+  for (const size of [3, 100_000]) {
+    const x = lt.full([size], lt.float(1.5)).requiresGrad_();
+    const w = lt.full([size], lt.float(2)).requiresGrad_();
+    const other = lt.zeros(size);
+    for (const t of [x, w]) t.grad = lt.zeros(size);
+    const y = x.mul(w);
+    y.retainGrad();
+    const total = y.sum();
+    const refused = (fn, doing) => assert.throws(fn, { code: 'TENSOR_ERROR_RUNTIME', message: new RegExp(`is being ${doing} by an asynchronous call`) });
+    let run = total.backwardAsync(null, { retainGraph: true });
+    refused(() => lt.noGrad(() => x.mul_(2)), 'read');
+    refused(() => lt.noGrad(() => x.detach().at(0).fill_(2)), 'read');
+    refused(() => x.grad.mul_(2), 'written');
+    refused(() => x.grad.sum().item(), 'written');
+    assert.equal(x.at(-1).item(), 1.5);
+    await run;
+    run = lt.autograd.gradAsync(total, w, { retainGraph: true });
+    refused(() => lt.noGrad(() => x.mul_(2)), 'read');
+    x.grad.mul_(2); // no gradients are added
+    await run;
+    await Promise.all([total.backwardAsync(null, { retainGraph: true }), total.backwardAsync(null, { retainGraph: true })]);
+    assert.deepEqual([x.grad.at(0).item(), x.grad.at(-1).item(), w.grad.at(0).item()], [8, 8, 4.5]);
+    const handles = lt.liveHandles();
+    for (let i = 0; i < 20; i++) await total.backwardAsync(null, { retainGraph: true });
+    assert.ok(lt.liveHandles() <= handles);
+    x.grad = w.grad = null;
+    run = total.backwardAsync();
+    x.dispose();
+    await run;
+    lt.noGrad(() => w.mul_(2));
+    assert.equal(w.grad.at(-1).item(), 1.5);
+    const square = w.mul(w).sum();
+    const writing = lt.addAsync(other, 1, { out: w.detach() });
+    await assert.rejects(square.backwardAsync(), { code: 'TENSOR_ERROR_RUNTIME', message: /argument 'saved tensor' .* is being written by an asynchronous call/ });
+    await writing;
+  }
+});
+
+test('a hook of a run off the event loop may write what the run has done with', async () => {
+  const x = leaf(1.5, 1.5);
+  x.registerPostAccumulateGradHook((t) => {
+    lt.noGrad(() => t.sub_(t.grad.mul(0.25)));
+    t.grad.zero_();
+  });
+  for (let i = 0; i < 3; i++) await x.mul(x).sum().backwardAsync();
+  assert.deepEqual([x.toArray(), x.grad.toArray()], [[0.1875, 0.1875], [0, 0]]);
+  x.mul(x).registerHook(() => {});
+  const y = x.mul(x);
+  y.registerHook(() => { lt.noGrad(() => x.add_(1)); });
+  await assert.rejects(y.sum().backwardAsync(), /has been modified by an inplace operation/);
+});
+
+test('what a graph needs outlives the scope that made it', async () => {
+  class Cube extends lt.autograd.Function {
+    static forward(context, x) {
+      context.saveForBackward(x);
+      context.more = { three: lt.tensor(lt.float(3), { dtype: 'float64' }) };
+      return x.pow(3);
+    }
+
+    static backward(context, grad) {
+      const [x] = context.savedTensors;
+      return grad.mul(x.mul(x)).mul(context.more.three);
+    }
+  }
+  for (const run of ['backward', 'backwardAsync']) {
+    const x = leaf(1, 2);
+    await lt.scope(() => Cube.apply(x).sum())[run]();
+    assert.deepEqual(x.grad.toArray(), [3, 12]);
+    x.grad = null;
+    const packs = [(t) => t, (t) => ({ halves: [t.mul(0.5), t.mul(0.5)] })];
+    const unpacks = [(t) => t, ({ halves }) => halves[0].add(halves[1])];
+    for (const i of [0, 1]) await lt.scope(() => lt.autograd.savedTensorsHooks(packs[i], unpacks[i], () => x.mul(x).sum()))[run]();
+    assert.deepEqual(x.grad.toArray(), [4, 8]);
+  }
+});
+
+test('what backward and grad do not take is said', () => {
+  const x = leaf(1, 2);
+  const says = (fn, message) => assert.throws(fn, { name: 'TypeError', code: 'TENSOR_ERROR_TYPE', message });
+  says(() => x.backward(3), 'backward: the gradient must be a tensor, null or an array of these, not number');
+  says(() => x.backward([3, 4]), 'backward: the gradient must be a tensor, null or an array of these; item 0 is number');
+  says(() => x.backward(new Float64Array(2)), /^backward: the gradient must be .*, not a typed array$/);
+  says(() => x.backward({ retain: true }), /^backward: there is no option 'retain'; there are retainGraph/);
+  says(() => lt.autograd.backward(3), 'autograd.backward: the tensors must be a tensor or an array of tensors, not number');
+  says(() => lt.autograd.grad(x.sum(), [x, 'w']), "autograd.grad: the inputs must be a tensor or an array of tensors; item 1 is the text 'w'");
+  says(() => lt.autograd.grad(x, x, { gradOutputs: [3] }), 'autograd.grad: gradOutputs must be a tensor, null or an array of these; item 0 is number');
+  lt.autograd.backward(new Set([x.mul(2), x.sum()]), [lt.ones(2, { dtype: 'float64' }), null]);
+  assert.deepEqual(x.grad.toArray(), [3, 3]);
+});
+
 test('what a graph holds is freed with its tensors', () => {
   const x = leaf(...Array(100).keys());
   const before = [lt.liveHandles(), lt.memoryStats().inUse];

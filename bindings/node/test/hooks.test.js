@@ -158,6 +158,18 @@ for (const [name, run] of Object.entries(runs)) {
   });
 }
 
+test('a node is called, and shows what its operation saved', () => {
+  const x = leaf(1);
+  const node = x.mul(lt.tensor([3])).gradFn;
+  assert.equal(node.saved.self, null);
+  assert.deepEqual(node.saved.other.toArray(), [3]);
+  assert.deepEqual(lt.cat([x, x]).gradFn.saved, {});
+  const [first, none] = node.call(lt.tensor([2], { dtype: 'float64' }));
+  assert.deepEqual([first.toArray(), none], [[6], null]);
+  assert.throws(() => node.call(), /MulBackward0 takes one gradient for each of its results, 1, but 0 are given/);
+  assert.throws(() => x.data(), /^Error: data: Can't export tensors that require gradient, use tensor\.detach\(\)$/);
+});
+
 test('a node is the same object with every look', () => {
   const x = leaf(1);
   const y = x.mul(2);

@@ -59,6 +59,17 @@ test('dimensions by name', () => {
   assert.throws(() => lt.zeros('N'), { name: 'TypeError' });
 });
 
+test('errors of names are those of the call', () => {
+  for (const make of [(names) => lt.zeros([2, 3], { names }), (names) => lt.tensor([[1, 2, 3]], { names })]) {
+    assert.throws(() => make(['N', '...']), { name: 'TypeError', message: /^(zeros|tensor): an ellipsis stands for names that a tensor has/ });
+    assert.throws(() => make(['N']), /^Error: (zeros|tensor): 1 names, \['N'\], do not fit a tensor of 2 dimensions/);
+    assert.throws(() => make(['N', '2']), /^Error: (zeros|tensor): Invalid name/);
+  }
+  const x = named('N', 'C', 'H');
+  assert.throws(() => x.sum('Z'), /^Error: sum: Name 'Z' not found/);
+  assert.throws(() => x.unflatten('Z', [['a', 1], ['b', 2]]), /^Error: unflatten: Name 'Z' not found/);
+});
+
 test('names of two operands', () => {
   const x = named('N', 'C', 'H');
   assert.deepEqual(lt.add(lt.ones([4], { names: ['H'] }), x).names, ['N', 'C', 'H']);

@@ -42,3 +42,14 @@ test('gradients reach the values', () => {
   assert.equal(s.grad.layout, 'sparse_coo');
   assert.deepEqual(s.grad.values().toArray(), [2, 2]);
 });
+
+test('hooks are given sparse gradients, and sparse tensors refuse names', () => {
+  const s = dense().toSparse();
+  s.requiresGrad = true;
+  const seen = [];
+  s.registerHook((grad) => { seen.push(grad.layout); return grad.mul(10); });
+  s.mul(s).toDense().sum().backward();
+  assert.deepEqual(seen, ['sparse_coo']);
+  assert.deepEqual(s.grad.toDense().toArray(), [[0, 40, 0], [60, 0, 0]]);
+  assert.throws(() => dense().toSparse().rename(['A', 'B']), /a sparse tensor has no names/);
+});

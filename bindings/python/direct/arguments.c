@@ -356,16 +356,20 @@ static bool has_name(const state *s, PyObject *o) {
 }
 
 // A dimension that is given as an integer or by its name, of the tensor with a handle.
-static verdict read_dim(const arguments *a, const void *handle, PyObject *o, int64_t *to) {
+static verdict read_dim(const function *f, const void *handle, PyObject *o, int64_t *to) {
   const char *name;
   if (!is_text(o)) return read_int(o, to) ? YES : NO;
   if (!read_text(o, &name)) return NO;
   tensor_status status = library.dim_by_name(handle, name, to);
-  return status ? (refuse(a->s, status), FAILED) : YES;
+  if (!status) return YES;
+  const char *said = status == TENSOR_ERROR_RUNTIME ? strstr(library.last_error(), ": ") : NULL;
+  if (!said) return refuse(f->s, status), FAILED;
+  return PyErr_Format(PyExc_RuntimeError, "%U%s", f->name, said), FAILED;
 }
 
 // One or several of them. The tensor has been read before, or the first one of a list.
-static verdict read_dims(const overload *o, int i, PyObject *given, arguments *a) {
+static verdict read_dims(const function *f, const overload *o, int i, PyObject *given,
+                         arguments *a) {
   int of = o->op->parameters[i].dim_of;
   lt_value *v = a->values + i;
   const void *handle = a->values[of].pointer;
@@ -373,14 +377,14 @@ static verdict read_dims(const overload *o, int i, PyObject *given, arguments *a
     if (!a->values[of].list.length) return NO;
     handle = *(void *const *)a->values[of].list.data;
   }
-  if (strchr("Ii", o->kinds[i])) return read_dim(a, handle, given, &v->i);
+  if (strchr("Ii", o->kinds[i])) return read_dim(f, handle, given, &v->i);
   Py_ssize_t n = is_text(given) ? 1 : size_of(a->s, given);
   int64_t *to = take(a, n);
   if (!to) return NO;
   v->list.data = to, v->list.length = n;
   verdict fits = YES;
   for (Py_ssize_t k = 0; k < n && fits == YES; k++)
-    fits = read_dim(a, handle, is_text(given) ? given : item_of(given, k), to + k);
+    fits = read_dim(f, handle, is_text(given) ? given : item_of(given, k), to + k);
   return fits;
 }
 
@@ -392,7 +396,7 @@ static inline verdict take_one(const function *f, const overload *o, int i, PyOb
     return a->values[i].pointer = (void *)((tensor *)given)->handle, YES;
   const lt_parameter *p = o->op->parameters + i;
   if (p->dim_of >= 0 && given->type != &PyLong_Type && has_name(a->s, given))
-    return read_dims(o, i, given, a);
+    return read_dims(f, o, i, given, a);
   if (given != &_Py_NoneStruct || !(p->flags & LT_NONE_IS_DEFAULT))
     return convert(f, o->kinds[i], given, o->names[i], a, a->values + i);
   return a->values[i] = p->absent, YES;
@@ -441,9 +445,8 @@ static verdict other_keyword(const function *f, const overload *o, PyObject *nam
     return wrong(f, "%U() got an unexpected keyword argument '%U'", name);
   if (value == &_Py_FalseStruct || value == &_Py_NoneStruct) return YES;
   if (value != &_Py_TrueStruct) return wrong(f, "%U(): argument '%U' must be bool", name);
-  if (!pins) return a->leaf = true, YES;
-  PyObject_VectorcallDict(s->unpinned, NULL, 0, NULL);
-  return FAILED;
+  *(pins ? &a->pins : &a->leaf) = true;
+  return YES;
 }
 
 static verdict take_keywords(const function *f, const overload *o, PyObject *const *values,

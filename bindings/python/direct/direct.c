@@ -12,12 +12,18 @@ PyObject *refuse(const state *s, intptr_t status) {
   return NULL;
 }
 
-// The tensor that owns a handle, with what was asked for beside: names, and that its gradient is
-// wanted.
-static PyObject *made_as_asked(const arguments *a, intptr_t handle) {
-  PyObject *made = wrap(a->s, handle), *both[] = {made, a->names};
+// The tensor that owns a handle, with what was asked for beside: pinned memory, names, and that its
+// gradient is wanted.
+static PyObject *made_as_asked(const function *f, const arguments *a, intptr_t handle) {
+  PyObject *made = wrap(a->s, handle);
+  if (made && a->pins) {
+    PyObject *pinned = PyObject_VectorcallDict(a->s->pinned, &made, 1, NULL);
+    Py_DecRef(made);
+    made = pinned;
+  }
+  PyObject *asked[] = {made, a->names, f->name};
   if (made && a->names) {
-    PyObject *named = PyObject_VectorcallDict(a->s->named, both, 2, NULL);
+    PyObject *named = PyObject_VectorcallDict(a->s->named, asked, 3, NULL);
     Py_DecRef(made);
     made = named;
   }
@@ -35,7 +41,7 @@ static PyObject *invoke(const function *f, const overload *o, arguments *a) {
   if (thread) PyEval_RestoreThread(thread);
   if (o->makes && !a->out) {
     if (given >= LT_STATUSES)
-      return a->leaf || a->names ? made_as_asked(a, given) : wrap(f->s, given);
+      return a->leaf || a->pins || a->names ? made_as_asked(f, a, given) : wrap(f->s, given);
   } else if (!given) {
     return result_of(f, o, a);
   }
@@ -126,7 +132,7 @@ static PyObject *choose(const function *f, PyObject *const *args, Py_ssize_t n, 
     const overload *o = f->overloads + f->first + i % forms;
     arguments a;
     a.s = f->s, a.asks = asks, a.loose = i >= forms, a.used = 0, a.number = false, a.keeps = 0;
-    a.out = a.names = NULL, a.blocks = a.operand = NULL, a.leaf = false;
+    a.out = a.names = NULL, a.blocks = a.operand = NULL, a.leaf = a.pins = false;
     fits = match(f, o, args, n, names, &a);
     if (fits == YES) result = invoke(f, o, &a);
     if (a.keeps || a.blocks || a.operand) release(&a);
@@ -206,7 +212,7 @@ static PyObject *subscript(PyObject *self, PyObject *const *args, size_t flagged
   if (count_of(flagged) == 2 && !names && !f->s->intercepting &&
       read_plain_tensor(f->s, args[0], &v->pointer)) {
     int64_t n = library.dim(v->pointer) > 0 ? *library.sizes(v->pointer) : -1;
-    a.number = a.leaf = false, a.out = a.names = NULL;
+    a.number = a.leaf = a.pins = false, a.out = a.names = NULL;
     v[1].i = 0;
     if (read_int(args[1], &v[2].i) && v[2].i >= -n && v[2].i < n) {
       result = invoke(f, f->overloads, &a);
@@ -346,7 +352,7 @@ EXPORT bool direct_start(state *s, PyObject *python) {
 
 // Tells the functions for what is not plain, in the order in which they are taken here.
 EXPORT bool direct_help(state *s, PyObject *python) {
-  PyObject **const all[] = {&s->no_overload, &s->unpinned,  &s->leaf,   &s->outputs,
+  PyObject **const all[] = {&s->no_overload, &s->pinned,    &s->leaf,   &s->outputs,
                             &s->storage,     &s->generator, &s->device, &s->named};
   Py_ssize_t n = sizeof all / sizeof *all;
   if (PyTuple_Size(python) != n) return false;

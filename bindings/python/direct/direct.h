@@ -45,9 +45,9 @@ typedef struct {
   PyObject *failure;            // makes the exception for a status
   PyObject *dispatch, *nobody;  // finds who takes a call over, and what it gives for nobody
   PyObject *no_overload;        // makes the exception for arguments that fit no overload
-  PyObject *unpinned, *leaf;  // refuses pin_memory, and makes a tensor one whose gradient is wanted
-  PyObject *named;            // gives a tensor names
-  PyObject *outputs;          // several tensors to write to
+  PyObject *pinned, *leaf;  // make a tensor one in pinned memory, and one whose gradient is wanted
+  PyObject *named;          // gives a tensor names
+  PyObject *outputs;        // several tensors to write to
   PyObject *storage, *generator;  // make the objects that own such handles
   PyObject *device;               // makes a device
   PyObject *dtype_name, *out, *dim, *requires_grad, *pin_memory, *names;
@@ -111,6 +111,7 @@ typedef struct {
   bool asks;      // values of unknown classes are converted
   bool loose;     // tensors without dimensions may be integers, which nothing fits better
   bool number;    // the operand is one
+  bool pins;      // what is made is to lie in pinned memory
   bool leaf;      // the gradient of what is made is wanted
   void *blocks;   // for lists that are too long for `numbers`, freed after the call
   void *operand;  // the tensor made of a number, freed after the call

@@ -34,6 +34,7 @@ from ._device import device
 from ._dlpack import from_dlpack, from_numpy, to_dlpack
 from ._dtypes import NAMES as _NAMES
 from ._dtypes import dtype, finfo, iinfo, layout, memory_format, qscheme
+from ._errors import OutOfMemoryError
 from ._files import load, load_npy, load_npz, save, save_npy, save_npz
 from ._forked import refuse as _refuse_in_forks
 from ._library import __version__
@@ -62,6 +63,7 @@ from ._modes import (
 from ._print import get_printoptions, set_printoptions
 from ._quantized import PRIVATE as _QUANTIZED
 from ._random import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state, thread_safe_generator
+from ._random import default as _default_generator
 from ._sharing import register as _register_sharing
 from ._size import Size
 from ._sparse import sparse_bsc_tensor, sparse_bsr_tensor, sparse_compressed_tensor, sparse_coo_tensor, sparse_csc_tensor, sparse_csr_tensor
@@ -107,7 +109,7 @@ def __getattr__(name):
     if name == "Storage":
         return globals()[next(k for k, d in _STORAGES.items() if d is _functions.get_default_dtype()) + "Storage"]
     if name == "default_generator":
-        return _functions.default_generator()
+        return _default_generator()
     raise AttributeError(f"module 'libtensor' has no attribute '{name}'")
 
 

@@ -24,13 +24,12 @@ class Kind:
         return count(self.kind)
 
     def require(self, device=None):
-        """The index of a device; the error for one that is not there."""
+        """The index of a device, the current one unless given; the error for one that is not there."""
         index = device if isinstance(device, int) else None if device is None else _device.device(device).index
-        _f.empty(0, device=_device.device(self.kind, index or 0))
-        return index or 0
+        return _f.empty(0, device=_device.device(self.kind, index)).device.index
 
     def current_device(self):
-        """The index of the current device."""
+        """The index of the current device of the calling thread."""
         return self.require()
 
     def synchronize(self, device=None):
@@ -38,9 +37,9 @@ class Kind:
         _f.device_synchronize(_device.device(self.kind, self.require(device)))
 
     def set_device(self, device):
-        """Accepts the first device, which is always the current one."""
-        if self.require(device):
-            raise NotImplementedError(f"set_device(): device {self.kind}:0 stays the current one in this version; name another by its index")
+        """Makes a device the current one of the calling thread; nothing for a negative index."""
+        if not isinstance(device, int) or device >= 0:
+            _f.device_set_current(_device.device(self.kind, self.require(device)))
 
     def manual_seed(self, seed):
         """Accepted and, without a device, without effect."""

@@ -4,7 +4,7 @@ from . import _convert, _direct, _errors, _owner
 from ._device import of
 from ._dtypes import contiguous_format, preserve_format
 from ._library import Device
-from ._results import leaf, named, result_type
+from ._results import leaf, named, pinned, result_type
 from ._tensor import Tensor
 
 _contiguous_format, _preserve_format = contiguous_format, preserve_format
@@ -29,7 +29,7 @@ def _methods(namespace, names):
 
 
 _direct.help_with(
-    *(_errors.no_overload, _errors.unpinned, leaf, _convert.outputs),
+    *(_errors.no_overload, pinned, leaf, _convert.outputs),
     *(_owner.UntypedStorage._wrap, _owner.Generator._wrap, lambda type, index: of(Device(type, index)), named),
 )
 for _kinds, _converter in _convert.CONVERTERS.items():

@@ -12,7 +12,11 @@ from ._tensor import Tensor, checked
 
 def is_array(data):
     """Tells whether data is an array of another library, whose memory a tensor can share."""
-    return not sequence(data) and (hasattr(data, "__array_interface__") or hasattr(data, "__dlpack__") and not isinstance(data, Tensor))
+    if sequence(data):
+        return False
+    if hasattr(data, "__array_interface__"):
+        return True
+    return not isinstance(data, Tensor) and (hasattr(data, "__dlpack__") or hasattr(data, "__cuda_array_interface__"))
 
 
 def as_dtype(dtype):
@@ -29,12 +33,12 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     tensor([[1, 2],
             [3, 4]])
     """
-    if pin_memory:
-        _errors.unpinned()
     if requires_grad:
-        return tensor(data, dtype=dtype, device=device, names=names).requires_grad_()
+        return tensor(data, dtype=dtype, device=device, pin_memory=pin_memory, names=names).requires_grad_()
+    if pin_memory:
+        return tensor(data, dtype=dtype, device=device, names=names).pin_memory()
     if names is not None:
-        return named(tensor(data, dtype=dtype, device=device), names)
+        return named(tensor(data, dtype=dtype, device=device), names, "tensor")
     dtype = as_dtype(dtype)
     if isinstance(data, Tensor):
         return data.detach().as_subclass(Tensor).to(dtype=dtype, device=device, copy=True)
@@ -187,28 +191,39 @@ class Legacy(type):
     """The class of torch.FloatTensor and its like."""
 
     def __call__(cls, *args, device=None):
+        device = device or cls.device
+        if cls.device and _device.device(device).type != cls.device:
+            raise TypeError(f"legacy constructor expects device type: {cls.device} but device type: {_device.device(device).type} was passed")
+        if cls.device and len(args) == 1 and (isinstance(args[0], Tensor) or is_storage(args[0])) and not args[0].is_cuda:
+            raise TypeError(f"expected a {type(args[0]).__name__} on {cls.device}, but got one on {args[0].device}")
         return legacy(cls.dtype, args, device)
 
     def __instancecheck__(cls, value):
-        return isinstance(value, Tensor) and value.dtype is cls.dtype
+        return isinstance(value, Tensor) and value.dtype is cls.dtype and value.is_cuda is (cls.device == "cuda")
 
 
-def legacy_class(name):
-    return Legacy(name + "Tensor", (), {"dtype": LEGACY[name], "__module__": "libtensor", "__doc__": f"Makes tensors of dtype {LEGACY[name]}."})
+def legacy_class(name, device=None):
+    """The class torch.FloatTensor, torch.cuda.FloatTensor, ..."""
+    where = f" on {device}" if device else ""
+    body = {"dtype": LEGACY[name], "device": device, "__module__": f"libtensor.{device}" if device else "libtensor"}
+    return Legacy(name + "Tensor", (), body | {"__doc__": f"Makes tensors of dtype {LEGACY[name]}{where}."})
 
 
 def type_name(value):
     if value.is_quantized:
         return "torch.quantized." + {"quint8": "QUInt8", "qint8": "QInt8", "qint32": "QInt32"}[str(value.dtype).removeprefix("torch.")] + "Tensor"
+    parts = "" if value.layout is _dtypes.strided else "sparse." if value.layout is _dtypes.sparse_coo else f"{value.layout.name}."
     cuda = "cuda." if value.is_cuda else ""
-    return f"torch.{cuda}{next(n for n, d in LEGACY.items() if d is value.dtype)}Tensor"
+    return f"torch.{cuda}{parts}{next(n for n, d in LEGACY.items() if d is value.dtype)}Tensor"
 
 
 def type_named(name):
-    found = LEGACY.get(name.removeprefix("torch.").removesuffix("Tensor"))
+    """The dtype and the type of device of a legacy name."""
+    short = name.removeprefix("torch.").removeprefix("cuda.")
+    found = LEGACY.get(short.removesuffix("Tensor"))
     if found is None or not name.startswith("torch.") or not name.endswith("Tensor"):
         raise ValueError(f"invalid type: '{name}'")
-    return found
+    return found, "cuda" if name.startswith("torch.cuda.") else "cpu"
 
 
 def set_default_dtype(d):
@@ -223,8 +238,11 @@ def set_default_dtype(d):
 
 
 def set_default_tensor_type(t):
-    """Sets the default dtype from a legacy class or its name, such as torch.DoubleTensor."""
-    _f.set_default_dtype(type_named(t) if isinstance(t, str) else t.dtype)
+    """Sets the default dtype and device from a legacy class or its name, such as torch.DoubleTensor or torch.cuda.FloatTensor."""
+    dtype, device = type_named(t) if isinstance(t, str) else (t.dtype, t.device or "cpu")
+    _f.set_default_dtype(dtype)
+    if "cuda" in (device, _device.default().type):
+        _device.set_default(device)
 
 
 def set_default_device(device):

@@ -4,12 +4,13 @@ import sys
 
 from . import _direct, _dtypes
 from . import gen_functions as _f
+from ._device import device as Device
 from ._errors import wrong_type
-from ._interop import TYPES, View, from_interface, reachable
+from ._interop import TYPES, View, from_cuda, from_interface, lendable, reachable
 from ._tensor import Tensor, checked
 
 VERSION = (1, 1)
-CPU, CUDA = 1, 2
+CPU, CUDA, CUDA_HOST = 1, 2, 3
 
 
 def device(tensor):
@@ -27,7 +28,9 @@ def lend(tensor, versioned=True, copy=False):
 
 def export(tensor, stream, max_version, dl_device, copy):
     here = device(tensor)
-    if stream is not None and here[0] == CPU:
+    if here[0] == CUDA and stream != -1:
+        ready(tensor, stream)
+    elif stream is not None and stream != -1:
         raise BufferError("stream must be None for a tensor on the CPU")
     if dl_device is not None and tuple(dl_device) != here:
         if tuple(dl_device) != (CPU, 0) or copy is False:
@@ -35,6 +38,18 @@ def export(tensor, stream, max_version, dl_device, copy):
         tensor, copy = tensor.cpu(), None
     versioned = max_version is not None and max_version[0] >= 1
     return lend(tensor, versioned, bool(copy))
+
+
+LEGACY_STREAM = 1  # the driver's handle of the default stream that other libraries have
+
+
+def ready(tensor, stream):
+    """Has a stream of the consumer's, by the driver's handle, wait for what writes to a tensor."""
+    if not isinstance(stream, int | None) or stream == 0:
+        raise BufferError(f"stream must be None, -1 or the handle of a CUDA stream that is not 0, not {stream!r}")
+    theirs = _f.stream_external(tensor.device, LEGACY_STREAM if stream is None else stream)
+    _f.stream_wait_stream(theirs, _f.stream_current(tensor.device))
+    _f.record_stream(tensor, theirs)
 
 
 def to_dlpack(tensor):
@@ -47,6 +62,8 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
 
     Nothing is copied unless `copy` asks for it or a stride is negative.
     """
+    if isinstance(ext_tensor, Tensor) and ext_tensor.requires_grad:
+        raise BufferError("from_dlpack(): Can't export tensors that require gradient, use tensor.detach()")
     made = ext_tensor.detach() if isinstance(ext_tensor, Tensor) else consume(capsule_of(ext_tensor, copy))
     if device is not None:
         made = made.to(device)
@@ -56,13 +73,15 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
 def capsule_of(ext, copy):
     if not hasattr(ext, "__dlpack__"):
         return ext
-    if ext.__dlpack_device__()[0] != CPU:
-        raise BufferError(f"from_dlpack(): device {tuple(ext.__dlpack_device__())} is not available")
+    kind, index = ext.__dlpack_device__()
+    if kind not in (CPU, CUDA, CUDA_HOST):
+        raise BufferError(f"from_dlpack(): device {(int(kind), index)} is not available")
+    stream = {"stream": _f.stream_handle(_f.stream_current(Device("cuda", index)))} if kind == CUDA else {}
     options = {} if copy is None else {"copy": copy}
     try:
-        return ext.__dlpack__(max_version=VERSION, **options)
+        return ext.__dlpack__(max_version=VERSION, **stream, **options)
     except TypeError:
-        return ext.__dlpack__()
+        return ext.__dlpack__(**stream)
 
 
 @_direct.special(_direct.RECEIVES)
@@ -98,7 +117,7 @@ def from_other(array):
     if numpy is not None and ndarray is None:
         ndarray = numpy.ndarray
         return from_numpy(array)
-    if not hasattr(array, "__array_interface__") or isinstance(array, Tensor) or is_number(array):
+    if isinstance(array, Tensor) or not hasattr(array, "__array_interface__") or is_number(array):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
     return from_interface(array)
 
@@ -112,7 +131,7 @@ def is_number(value):
 def from_array(data):
     """A tensor of an array, or of one of NumPy's numbers, sharing its memory where that is possible."""
     if not hasattr(data, "__array_interface__"):
-        return from_dlpack(data)
+        return from_dlpack(data) if hasattr(data, "__dlpack__") else from_cuda(data)
     return from_numpy(data.__array__() if is_number(data) else data)
 
 
@@ -168,8 +187,7 @@ def to_numpy_slowly(tensor):
     """to_numpy for the dtypes and versions of NumPy that DLPack does not serve."""
     import numpy
 
-    if tensor.requires_grad:
-        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    tensor = lendable(tensor)
     if tensor.dtype is _dtypes.bfloat16:
         try:
             from ml_dtypes import bfloat16

@@ -1,5 +1,7 @@
 """Turns a tensor_status into the exception that PyTorch raises."""
 
+import re
+from contextlib import contextmanager
 from threading import local
 
 from ._library import last_errno, last_error
@@ -15,13 +17,20 @@ class LinAlgError(RuntimeError):
 
 LinAlgError.__module__ = "libtensor.linalg"
 
+
+class OutOfMemoryError(MemoryError, RuntimeError):
+    """An allocation failed, or a limit was reached."""
+
+
+OutOfMemoryError.__module__ = "libtensor"
+
 KINDS = {
     1: RuntimeError,
     2: ValueError,
     3: TypeError,
     4: IndexError,
     5: NotImplementedError,
-    6: MemoryError,
+    6: OutOfMemoryError,
     7: RuntimeError,  # handle
     8: ForkedError,
     9: RuntimeError,  # internal
@@ -54,6 +63,18 @@ def failure(status):
     return kind(number, message) if number else kind(message)  # with its number, an OSError is a FileNotFoundError and so on
 
 
+@contextmanager
+def in_name_of(function):
+    """Has the errors of what a function calls in the function's name: "load_bytes: ..." becomes "load: ..."."""
+    try:
+        yield
+    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+        step, separator, text = re.fullmatch(r"(?s)(?:([\w.]+)(\(\):? | is not implemented for |: ))?(.*)", str(error)).groups()
+        if step in (None, function) or error.args != (str(error),):
+            raise
+        raise type(error)(function + separator + text) from None
+
+
 def misfit(text):
     """The exception for a value of a class that an argument cannot have; another overload may take it."""
     error = TypeError(text)
@@ -69,10 +90,6 @@ def no_overload(function, signatures, args, kwargs):
     given = [type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in (kwargs or {}).items()]
     forms = "".join(f"\n * {s}" for s in signatures)
     return TypeError(f"{function}() received an invalid combination of arguments - got ({', '.join(given)}), but expected one of:{forms}")
-
-
-def unpinned():
-    raise NotImplementedError("pin_memory=True: pinned memory is not available in this version")
 
 
 def invertible(tensor):

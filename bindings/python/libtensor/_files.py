@@ -12,7 +12,7 @@ import threading
 from . import _dtypes
 from . import gen_functions as _f
 from ._device import device
-from ._errors import wrong_type
+from ._errors import in_name_of, wrong_type
 from ._interop import buffer
 from ._owner import TypedStorage, UntypedStorage
 from ._structure import Decoder, Encoder
@@ -31,10 +31,11 @@ class EmptyFileError(EOFError, NumPyFileError, UnpicklingError):
 
 
 @contextlib.contextmanager
-def refusing(kind):
-    """Raises what the engine finds wrong with a file as an error of a kind."""
+def refusing(kind, function):
+    """Raises what the engine finds wrong with a file as an error of a kind, in the name of a function."""
     try:
-        yield
+        with in_name_of(function):
+            yield
     except NotImplementedError:
         raise
     except RuntimeError as error:
@@ -177,7 +178,9 @@ def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_seriali
         with writing(f) as path:
             _f.save(path, encoded.text, encoded.tensors, compact=compact)
     else:
-        write(f, _f.save_bytes(encoded.text, encoded.tensors, compact=compact), "save")
+        with in_name_of("save"):
+            data = _f.save_bytes(encoded.text, encoded.tensors, compact=compact)
+        write(f, data, "save")
 
 
 def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None, **_):
@@ -203,7 +206,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
     elif map_location is not None:
         place = str(device(map_location))
     found = opened(f, "load", read)
-    with refusing(UnpicklingError):
+    with refusing(UnpicklingError, "load"):
         if is_path(f):
             text, tensors = _f.load(found, map_location=place, mmap=bool(mmap))
         else:
@@ -304,7 +307,7 @@ def load_npy(f, *, mmap=False):
     if mmap and not is_path(f):
         raise ValueError("load_npy(): mmap=True needs a path, not a file object")
     found = opened(f, "load_npy", read_npy)
-    with refusing(NumPyFileError):
+    with refusing(NumPyFileError, "load_npy"):
         return _f.npy_load(found, mmap=mmap) if is_path(f) else _f.npy_load_bytes(found)
 
 
@@ -328,7 +331,7 @@ def read_npy(f, function):
             if end < grown.numel():
                 return data
         if told < 2:
-            with refusing(NumPyFileError):
+            with refusing(NumPyFileError, function):
                 length = _f.npy_length(data)
     return data
 
@@ -348,6 +351,6 @@ def save_npz(tensors, f):
 def load_npz(f):
     """Loads all tensors of an .npz file, compressed or not, as a dict."""
     found = opened(f, "load_npz", read)
-    with refusing(NumPyFileError):
+    with refusing(NumPyFileError, "load_npz"):
         names, tensors = _f.npz_load(found) if is_path(f) else _f.npz_load_bytes(found)
     return dict(zip(names, tensors, strict=True))

@@ -129,6 +129,10 @@ class Function:
 
     @classmethod
     def _backward(cls):
+        if cls.vjp is not Function.vjp and cls.backward is not Function.backward:
+            raise RuntimeError(
+                f"Implementing both 'backward' and 'vjp' for a custom Function is not allowed: {cls.__name__} has both; implement one of them."
+            )
         return cls.vjp if cls.vjp is not Function.vjp else cls.backward
 
     @classmethod

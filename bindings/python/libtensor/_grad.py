@@ -30,6 +30,15 @@ def ends(tensors, where):
     return made
 
 
+def switch(value, name):
+    """A truth value, which the functions that run backward take as an integer too."""
+    if value.__class__ is bool:
+        return value
+    if hasattr(value, "__index__"):
+        return value.__index__() != 0
+    raise TypeError(f"{name} must be bool or int, not {type(value).__name__}")
+
+
 @extends(Tensor)
 class Tensor:
     @property
@@ -135,7 +144,9 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     if inputs is not None and not only:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     gradients = as_list(grad_tensors if grad_variables is None else grad_variables)
-    _f.backward(ends(tensors, "backward(): argument 'tensors'"), gradients, retain_graph, create_graph, only)
+    create_graph = switch(create_graph, "backward(): argument 'create_graph'")
+    keep = create_graph if retain_graph is None else switch(retain_graph, "backward(): argument 'retain_graph'")
+    _f.backward(ends(tensors, "backward(): argument 'tensors'"), gradients, keep, create_graph, only)
 
 
 def grad(
@@ -150,7 +161,11 @@ def grad(
     """
     if is_grads_batched:
         raise NotImplementedError("is_grads_batched=True: gradients are not computed in batches; call grad() for each of them")
-    if materialize_grads and allow_unused is False:
+    create_graph = switch(create_graph, "grad(): argument 'create_graph'")
+    keep = create_graph if retain_graph is None else switch(retain_graph, "grad(): argument 'retain_graph'")
+    materialize_grads = switch(materialize_grads, "grad(): argument 'materialize_grads'")
+    unused = materialize_grads if allow_unused is None else switch(allow_unused, "grad(): argument 'allow_unused'")
+    if materialize_grads and not unused:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     of, to = ends(outputs, "grad(): argument 'outputs'"), ends(inputs, "grad(): argument 'inputs'")
-    return _f.autograd_grad(of, to, as_list(grad_outputs), retain_graph, create_graph, bool(allow_unused), materialize_grads)
+    return _f.autograd_grad(of, to, as_list(grad_outputs), keep, create_graph, unused, materialize_grads)

@@ -11,17 +11,38 @@ from ._nodes import Node
 from ._tensor import Tensor
 
 
-class RemovableHandle:
-    """Removes a hook, by remove() or as a context manager at its end."""
+class Weakly:
+    """Calls a function that others hold, as long as they do."""
 
-    __slots__ = ("id", "leaves", "__weakref__")
+    __slots__ = ("held",)
+
+    def __init__(self, function):
+        self.held = ref(function)
+
+    def __call__(self, *args):
+        function = self.held()
+        return function and function(*args)
+
+    def hold(self):
+        """Holds the function, too."""
+        function = self.held()
+        self.held = lambda: function
+
+
+class RemovableHandle:
+    """Removes a hook, by remove() or as a context manager at its end. A run that is under way still calls it."""
+
+    __slots__ = ("id", "leaves", "weakly", "__weakref__")
 
     def __init__(self, number):
         self.id = number
-        self.leaves = ()
+        self.leaves, self.weakly = (), None
 
     def remove(self):
         """Removes the hook; nothing where it is gone."""
+        if self.weakly is not None:
+            self.weakly.hold()  # until the runs are over that still call it
+            self.weakly = None
         _f.remove_hook(self.id)
         for leaf in (one() for one in self.leaves):
             if leaf is not None:
@@ -41,20 +62,15 @@ def registered(register, on, function):
 
 def registered_on(leaves, register, function, on=None):
     """registered() for leaves, which hold the function themselves: a function that refers to one is a cycle, which Python finds."""
-    held = ref(function)
-
-    def call(given, count):
-        function = held()
-        return function and function(given, count)
-
-    handle = registered(register, leaves[0] if on is None else on, call)
+    weakly = Weakly(function)
+    handle = registered(register, leaves[0] if on is None else on, weakly)
     for leaf in leaves:
         try:
             hooks = leaf._hooks
         except AttributeError:
             hooks = leaf._hooks = {}
         hooks[handle.id] = function
-    handle.leaves = tuple(map(ref, leaves))
+    handle.leaves, handle.weakly = tuple(map(ref, leaves)), weakly
     return handle
 
 

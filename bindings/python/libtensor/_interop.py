@@ -8,6 +8,7 @@ from ctypes import PYFUNCTYPE, c_int, c_ssize_t, c_void_p, py_object
 from . import _direct, _dtypes
 from . import gen_functions as _f
 from ._library import SUBINTERPRETER, called_back
+from ._modes import is_grad_enabled
 
 TYPES = {
     _dtypes.bool_: ("|b1", "?"),
@@ -84,12 +85,12 @@ def release(context, take=owners.pop, buffer=Buffer):
 deleter = None if SUBINTERPRETER else ctypes.cast(release, c_void_p).value
 
 
-def share(address, nbytes, dtype, size, stride, owner, read_only):
-    """A tensor over the memory of `owner`."""
+def share(address, nbytes, dtype, size, stride, owner, read_only, device="cpu"):
+    """A tensor over the memory of `owner`, on a device."""
     context = next(contexts)
     owners[context] = owner
     try:
-        return _f.from_blob(address or None, nbytes, dtype, size, stride, deleter, context, read_only)
+        return _f.from_blob(device, address or None, nbytes, dtype, size, stride, deleter, context, read_only)
     except BaseException:
         release(context)
         raise
@@ -113,27 +114,41 @@ NOWHERE = ctypes.create_string_buffer(max(t.itemsize for t in TYPES))
 NO_ELEMENTS = ctypes.addressof(NOWHERE)
 
 
-def interface_of(data):
-    """The type, sizes, strides, address and read-only flag that __array_interface__ tells; anything else in it is refused."""
-    interface = data.__array_interface__
+def interface_of(data, name="__array_interface__"):
+    """The type, sizes, strides, address and read-only flag that an array interface tells; anything else in it is refused."""
+    interface = getattr(data, name)
     kind = type(data).__name__
     if not isinstance(interface, dict):
-        raise TypeError(f"__array_interface__ of {kind} must be a dict, not {type(interface).__name__}")
+        raise TypeError(f"{name} of {kind} must be a dict, not {type(interface).__name__}")
     for key, fits, wanted in INTERFACE:
         value = interface.get(key)
         if not fits(value):
-            raise TypeError(f"__array_interface__ of {kind}: '{key}' must be {wanted}, not {value!r}")
+            raise TypeError(f"{name} of {kind}: '{key}' must be {wanted}, not {value!r}")
     size, stride, (address, read_only) = interface["shape"], interface.get("strides"), interface["data"]
     if stride is not None and len(stride) != len(size):
-        raise ValueError(f"__array_interface__ of {kind}: {len(stride)} strides {stride} were given for {len(size)} sizes {size}")
+        raise ValueError(f"{name} of {kind}: {len(stride)} strides {stride} were given for {len(size)} sizes {size}")
     if not 0 <= address.__index__() < 2**64 or not address and 0 not in size:
-        raise ValueError(f"__array_interface__ of {kind}: there are no elements of shape {size} at address {address}")
+        raise ValueError(f"{name} of {kind}: there are no elements of shape {size} at address {address}")
     return interface["typestr"], size, stride, address.__index__(), bool(read_only)
 
 
-def from_interface(data):
-    """A tensor over the memory that __array_interface__ tells of."""
-    text, size, stride, address, read_only = interface_of(data)
+def from_cuda(data):
+    """A tensor over the memory of a device that __cuda_array_interface__ tells of. The current stream waits for the one that it names."""
+    name = "__cuda_array_interface__"
+    interface = getattr(data, name)
+    if isinstance(interface, dict) and interface.get("mask") is not None:
+        raise ValueError(f"{name} of {type(data).__name__}: arrays with a mask are not supported")
+    address = interface_of(data, name)[3]
+    device = _f.device_of_pointer("cuda", address or None)
+    stream = interface.get("stream")
+    if stream is not None and address:
+        _f.stream_wait_stream(_f.stream_current(device), _f.stream_external(device, stream))
+    return from_interface(data, name, device)
+
+
+def from_interface(data, name="__array_interface__", device="cpu"):
+    """A tensor over the memory that an array interface tells of."""
+    text, size, stride, address, read_only = interface_of(data, name)
     dtype = FROM_TYPESTR.get(text)
     if dtype is None:
         if text.startswith(">"):
@@ -155,7 +170,7 @@ def from_interface(data):
         span = dtype.itemsize
         for n in size:
             span *= n
-    return share(address, 0 if 0 in size else span, dtype, size, stride, data, read_only)
+    return share(address, 0 if 0 in size else span, dtype, size, stride, data, read_only, device)
 
 
 def reachable(tensor, what):
@@ -168,6 +183,15 @@ def reachable(tensor, what):
         raise TypeError(f"Got unsupported ScalarType {tensor.dtype.name}; convert the tensor to another dtype for {what} first")
 
 
+def lendable(tensor):
+    """A tensor for an array, which has no gradient: what requires one lends its memory where no calls are recorded."""
+    if not tensor.requires_grad:
+        return tensor
+    if is_grad_enabled():
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    return tensor.detach()
+
+
 def lend(tensor):
     """What an array needs that uses a tensor's memory from now on: a tensor that holds it whatever becomes of this one, and its
     array interface."""
@@ -175,7 +199,7 @@ def lend(tensor):
         reachable(tensor, "numpy")
     except TypeError as error:
         raise AttributeError(str(error)) from None
-    held, address, read_only = _f.lend(tensor)
+    held, address, read_only = _f.lend(lendable(tensor))
     if not held.numel():
         address = NO_ELEMENTS
     item = held.itemsize
@@ -199,6 +223,28 @@ def array_interface(tensor):
     return interface
 
 
+def cuda_array_interface(tensor):
+    """The array interface of memory on a CUDA device, which the consumer reads behind what the current stream was given."""
+    if not tensor.is_cuda:
+        raise AttributeError(
+            f"Can't get __cuda_array_interface__ on non-CUDA tensor on {tensor.device}. "
+            "If CUDA data is required use tensor.cuda() to copy tensor to device memory."
+        )
+    if tensor.layout is not _dtypes.strided or tensor.dtype not in TYPES:
+        raise AttributeError(f"Can't get __cuda_array_interface__ on a {tensor.layout} tensor of {tensor.dtype}")
+    held, address, read_only = _f.lend(tensor)
+    kept = tensor.__dict__.setdefault("_lent", {})
+    kept[address] = held
+    return {
+        "shape": tuple(held.shape),
+        "strides": None if held.is_contiguous() else tuple(s * held.itemsize for s in held.stride()),
+        "typestr": TYPES[held.dtype][0],
+        "data": (address or 0, read_only),
+        "version": 3,
+        "stream": _f.stream_handle(_f.stream_current(tensor.device)),
+    }
+
+
 class View:
     """What NumPy keeps as the owner of a tensor's memory."""
 
@@ -219,6 +265,8 @@ def buffer(tensor, flags):
     reachable(tensor, "a buffer")
     if tensor.is_complex() or not tensor.is_contiguous():
         raise BufferError("only contiguous tensors of real numbers export a buffer")
+    if tensor.requires_grad:
+        raise BufferError("a tensor that requires grad exports no buffer; give detach() of it")
     held, address, read_only = _f.lend(tensor)
     code = TYPES[held.dtype][1]
     if not held.numel():

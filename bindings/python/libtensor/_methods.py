@@ -8,7 +8,6 @@ from . import (
     _direct,
     _dlpack,
     _dtypes,
-    _errors,
     _forked,
     _interop,
     _keys,
@@ -65,6 +64,26 @@ class Tensor:
         _sharing.register()
         return self
 
+    def pin_memory(self, device=None):
+        """The tensor in page-locked memory of the CPU, from which a device copies by itself while the program goes on (`non_blocking`);
+        `self` where it lies there. Needs a CUDA device.
+        """
+        return self if _f.is_pinned(self) else _f.pin_memory(self)
+
+    def is_pinned(self, device=None):
+        """Whether the memory is page-locked.
+
+        >>> torch.ones(2).is_pinned()
+        False
+        """
+        return _f.is_pinned(self)
+
+    def record_stream(self, stream):
+        """Notes that a stream uses the memory, which is then not used again before the stream has done what it was given. Operators note
+        it by themselves; the work of other libraries needs it.
+        """
+        _f.record_stream(self, stream.stream_id)
+
     def where(self, condition, other):
         """The elements where `condition` holds, and those of `other`, a tensor or a number, elsewhere.
 
@@ -87,9 +106,7 @@ class Tensor:
         >>> torch.ones(1, dtype=torch.int32).new_tensor([1, 2])
         tensor([1, 2], dtype=torch.int32)
         """
-        if pin_memory:
-            _errors.unpinned()
-        made = _create.tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+        made = _create.tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad, pin_memory=pin_memory)
         return _overrides.converted(made, type(self))
 
     def apply_(self, callable):
@@ -164,12 +181,16 @@ class Tensor:
         """
         if dtype is None:
             return _create.type_name(self)
+        device = None
         if isinstance(dtype, str):
-            dtype = _create.type_named(dtype)
-        dtype = getattr(dtype, "dtype", dtype)
+            dtype, device = _create.type_named(dtype)
+        elif isinstance(dtype, _create.Legacy):
+            dtype, device = dtype.dtype, dtype.device or "cpu"
+        if device == "cuda" and self.is_cuda:
+            device = None
         if not _match.is_dtype(dtype):
             raise TypeError(f"type(): argument 'dtype' must be a dtype, a legacy class or its name, not {type(dtype).__name__}")
-        return self.to(dtype)
+        return self.to(device, dtype, non_blocking)
 
     @_direct.getter(_direct.LIST, "tensor_hold")
     def tolist(self):
@@ -178,6 +199,8 @@ class Tensor:
         >>> torch.tensor([[1, 2], [3, 4]]).tolist()
         [[1, 2], [3, 4]]
         """
+        if self.layout is not _dtypes.strided:
+            raise NotImplementedError(f"tolist is not implemented for {self.layout.name} tensors; to_dense() converts")
         if self.is_quantized:
             return self.dequantize().tolist()
         return self.cpu().to(_dtypes.complex64 if self.is_complex() else _dtypes.float32).tolist()  # of 16 bits
@@ -196,6 +219,10 @@ class Tensor:
     @property
     def __array_interface__(self):
         return _interop.array_interface(self)
+
+    @property
+    def __cuda_array_interface__(self):
+        return _interop.cuda_array_interface(self)
 
     def __buffer__(self, flags):
         return _interop.buffer(self, flags)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from . import gen_functions as _f
 from ._convert import sequence
-from ._errors import wrong_type
+from ._errors import in_name_of, wrong_type
 from ._extend import extends
 from ._tensor import Tensor
 
@@ -102,5 +102,8 @@ class Tensor:
         pairs = list(sizes.items()) if isinstance(sizes, Mapping) else sizes
         if sequence(pairs) and pairs and all(sequence(pair) and len(pair) == 2 for pair in pairs):
             names, sizes = zip(*pairs, strict=True)
-            return _f.unflatten_names(self, dim, sizes, listed(names, "unflatten"))
+            with in_name_of("unflatten"):
+                return _f.unflatten_names(self, dim, sizes, listed(names, "unflatten"))
+        if isinstance(dim, str):
+            raise TypeError(f"unflatten(): the dimension '{dim}', by its name, becomes pairs of a name and a size, such as [('a', 2), ('b', 3)]")
         return _unflatten(self, dim, sizes)

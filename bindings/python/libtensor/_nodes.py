@@ -4,8 +4,9 @@ from collections import namedtuple
 from weakref import WeakValueDictionary
 
 from . import gen_functions as _f
-from ._callbacks import DELETER, kept, kept_by
+from ._callbacks import DELETER, PACK, UNPACK, kept, kept_by
 from ._library import node_free
+from ._tensor import Tensor
 
 # The objects of nodes, by the library's number.
 nodes = WeakValueDictionary()
@@ -38,6 +39,35 @@ class Node:
     def requires_grad(self):
         return True
 
+    def __call__(self, *grads):
+        """The gradients of the operands, from those of the results (None for none): recorded where calls are, without hooks. What
+        the call saved stays.
+
+        >>> x = torch.tensor(4.0, requires_grad=True)
+        >>> with torch.no_grad():
+        ...     x.log().grad_fn(torch.tensor(1.0))
+        tensor(0.2500)
+        """
+        for i, grad in enumerate(grads):
+            if grad is not None and not isinstance(grad, Tensor):
+                raise TypeError(f"{self.name()}: argument {i} is not a Tensor or None, but {type(grad).__name__}")
+        made = _f.node_call(self._h, grads)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def __getattr__(self, name):
+        known = saved_names(self) if name.startswith(("_saved_", "_raw_saved_")) else {}
+        if name not in known:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        argument, several = known[name]
+        if name.startswith("_raw"):
+            made = tuple(SavedTensor(self, argument, i) for i in range(len(_f.node_saved_as(self._h, argument)) if several else 1))
+        else:
+            made = tuple(map(leaf_of, _f.node_saved_as(self._h, argument)))
+        return made if several else made[0]
+
+    def __dir__(self):
+        return [*super().__dir__(), *saved_names(self)]
+
     def __repr__(self):
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
@@ -55,15 +85,49 @@ class AccumulateGrad(Node):
     @property
     def variable(self):
         """The leaf."""
-        made = _f.node_variable(self._h)
-        same = (leaf for leaf in list(leaves.values()) if leaf.requires_grad and leaf.is_leaf and edge_of(leaf)[0] is self)
-        return next(same, made)
+        return leaf_of(_f.node_variable(self._h))
+
+
+class SavedTensor:
+    """What a recorded call saved of an argument or result: `_raw_saved_self` of its node."""
+
+    __slots__ = ("node", "argument", "place")
+
+    def __init__(self, node, argument, place):
+        self.node, self.argument, self.place = node, argument, place
+
+    def unpack(self):
+        """The tensor, with its history."""
+        return leaf_of(_f.node_saved_as(self.node._h, self.argument)[self.place])
+
+    def register_hooks(self, pack_hook, unpack_hook):
+        """Has the call keep what pack_hook makes of the tensor, and unpack_hook make the tensor again."""
+
+        def keep(number):
+            _f.node_pack_saved(self.node._h, self.argument, self.place, PACK, UNPACK, DELETER, number, DELETER)
+
+        kept_by(keep, (pack_hook, unpack_hook))
 
 
 class GradientEdge(namedtuple("GradientEdge", ("node", "output_nr"))):
     """Where a gradient goes: to a node, and to which of its results."""
 
     __slots__ = ()
+
+
+def saved_names(node):
+    """The attributes of a node that stand for what its call saves: for each the argument, and whether that is a list."""
+    named = [(name.removesuffix("[]"), name.endswith("[]")) for name in _f.node_saved_names(node._h).split()] if node._h else []
+    return {f"{kind}_{name}": (name, several) for kind in ("_saved", "_raw_saved") for name, several in named}
+
+
+def leaf_of(tensor):
+    """The leaf of Python's that a tensor of the library's is; the tensor itself where it is none."""
+    if tensor is None or not (tensor.requires_grad and tensor.is_leaf):
+        return tensor
+    node = edge_of(tensor)[0]
+    same = (leaf for leaf in list(leaves.values()) if leaf.requires_grad and leaf.is_leaf and edge_of(leaf)[0] is node)
+    return next((leaf for leaf in same if _f.is_set_to(leaf, tensor)), tensor)
 
 
 def metadata_of(handle):

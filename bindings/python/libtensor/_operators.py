@@ -28,7 +28,7 @@ def other_array(value):
 
 def is_array(value):
     """Tells whether a value is an array of NumPy's or its like, perhaps one without dimensions: it has a dtype that counts."""
-    return hasattr(value, "__array_interface__") and not isinstance(value, Tensor) and not is_number(value)
+    return not isinstance(value, Tensor) and hasattr(value, "__array_interface__") and not is_number(value)
 
 
 def operand(value, function, argument):

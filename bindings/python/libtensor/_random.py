@@ -1,5 +1,7 @@
 """The methods of Generator, and the functions of the default one."""
 
+from weakref import WeakValueDictionary
+
 from . import gen_functions as _f
 from ._device import device as _device
 from ._extend import extends
@@ -9,7 +11,9 @@ from ._owner import Generator
 
 @extends(Generator)
 class Generator:
-    def __new__(cls, device="cpu", engine="mt19937"):
+    def __new__(cls, device="cpu", engine=None):
+        if engine is None:
+            engine = "mt19937" if _device(device).type == "cpu" else "philox"
         return _f.generator_new(device=device, engine=engine)
 
     @property
@@ -81,8 +85,12 @@ def seed_number(seed):
     return seed - 2**64 if seed >= 2**63 else seed
 
 
+known = WeakValueDictionary()
+
+
 def default():
-    return _f.default_generator()
+    """The default generator, which is one object as long as anybody has it."""
+    return known.get("default") or known.setdefault("default", _f.default_generator())
 
 
 def manual_seed(seed):

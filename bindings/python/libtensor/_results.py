@@ -1,6 +1,7 @@
 """Tensors that own handles, and the tuples of several results."""
 
 from ._direct import TensorBase
+from ._errors import in_name_of
 from ._tensor import Tensor
 
 new = TensorBase.__new__
@@ -16,6 +17,11 @@ def wrap(handle):
 def leaf(tensor):
     """A tensor that was just made, as one whose gradient is wanted."""
     return tensor.requires_grad_()
+
+
+def pinned(tensor):
+    """A tensor that was just made, in pinned memory."""
+    return tensor.pin_memory()
 
 
 def result_type(name, fields):
@@ -44,8 +50,11 @@ def rebuild(name, fields, values):
     return result_type(name, fields)(values) if name not in types else types[name](values)
 
 
-def named(tensor, names):
-    """The tensor itself, with names for its dimensions."""
+def named(tensor, names, function):
+    """The tensor itself, which a function has made, with names for its dimensions."""
     if isinstance(names, str):
-        raise TypeError(f"argument 'names' must be a list with a name for each dimension, not the str '{names}'")
-    return tensor.rename_(*names)
+        raise TypeError(f"{function}(): argument 'names' must be a list with a name for each dimension, not the str '{names}'")
+    if any(name is ... or isinstance(name, str) and name == "..." for name in names):
+        raise RuntimeError(f"{function}(): an ellipsis stands for names that a tensor has, and a new one has none; None names no dimension")
+    with in_name_of(function):
+        return tensor.rename_(*names)

@@ -3,6 +3,7 @@
 from . import _create
 from . import gen_functions as _f
 from ._dtypes import int64, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from ._errors import in_name_of
 from ._tensor import Tensor
 
 
@@ -31,7 +32,8 @@ def sparse_coo_tensor(
             size, indices = indices, None
         if indices is not None or size is None:
             raise TypeError("sparse_coo_tensor(): indices go with values")
-        made = _f.zeros(size, dtype=dtype, layout=sparse_coo, device=device)
+        with in_name_of("sparse_coo_tensor"):
+            made = _f.zeros(size, dtype=dtype, layout=sparse_coo, device=device)
         return made.requires_grad_() if requires_grad else made
     values = _part(values, dtype, device)
     values = values.detach() if requires_grad else values
@@ -72,7 +74,8 @@ def sparse_csr_tensor(crow_indices, col_indices, values, size=None, **options):
     tensor([[1., 2.],
             [0., 3.]])
     """
-    return sparse_compressed_tensor(crow_indices, col_indices, values, size, **{"layout": sparse_csr} | options)
+    with in_name_of("sparse_csr_tensor"):
+        return sparse_compressed_tensor(crow_indices, col_indices, values, size, **{"layout": sparse_csr} | options)
 
 
 def sparse_csc_tensor(ccol_indices, row_indices, values, size=None, **options):
@@ -82,7 +85,8 @@ def sparse_csc_tensor(ccol_indices, row_indices, values, size=None, **options):
     tensor([[1., 2.],
             [0., 3.]])
     """
-    return sparse_compressed_tensor(ccol_indices, row_indices, values, size, **{"layout": sparse_csc} | options)
+    with in_name_of("sparse_csc_tensor"):
+        return sparse_compressed_tensor(ccol_indices, row_indices, values, size, **{"layout": sparse_csc} | options)
 
 
 def sparse_bsr_tensor(crow_indices, col_indices, values, size=None, **options):
@@ -92,7 +96,8 @@ def sparse_bsr_tensor(crow_indices, col_indices, values, size=None, **options):
     tensor([[0, 0, 1, 2],
             [0, 0, 3, 4]])
     """
-    return sparse_compressed_tensor(crow_indices, col_indices, values, size, **{"layout": sparse_bsr} | options)
+    with in_name_of("sparse_bsr_tensor"):
+        return sparse_compressed_tensor(crow_indices, col_indices, values, size, **{"layout": sparse_bsr} | options)
 
 
 def sparse_bsc_tensor(ccol_indices, row_indices, values, size=None, **options):
@@ -104,4 +109,5 @@ def sparse_bsc_tensor(ccol_indices, row_indices, values, size=None, **options):
             [1, 2],
             [3, 4]])
     """
-    return sparse_compressed_tensor(ccol_indices, row_indices, values, size, **{"layout": sparse_bsc} | options)
+    with in_name_of("sparse_bsc_tensor"):
+        return sparse_compressed_tensor(ccol_indices, row_indices, values, size, **{"layout": sparse_bsc} | options)

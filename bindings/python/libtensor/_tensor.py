@@ -28,7 +28,7 @@ def wrapped_dim(dim, tensor, what):
     n = tensor.dim()
     if isinstance(dim, str):
         if dim not in tensor.names:
-            raise RuntimeError(f"{what}: Name '{dim}' not found in Tensor{list(tensor.names)}.")
+            raise RuntimeError(f"{what}: Name '{dim}' not found in Tensor{list(tensor.names)}")
         return tensor.names.index(dim)
     if isinstance(dim, bool) or not hasattr(dim, "__index__"):
         raise TypeError(f"{what}: argument 'dim' must be int, not {type(dim).__name__}")

@@ -1,46 +1,45 @@
-"""CUDA devices: whether there are any. Whatever needs one raises the library's error where there is none."""
+"""CUDA devices: which there are, the current one, streams and events, memory. Whatever needs a device raises the library's error where
+there is none."""
+
+from types import SimpleNamespace
 
 from . import _accelerators
 from . import gen_functions as _f
-from ._device import device as _device
+from ._create import LEGACY as _LEGACY
+from ._create import legacy_class as _legacy_class
+from ._cuda_random import (  # noqa: F401
+    get_rng_state,
+    get_rng_state_all,
+    initial_seed,
+    manual_seed,
+    manual_seed_all,
+    seed,
+    seed_all,
+    set_rng_state,
+    set_rng_state_all,
+)
+from ._errors import OutOfMemoryError  # noqa: F401
+from ._streams import (  # noqa: F401
+    Event,
+    ExternalStream,
+    Stream,
+    StreamContext,
+    current_stream,
+    default_stream,
+    device,
+    device_of,
+    get_stream_from_external,
+    set_stream,
+    stream,
+)
+from ._streams import cuda as _cuda
 
 _asked = _accelerators.Kind("cuda")
-globals().update(_accelerators.functions("cuda"))
+globals().update(_accelerators.functions("cuda") | {"manual_seed": manual_seed, "manual_seed_all": manual_seed_all})
+globals().update({name + "Tensor": _legacy_class(name, "cuda") for name in _LEGACY})
 
-
-def _account(device):
-    return _f.device_memory(_device("cuda", _asked.require(device))) if is_available() else None  # noqa: F821
-
-
-def memory_allocated(device=None):
-    """The bytes that tensors hold on a device: none, where there is none."""
-    account = _account(device)
-    return account.in_use if account else 0
-
-
-def max_memory_allocated(device=None):
-    """The most bytes that tensors held at once."""
-    account = _account(device)
-    return account.peak if account else 0
-
-
-def memory_reserved(device=None):
-    """The bytes that the library has from the driver, for tensors and for reuse."""
-    account = _account(device)
-    return account.reserved if account else 0
-
-
-def max_memory_reserved(device=None):
-    """None where there is no device; this version does not keep the highest number."""
-    if _account(device):
-        raise NotImplementedError("max_memory_reserved(): not available in this version; memory_reserved() has the bytes now")
-    return 0
-
-
-def mem_get_info(device=None):
-    """Free and all bytes of a device, as its driver counts them."""
-    account = _f.device_memory(_device("cuda", _asked.require(device)))
-    return account.free, account.total
+for _class in (Event, ExternalStream, Stream, StreamContext, device, device_of):
+    _class.__module__ = __name__
 
 
 def is_initialized():
@@ -59,22 +58,134 @@ def absence():
 
 
 def is_bf16_supported(including_emulation=True):
-    return is_available()  # noqa: F821
+    """True where there is a device: kernels widen bfloat16 to float32 where it has no such arithmetic."""
+    return is_available() and (including_emulation or get_device_capability() >= (8, 0))  # noqa: F821
+
+
+# ------------------------------------------------------------------------------------------------------------ what a device is
 
 
 def get_device_name(device=None):
-    """The name of a device, which must exist."""
-    return str(_device("cuda", _asked.require(device)))
+    """The name that the driver has for a device, the current one unless given."""
+    return _f.device_name(_cuda(device))
 
 
 def get_device_capability(device=None):
-    """Needs a device; this version knows no capability of one."""
-    _asked.require(device)
-    raise NotImplementedError("get_device_capability(): not available in this version")
+    """The compute capability of a device, such as (8, 0)."""
+    found = _cuda(device)
+    return _f.device_attribute(found, "major"), _f.device_attribute(found, "minor")
 
 
-get_device_properties = get_device_capability
+_NUMBERS = (
+    *("major", "minor", "total_memory", "multi_processor_count", "warp_size", "max_threads_per_block", "max_threads_per_multi_processor"),
+    *("shared_memory_per_block", "shared_memory_per_block_optin", "shared_memory_per_multiprocessor", "regs_per_multiprocessor", "L2_cache_size"),
+    *("clock_rate", "memory_clock_rate", "memory_bus_width", "is_integrated", "is_multi_gpu_board", "pci_bus_id", "pci_device_id", "pci_domain_id"),
+)
+
+
+class _CudaDeviceProperties(SimpleNamespace):
+    def __repr__(self):
+        return (
+            f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, total_memory={self.total_memory // 2**20}MB, "
+            f"multi_processor_count={self.multi_processor_count}, uuid={self.uuid}, L2_cache_size={self.L2_cache_size // 2**20}MB)"
+        )
+
+
+def get_device_properties(device=None):
+    """What the driver knows of a device: name, major, minor, total_memory, multi_processor_count, warp_size, uuid and others."""
+    found = _cuda(device)
+    return _CudaDeviceProperties(
+        name=_f.device_name(found), uuid=_f.device_uuid(found), **{name: _f.device_attribute(found, name) for name in _NUMBERS}
+    )
+
+
+def can_device_access_peer(device, peer_device):
+    """Whether a device can use the memory of another by itself."""
+    return _f.device_can_access_peer(_cuda(device), _cuda(peer_device))
+
+
+# ------------------------------------------------------------------------------------------------------------ memory
+
+
+def _account(device):
+    return _f.device_memory(_cuda(device)) if is_available() else None  # noqa: F821
+
+
+def memory_allocated(device=None):
+    """The bytes that tensors hold on a device: none, where there is none."""
+    account = _account(device)
+    return account.in_use if account else 0
+
+
+def max_memory_allocated(device=None):
+    """The most bytes that tensors held at once, since the start or reset_peak_memory_stats()."""
+    account = _account(device)
+    return account.peak if account else 0
+
+
+def memory_reserved(device=None):
+    """The bytes that the library has from the driver, for tensors and for reuse."""
+    account = _account(device)
+    return account.reserved if account else 0
+
+
+def max_memory_reserved(device=None):
+    """The most bytes that the library had from the driver at once, since the start or reset_peak_memory_stats()."""
+    account = _account(device)
+    return account.reserved_peak if account else 0
+
+
+memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
+
+
+def mem_get_info(device=None):
+    """Free and all bytes of a device, as its driver counts them."""
+    account = _f.device_memory(_cuda(device))
+    return account.free, account.total
+
+
+def memory_stats(device=None):
+    """The account of a device's memory, by PyTorch's names; empty where there is no device."""
+    account = _account(device)
+    if not account:
+        return {}
+    blocks, retries, refusals = _f.device_allocations(_cuda(device))
+    return {
+        "allocated_bytes.all.current": account.in_use,
+        "allocated_bytes.all.peak": account.peak,
+        "reserved_bytes.all.current": account.reserved,
+        "reserved_bytes.all.peak": account.reserved_peak,
+        "allocation.all.current": blocks,
+        "num_alloc_retries": retries,
+        "num_ooms": refusals,
+    }
+
+
+def memory_summary(device=None, abbreviated=False):
+    """The account of a device's memory as a table for people."""
+    return "\n".join([f"CUDA memory of {_cuda(device)}", *(f"{name:30} {value:>16}" for name, value in memory_stats(device).items())])
 
 
 def reset_peak_memory_stats(device=None):
-    """Accepted: nothing is counted where there is no device."""
+    """Sets the highest numbers to those of now; nothing where there is no device."""
+    if is_available():  # noqa: F821
+        _f.device_reset_peak_memory(_cuda(device))
+
+
+reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
+
+
+def set_per_process_memory_fraction(fraction, device=None):
+    """Makes allocations fail that would have the library take more than a part of a device's memory, from 0 to 1."""
+    if not isinstance(fraction, float):
+        raise TypeError("Invalid type for fraction argument, must be `float`")
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
+    total = mem_get_info(device)[1]
+    _f.device_set_memory_limit(_cuda(device), max(1, int(fraction * total)) if fraction < 1 else 0)
+
+
+def get_per_process_memory_fraction(device=None):
+    """The part of a device's memory that the library may take."""
+    account = _f.device_memory(_cuda(device))
+    return account.limit / account.total if account.limit else 1.0

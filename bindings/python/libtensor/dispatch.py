@@ -20,7 +20,7 @@ class Table(dict):
 
 def table(name):
     """What the operators of a name are: a kernel, composite (its steps do what they do for the kind), a rule of the kind's own, constant
-    (no gradient flows through it) or refused.
+    (no gradient flows through it) or refused; on cuda devices also partly, where they have no kernel for some of its calls (docs/gen_cuda.md).
 
     >>> torch.dispatch.table("add")["add"]["kind"]["named"]
     'rule'

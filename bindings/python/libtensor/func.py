@@ -7,7 +7,7 @@ from functools import wraps
 
 from . import gen_functions as _f
 from ._grad import grad as _gradients
-from ._modes import enable_grad, is_grad_enabled
+from ._modes import inference_mode, is_grad_enabled
 from ._nodes import edge_of
 from ._tensor import Tensor
 
@@ -61,7 +61,7 @@ class Evaluation:
         self.enabled, self.running, self.nodes = is_grad_enabled(), [True], []
         chosen = positions(argnums, len(args), name)
         args = list(args)
-        with enable_grad():
+        with inference_mode(False):
             for i in chosen:
                 args[i] = mapped(self.own, args[i])
             output = func(*args)
@@ -84,12 +84,20 @@ class Evaluation:
         """An input: a view of what has a history, so that gradients flow on, and a leaf otherwise."""
         if not isinstance(t, Tensor):
             raise RuntimeError(f"expected the arguments that are differentiated to be tensors, or structures of them, but got {type(t).__name__}")
+        if t.is_inference():
+            t = t.clone()
         if t.requires_grad:
             return t.view_as(t)
         t = t.detach().requires_grad_()
         self.nodes.append(edge_of(t)[0])  # which lives no longer than it is held, before anything depends on it
         self.nodes[-1].metadata[OWN] = self.running
         return t
+
+    def seeded(self, name):
+        """Refuses results that are not floating-point or complex, of which there are no gradients."""
+        for t in self.outputs:
+            if not (t.is_floating_point() or t.is_complex()):
+                raise RuntimeError(f"{name}: All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {t.dtype}")
 
     def gradients(self, outputs, seeds, create_graph=None):
         """The gradients of the inputs, zeros where nothing depends on them."""
@@ -192,6 +200,7 @@ def vjp(func, *primals, has_aux=False):
     (tensor([1., 2.]),)
     """
     run = Evaluation(func, primals, tuple(range(len(primals))), has_aux, "vjp(f, *primals)")
+    run.seeded("vjp(f, *primals)")
 
     def multiplied(cotangents, retain_graph=True, create_graph=None):
         if shape_of(cotangents) != shape_of(run.output):
@@ -222,15 +231,15 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     vectors = leaves(tangents)
     connected = run.connected or is_grad_enabled() and any(t.requires_grad for t in vectors)
     # The product of a vector with the Jacobian is linear in the vector: its derivative is the Jacobian.
-    with enable_grad():
-        seeds = [_f.zeros_like(t).requires_grad_() for t in run.outputs]
+    with inference_mode(False):
+        seeds = [_f.zeros_like(t).requires_grad_(t.is_floating_point() or t.is_complex()) for t in run.outputs]
         rows = run.gradients(run.outputs, seeds, create_graph=True)
     live = [(row, v) for row, v in zip(rows, vectors, strict=True) if row.requires_grad]
+    made = seeds
     if live:
         rows, vectors = zip(*live, strict=True)
-        made = _gradients(rows, seeds, vectors, True, connected, materialize_grads=True)
-    else:
-        made = seeds
+        products = iter(_gradients(rows, [t for t in seeds if t.requires_grad], vectors, True, connected, materialize_grads=True))
+        made = [next(products) if t.requires_grad else t for t in seeds]
     made = refilled(run.output, made if connected else [t.detach() for t in made])
     output = run.finished(run.output)
     return (output, made, run.finished(run.aux)) if has_aux else (output, made)
@@ -250,36 +259,50 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
     """
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"jacrev: chunk_size must be positive, but is {chunk_size}")
+    return jacobian_of(func, argnums, has_aux, "jacrev")
 
+
+def jacobian_of(func, argnums, has_aux, name, forward=False):
     @wraps(func)
     def jacobian(*args, **kwargs):
-        run = Evaluation(lambda *given: func(*given, **kwargs), args, argnums, has_aux, "jacrev(f)(*args)")
-        made = run.finished(mapped(lambda output: refilled(run.inputs, rows(run, output)), run.output))
+        run = Evaluation(lambda *given: func(*given, **kwargs), args, argnums, has_aux, f"{name}(f)(*args)")
+        for kind, found in (("inputs", run.operands), ("outputs", run.outputs)):
+            for i, t in enumerate(found):
+                if t.is_complex():
+                    raise RuntimeError(
+                        f"{name}: Expected all {kind} to be real but received complex tensor at flattened input idx: {i}; "
+                        "view_as_real() gives both parts as real numbers"
+                    )
+        if not forward:
+            run.seeded(f"{name}(f)(*args)")
+        made = run.finished(mapped(lambda output: refilled(run.inputs, rows(run, output, forward)), run.output))
         return (made, run.finished(run.aux)) if has_aux else made
 
     return jacobian
 
 
-def rows(run, output):
-    """The derivatives of each element of an output, stacked, for each operand."""
+def rows(run, output, forward):
+    """The derivatives of each element of an output, stacked, for each operand; in its dtype, or in forward mode that of the output."""
     columns = []
-    with enable_grad():
-        elements = output.reshape(-1)
-    for i in range(output.numel()):
-        columns.append(run.gradients([elements[i]], [_f.ones_like(elements[i].detach())]))
-    if not columns:
-        return [t.detach().new_zeros((*output.shape, *t.shape)) for t in run.operands]
-    return [_f.stack(column).reshape((*output.shape, *t.shape)) for column, t in zip(zip(*columns, strict=True), run.operands, strict=True)]
+    with inference_mode(False):
+        elements = output.reshape(-1).unbind()
+    for element in elements:
+        columns.append(run.gradients([element], [_f.ones_like(element.detach())]))
+    if columns:
+        made = [_f.stack(column).reshape((*output.shape, *t.shape)) for column, t in zip(zip(*columns, strict=True), run.operands, strict=True)]
+    else:
+        made = [t.detach().new_zeros((*output.shape, *t.shape)) for t in run.operands]
+    return [t.to(output.dtype) for t in made] if forward else made
 
 
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
-    """jacrev: derivatives are computed in reverse mode, which gives the same numbers. `randomness` is accepted.
+    """jacrev, with results of the dtype of the function's: derivatives are computed in reverse mode. `randomness` is accepted.
 
     >>> torch.func.jacfwd(torch.sin)(torch.zeros(2))
     tensor([[1., 0.],
             [0., 1.]])
     """
-    return jacrev(func, argnums, has_aux=has_aux)
+    return jacobian_of(func, argnums, has_aux, "jacfwd", forward=True)
 
 
 def hessian(func, argnums=0):

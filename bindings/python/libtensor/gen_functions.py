@@ -600,6 +600,21 @@ def autograd_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, all
     """
 
 
+@_operator("graph_reads")
+def graph_reads(outputs, inputs):
+    """What a run from `outputs`, toward `inputs` where there are any, would read of the memory that the graph keeps: what the recorded
+    calls that it goes through saved, each part once, without a history. Who runs one beside other work keeps these as they are until
+    it ends. Free the list with tensor_list_free.
+    """
+
+
+@_operator("graph_writes")
+def graph_writes(outputs, inputs, capture):
+    """The gradients that a run from `outputs`, toward `inputs` where there are any, would add to in their place: those that leaves have,
+    without `capture`, and those that are retained. A run of tensor_autograd_grad is one with `capture`. See graph_reads.
+    """
+
+
 @_operator("grad_fn")
 def grad_fn(input):
     """The recorded call that made `input`, NULL for a leaf. As long as a handle to it lives, so does what it saved, and the graph
@@ -659,6 +674,35 @@ def node_result(input, output):
 def node_saved(input):
     """What the recorded call saved, in the order in which it did: with the history that it had, so that what is computed of it can
     be differentiated. An error where that has been freed, or changed in place. Free the list with tensor_list_free.
+    """
+
+
+@_operator("node_saved_names")
+def node_saved_names(input):
+    """The names of the arguments and results that the recorded call saves where its derivatives need them, with spaces between and
+    [] after that of a list. Free it with tensor_string_free.
+    """
+
+
+@_operator("node_saved_as")
+def node_saved_as(input, name):
+    """What the recorded call saved of the argument or result `name`, one of node_saved_names: NULL where no derivative that is wanted
+    needs it. See node_saved.
+    """
+
+
+@_operator("node_pack_saved")
+def node_pack_saved(input, name, i, pack, unpack, drop, context, deleter):
+    """Has the recorded call keep what `pack` makes of number `i` of node_saved_as instead of the tensor, and `unpack` make the tensor
+    again. An error where it keeps such a thing already, or nothing. See push_saved_tensors_hooks.
+    """
+
+
+@_operator("node_call")
+def node_call(input, grads):
+    """The gradients of the operands of the recorded call, NULL for those that are not wanted, from those of its results, NULL for none: as
+    a run computes them, without hooks. They are recorded where calls are, and what the call saved stays. A node AccumulateGrad
+    adds to the gradient of its leaf, and gives an empty list. Free the list with tensor_list_free.
     """
 
 
@@ -1673,6 +1717,198 @@ def vander(x, N=None, increasing=False):
     tensor([[4, 2, 1],
             [9, 3, 1]])
     """
+
+
+@_operator("device_count")
+def device_count(type):
+    """How many devices of a type there are: 1 for "cpu" and "meta", those that the CUDA driver serves for "cuda", and 0 for types that the
+    library has no backend for. Names that are not of a type are refused.
+    """
+
+
+@_operator("device_absence")
+def device_absence(type):
+    """Why there is no device of a type, such as "no driver: libcuda.so.1 was not found"; empty where there is one. Free the text with
+    tensor_string_free.
+    """
+
+
+@_operator("device_synchronize")
+def device_synchronize(device):
+    """Waits until `device` has done all work that it was given; the CPU and meta have none that waits. What failed meanwhile is an error here."""
+
+
+@_operator("device_memory", results="in_use peak reserved reserved_peak limit free total")
+def device_memory(device):
+    """The memory of `device` in bytes: what tensors hold now and held at most; what the library has from the driver, and had at most (freed memory
+    is kept for reuse; empty_cache gives it back); the bound on that, 0 for none; what the driver has left, and all that there is. Only devices
+    with memory of their own have an account; memory_stats is that of the CPU.
+    """
+
+
+@_operator("device_allocations", results="blocks retries refusals")
+def device_allocations(device):
+    """How many blocks of the memory of `device` tensors hold, how many allocations went through only once what was kept for reuse had been given
+    back, and how many failed for want of memory.
+    """
+
+
+@_operator("device_reset_peak_memory")
+def device_reset_peak_memory(device):
+    """Sets the peaks of device_memory to what they are of now."""
+
+
+@_operator("device_set_memory_limit")
+def device_set_memory_limit(device, nbytes):
+    """Makes allocations on `device` fail with TENSOR_ERROR_MEMORY that would have the library take more than `nbytes` of the driver, once it has
+    given back what is kept for reuse. 0 means no limit.
+    """
+
+
+@_operator("device_current")
+def device_current(type):
+    """The index of the device that "cuda" without an index means in calls of this thread: 0 until device_set_current changes it; -1 for types
+    whose devices have no index. The device need not be there.
+    """
+
+
+@_operator("device_set_current")
+def device_set_current(device):
+    """Makes `device`, which must be there and have an index, the one that its type without an index means in calls of this thread. Tensors stay
+    where they are.
+    """
+
+
+@_operator("device_name")
+def device_name(device):
+    """The name that the driver has for `device`."""
+
+
+@_operator("device_uuid")
+def device_uuid(device):
+    """The identity of `device`, the same in every process, in hexadecimal digits."""
+
+
+@_operator("device_attribute")
+def device_attribute(device, name):
+    """A number that the driver has of `device`: "major" and "minor" of the compute capability, "total_memory" in bytes, "multi_processor_count",
+    "warp_size", "max_threads_per_block", "max_threads_per_multi_processor", "shared_memory_per_block", "L2_cache_size", "clock_rate" and
+    "memory_clock_rate" in kHz, "memory_bus_width" in bits, "pci_bus_id" and others; the error for an unknown name lists them.
+    """
+
+
+@_operator("device_can_access_peer")
+def device_can_access_peer(device, peer):
+    """Whether `device` can use the memory of `peer` by itself. Copies between the two then do not go through the host."""
+
+
+@_operator("device_of_pointer")
+def device_of_pointer(type, data):
+    """The device of a type that has the memory at `data`, as its driver knows; the current one for NULL. Memory of the host is refused."""
+
+
+@_operator("stream_new")
+def stream_new(device, priority=0):
+    """A stream of `device`: a queue of work that is done in order, independent of other streams'. Smaller priorities go first; out of range they
+    count as the nearest (stream_priorities). A stream is a number, which stays good until the process ends; there are 32 of each priority,
+    which are given out in turn. Streams without a device, such as that of the CPU, are refused.
+    """
+
+
+@_operator("stream_priorities", results="least greatest")
+def stream_priorities(device):
+    """The range of priorities of the streams of `device`; the greatest is the smaller number."""
+
+
+@_operator("stream_external")
+def stream_external(device, handle):
+    """The stream behind a handle of the driver's (a CUstream), which another library has made and must keep until the process ends."""
+
+
+@_operator("stream_current")
+def stream_current(device):
+    """The stream in which the calls of this thread leave their work for `device`: the default one until stream_set_current changes it."""
+
+
+@_operator("stream_set_current")
+def stream_set_current(stream):
+    """Has the calls of this thread leave their work for the stream's device in `stream`. What other streams are still to write must be waited for
+    (stream_wait_stream).
+    """
+
+
+@_operator("stream_default")
+def stream_default(device):
+    """The default stream of `device`, which every thread begins with."""
+
+
+@_operator("stream_device")
+def stream_device(stream):
+    """The device of `stream`."""
+
+
+@_operator("stream_handle")
+def stream_handle(stream):
+    """The driver's handle of `stream` (a CUstream), for other libraries."""
+
+
+@_operator("stream_query")
+def stream_query(stream):
+    """Whether all work that `stream` was given is done."""
+
+
+@_operator("stream_synchronize")
+def stream_synchronize(stream):
+    """Waits until all work that `stream` was given is done. What failed meanwhile is an error here."""
+
+
+@_operator("stream_wait_stream")
+def stream_wait_stream(stream, other):
+    """Has work that `stream` is given from now on wait for all that `other` was given till now. The caller does not wait."""
+
+
+@_operator("stream_wait_event")
+def stream_wait_event(stream, event):
+    """Has work that `stream` is given from now on wait for what `event` was last recorded behind; without effect for an event that was not. The
+    caller does not wait.
+    """
+
+
+@_operator("event_new")
+def event_new(device, timing=False, blocking=False):
+    """A mark for the work of streams, which event_record sets, on devices of the type of `device`. With `timing` it has the time for
+    event_elapsed_time; with `blocking` a thread that waits for it sleeps. It is a number; free it with event_free.
+    """
+
+
+@_operator("event_free")
+def event_free(event):
+    """Frees an event. Streams that wait for it still do."""
+
+
+@_operator("event_record")
+def event_record(event, stream):
+    """Sets `event` behind all work that `stream` was given till now. The first stream's device is the event's from then on."""
+
+
+@_operator("event_query")
+def event_query(event):
+    """Whether the work that `event` was last recorded behind is done; true for an event that was not recorded."""
+
+
+@_operator("event_synchronize")
+def event_synchronize(event):
+    """Waits for the work that `event` was last recorded behind; returns at once for an event that was not recorded."""
+
+
+@_operator("event_elapsed_time")
+def event_elapsed_time(start, end):
+    """The milliseconds between two events with timing, which were recorded on one device and whose work is done."""
+
+
+@_operator("event_handle")
+def event_handle(event):
+    """The driver's handle of `event` (a CUevent), for other libraries; 0 before it is recorded."""
 
 
 @_operator("fft_c2c")
@@ -3954,7 +4190,7 @@ def align_tensors(*tensors):
 def quantize_per_tensor(dtype, input=None, scale=None, zero_point=None, tensors=None, scales=None, zero_points=None):
     """quantize_per_tensor(Tensor input, float scale, int zero_point, dtype dtype)
     A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
-    round(x / scale) + zero_point, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
+    round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
     least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.
 
     quantize_per_tensor(Tensor input, Tensor scale, Tensor zero_point, dtype dtype)
@@ -4098,7 +4334,7 @@ def choose_qparams_per_tensor(input, reduce_range=False):
 @_operator("fake_quantize_per_tensor_affine fake_quantize_per_tensor_affine.tensor_qparams")
 def fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_max):
     """fake_quantize_per_tensor_affine(Tensor input, float scale, int zero_point, int quant_min, int quant_max)
-    The numbers that quantizing makes of a tensor of floats, in its dtype: round(x / scale) + zero_point, ties to even, held to [`quant_min`,
+    The numbers that quantizing makes of a tensor of floats, in its dtype: round(x * (1 / scale)) + zero_point, ties to even, held to [`quant_min`,
     `quant_max`], as a number again. NaN stays NaN. The gradient is 1 where x is in that range, and 0 elsewhere.
 
     fake_quantize_per_tensor_affine(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max)
@@ -4256,33 +4492,6 @@ def is_inference_mode_enabled():
 @_operator("parse_device")
 def parse_device(text):
     """Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen."""
-
-
-@_operator("device_count")
-def device_count(type):
-    """How many devices of a type there are: 1 for "cpu" and "meta", those that the CUDA driver serves for "cuda", and 0 for types that the
-    library has no backend for. Names that are not of a type are refused.
-    """
-
-
-@_operator("device_absence")
-def device_absence(type):
-    """Why there is no device of a type, such as "no driver: libcuda.so.1 was not found"; empty where there is one. Free the text with
-    tensor_string_free.
-    """
-
-
-@_operator("device_synchronize")
-def device_synchronize(device):
-    """Waits until `device` has done all work that it was given; the CPU and meta have none that waits. What failed meanwhile is an error here."""
-
-
-@_operator("device_memory", results="in_use peak reserved free total")
-def device_memory(device):
-    """The memory of `device` in bytes: what tensors hold now and held at most, what the library has from the driver (freed memory is kept for
-    reuse; empty_cache gives it back), what the driver has left, and all that there is. Only devices with memory of their own have an account;
-    memory_stats is that of the CPU.
-    """
 
 
 @_operator("set_num_threads")
@@ -4527,13 +4736,13 @@ def random_(input, to=None, from_=None, *, generator=None):
     """
 
 
-@_operator("bernoulli_ bernoulli_.tensor")
-def bernoulli_(input, p=0.5, *, generator=None):
-    """bernoulli_(Tensor input, float p=0.5, *, Generator generator=None)
-    Fills `input` with 1 with probability `p`, otherwise 0.
-
-    bernoulli_(Tensor input, Tensor p, *, Generator generator=None)
+@_operator("bernoulli_.tensor bernoulli_")
+def bernoulli_(input, p, *, generator=None):
+    """bernoulli_(Tensor input, Tensor p, *, Generator generator=None)
     Fills `input` with 1 with the probabilities in `p`, which broadcasts to its shape, otherwise 0.
+
+    bernoulli_(Tensor input, float p=0.5, *, Generator generator=None)
+    Fills `input` with 1 with probability `p`, otherwise 0.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.empty(3).bernoulli_(0.5)
@@ -4586,9 +4795,15 @@ def manual_seed(seed):
     """Restarts the default generator from `seed`."""
 
 
-@_operator("default_generator")
-def default_generator():
-    """The generator that random functions use when they are given none."""
+@_operator("default_generator default_generator.device")
+def default_generator(device=None):
+    """default_generator()
+    The generator that random functions use when they are given none.
+
+    default_generator(device device)
+    The generator that random functions use for tensors of a device when they are given none. That of a CUDA device is of
+    philox, and `manual_seed` restarts it too.
+    """
 
 
 @_operator("generator_new")
@@ -6310,12 +6525,16 @@ def from_data(data, size, *, dtype=None):
     """
 
 
-@_operator("from_blob")
-def from_blob(data, nbytes, dtype, size, stride, deleter, context, read_only):
-    """Makes a tensor that shares `nbytes` bytes at `data` with their owner. `stride` is row-major unless given; every element
+@_operator("from_blob from_blob.on")
+def from_blob(data, nbytes, dtype, size, stride, deleter, context, read_only, device=None):
+    """from_blob(pointer data, int nbytes, dtype dtype, sequence of int size, sequence of int stride, pointer deleter, pointer context, bool read_only)
+    Makes a tensor that shares `nbytes` bytes at `data` with their owner. `stride` is row-major unless given; every element
     must lie inside the bytes. `deleter`, which may be NULL, is called once with `context` when the last
     tensor over the bytes is freed, from whichever thread that happens on; on an error it is not called. Tensors over
     `read_only` bytes refuse to be written.
+
+    from_blob(device device, pointer data, int nbytes, dtype dtype, sequence of int size, sequence of int stride, pointer deleter, pointer context, bool read_only)
+    from_blob for memory of `device`, which nobody but that device reads.
     """
 
 
@@ -6390,12 +6609,21 @@ def is_shared(input):
 
 @_operator("pin_memory")
 def pin_memory(input):
-    """Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator."""
+    """Copies `input`, which must be on the CPU, to page-locked memory, from which a device copies by itself while the program goes on
+    (`non_blocking`); it is `input` itself where it lies there. An error without a CUDA device.
+    """
+
+
+@_operator("record_stream")
+def record_stream(input, stream):
+    """Notes that `stream` uses the memory of `input`, which is then not used again before that stream has done what it was given. Operators
+    note it by themselves; other libraries' work needs it.
+    """
 
 
 @_operator("is_pinned")
 def is_pinned(input):
-    """True when the memory is page-locked, which needs an accelerator.
+    """True when the memory is page-locked (pin_memory).
 
     >>> torch.ones(2).is_pinned()
     False
@@ -6510,12 +6738,14 @@ def storage_from_descriptor(descriptor, nbytes):
 
 @_operator("storage_pin_memory")
 def storage_pin_memory(input):
-    """Copies to page-locked memory, from which an accelerator reads faster. An error without an accelerator."""
+    """Copies to page-locked memory, from which a device copies by itself; the storage itself where it is page-locked. An error without a
+    CUDA device.
+    """
 
 
 @_operator("storage_is_pinned")
 def storage_is_pinned(input):
-    """True when the memory is page-locked, which needs an accelerator."""
+    """True when the memory is page-locked (pin_memory)."""
 
 
 @_operator("storage_get_device")
@@ -6598,7 +6828,7 @@ def fail_allocation(countdown):
     >>> torch.fail_allocation(1)
     >>> torch.zeros(3)
     Traceback (most recent call last):
-    MemoryError: zeros: allocating 64 bytes was made to fail
+    libtensor.OutOfMemoryError: zeros: allocating 64 bytes was made to fail
     """
 
 
@@ -7123,4 +7353,4 @@ def dsplit(input, sections=None, indices=None, *more):
 
 
 __all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "narrow_copy", "resize_as_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "stft", "istft", "npy_length", "file_write", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "chain_matmul", "matrix_power", "matrix_exp", "cholesky", "lu", "lu_unpack", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "frobenius_norm", "nuclear_norm", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "svd_lowrank", "pca_lowrank", "lobpcg", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "pdist", "align_tensors", "quantize_per_tensor", "quantize_per_tensor_dynamic", "quantize_per_channel", "dequantize", "int_repr", "q_scale", "q_zero_point", "q_per_channel_scales", "q_per_channel_zero_points", "q_per_channel_axis", "fake_quantize_per_tensor_affine", "fake_quantize_per_tensor_affine_cachemask", "fake_quantize_per_channel_affine", "fake_quantize_per_channel_affine_cachemask", "fake_quantize_learnable_per_tensor_affine", "fake_quantize_learnable_per_channel_affine", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_num_threads", "get_num_threads", "cpu_tier", "is_nonzero", "is_conj", "is_neg", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "binomial", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "sparse_coo_tensor", "sparse_compressed_tensor", "smm", "sspaddmm", "hspmm", "dsmm", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "fail_allocation", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit"]
-_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "narrow_copy", "resize_as_", "set_", "fill_diagonal_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "stft", "istft", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "matrix_power", "matrix_exp", "cholesky", "lu", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "kron", "align_as", "dequantize", "int_repr", "q_scale", "q_zero_point", "q_per_channel_scales", "q_per_channel_zero_points", "q_per_channel_axis", "qscheme", "is_nonzero", "is_conj", "is_neg", "is_same_size", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "unique", "unique_consecutive", "to_dense", "to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "coalesce", "is_coalesced", "indices", "values", "crow_indices", "col_indices", "ccol_indices", "row_indices", "sparse_dim", "dense_dim", "nnz", "sparse_mask", "sparse_resize_", "sparse_resize_and_clear_", "smm", "sspaddmm", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "quantile", "nanquantile", "renorm", "renorm_", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit",))
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "narrow_copy", "resize_as_", "set_", "fill_diagonal_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "stft", "istft", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "matrix_power", "matrix_exp", "cholesky", "lu", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "kron", "align_as", "dequantize", "int_repr", "q_scale", "q_zero_point", "q_per_channel_scales", "q_per_channel_zero_points", "q_per_channel_axis", "qscheme", "is_nonzero", "is_conj", "is_neg", "is_same_size", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "unique", "unique_consecutive", "to_dense", "to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "coalesce", "is_coalesced", "indices", "values", "crow_indices", "col_indices", "ccol_indices", "row_indices", "sparse_dim", "dense_dim", "nnz", "sparse_mask", "sparse_resize_", "sparse_resize_and_clear_", "smm", "sspaddmm", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "quantile", "nanquantile", "renorm", "renorm_", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "record_stream", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit",))

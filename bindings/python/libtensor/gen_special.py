@@ -196,33 +196,6 @@ def xlogy(input, other, *, out=None):
     """
 
 
-@_operator("special.i0e")
-def i0e(input, *, out=None):
-    """The modified Bessel function of the first kind of order 0, times exp(-|`input`|). Integers and bool count as the default dtype.
-
-    >>> torch.special.i0e(torch.tensor([0., 1.]))
-    tensor([1.0000, 0.4658])
-    """
-
-
-@_operator("special.i1")
-def i1(input, *, out=None):
-    """The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
-
-    >>> torch.special.i1(torch.tensor([0., 1.]))
-    tensor([0.0000, 0.5652])
-    """
-
-
-@_operator("special.i1e")
-def i1e(input, *, out=None):
-    """The modified Bessel function of the first kind of order 1, times exp(-|`input`|). Integers and bool count as the default dtype.
-
-    >>> torch.special.i1e(torch.tensor([0., 1.]))
-    tensor([0.0000, 0.2079])
-    """
-
-
 @_operator("special.xlog1py")
 def xlog1py(input, other, *, out=None):
     """`input` * log1p(`other`), 0 where `input` is 0 and `other` is not NaN; the shapes broadcast.
@@ -314,6 +287,33 @@ def ndtri(input, *, out=None):
 
     >>> torch.special.ndtri(torch.tensor([0.5, 0.975]))
     tensor([0.0000, 1.9600])
+    """
+
+
+@_operator("special.i0e")
+def i0e(input, *, out=None):
+    """The modified Bessel function of the first kind of order 0, times exp(-|`input`|). Integers and bool count as the default dtype.
+
+    >>> torch.special.i0e(torch.tensor([0., 1.]))
+    tensor([1.0000, 0.4658])
+    """
+
+
+@_operator("special.i1")
+def i1(input, *, out=None):
+    """The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+
+    >>> torch.special.i1(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.5652])
+    """
+
+
+@_operator("special.i1e")
+def i1e(input, *, out=None):
+    """The modified Bessel function of the first kind of order 1, times exp(-|`input`|). Integers and bool count as the default dtype.
+
+    >>> torch.special.i1e(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.2079])
     """
 
 
@@ -535,4 +535,4 @@ def shifted_chebyshev_polynomial_w(x, n, *, out=None):
     """
 
 
-__all__ = ["expit", "exp2", "expm1", "log1p", "erf", "erfc", "erfinv", "gammaln", "digamma", "psi", "i0", "sinc", "round", "logit", "polygamma", "multigammaln", "gammainc", "gammaincc", "xlogy", "i0e", "i1", "i1e", "xlog1py", "zeta", "softmax", "log_softmax", "logsumexp", "entr", "erfcx", "ndtr", "log_ndtr", "ndtri", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "spherical_bessel_j0", "airy_ai", "chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w", "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p", "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w"]
+__all__ = ["expit", "exp2", "expm1", "log1p", "erf", "erfc", "erfinv", "gammaln", "digamma", "psi", "i0", "sinc", "round", "logit", "polygamma", "multigammaln", "gammainc", "gammaincc", "xlogy", "xlog1py", "zeta", "softmax", "log_softmax", "logsumexp", "entr", "erfcx", "ndtr", "log_ndtr", "ndtri", "i0e", "i1", "i1e", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "spherical_bessel_j0", "airy_ai", "chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w", "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p", "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w"]

@@ -2,6 +2,8 @@
 
 from contextlib import contextmanager
 
+from ._accelerators import Kind
+from ._device import device as _device
 from ._random import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state, thread_safe_generator
 from ._random import default as _default
 
@@ -9,14 +11,21 @@ __all__ = ["Generator", "fork_rng", "get_rng_state", "initial_seed", "manual_see
 
 
 @contextmanager
-def fork_rng(devices=None, enabled=True, *_, **__):
-    """While it is active, random numbers leave the default generator's state as it was."""
+def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type="cuda"):
+    """While it is active, random numbers leave the default generator's state as it was. The generator is that of all devices; those of
+    `device_type` that `devices` lists must be there.
+    """
+    kind = Kind(_device(device_type).type)
+    if not enabled or kind.kind == "meta":
+        yield
+        return
+    for device in () if devices is None else devices:
+        kind.require(device)
     before = get_rng_state()
     try:
         yield
     finally:
-        if enabled:
-            set_rng_state(before)
+        set_rng_state(before)
 
 
 def __getattr__(name):

@@ -1,3 +1,4 @@
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -11,4 +12,6 @@ from ._random import thread_safe_generator as thread_safe_generator
 
 default_generator: Generator
 
-def fork_rng(devices: Any = ..., enabled: bool = ..., *_: Any, **__: Any) -> AbstractContextManager[None]: ...
+def fork_rng(
+    devices: Iterable[Any] | None = ..., enabled: bool = ..., _caller: str = ..., _devices_kw: str = ..., device_type: Any = ...
+) -> AbstractContextManager[None]: ...

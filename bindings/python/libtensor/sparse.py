@@ -1,8 +1,9 @@
 """Functions of sparse tensors, and the way to SciPy's arrays and back."""
 
 from . import _sparse
+from . import gen_functions as _f
 from ._dlpack import from_numpy
-from ._dtypes import sparse_bsr, sparse_coo, sparse_csr
+from ._dtypes import int64, sparse_bsr, sparse_coo, sparse_csr
 from ._serialize import parts
 from .gen_sparse import *  # noqa: F403
 from .gen_sparse import __all__ as _names
@@ -25,30 +26,50 @@ def as_sparse_gradcheck(gradcheck):
 def from_scipy(array):
     """A sparse tensor over the memory of a sparse array or matrix of SciPy's: CSR, CSC and BSR share indices and values, COO the values.
 
-    Other formats come as CSR. Arrays with entries that are out of order or repeated are put in order in a copy.
+    Vectors come as COO, other formats as CSR. Arrays with entries that are out of order or repeated are put in order in a copy.
     """
     kind = getattr(array, "format", None)
     if not isinstance(kind, str) or not hasattr(array, "tocsr"):
         raise TypeError(f"sparse.from_scipy(): expected a sparse array or matrix of SciPy's, not {type(array).__name__}")
-    if kind == "coo":
-        at = [from_numpy(index) for index in getattr(array, "coords", None) or (array.row, array.col)]
-        indices = at[0].new_empty((len(at), len(at[0])), dtype=_sparse.int64)
-        for i, row in enumerate(at):
-            indices[i] = row
-        return _sparse.sparse_coo_tensor(indices, from_numpy(array.data), array.shape)
-    if kind not in _MAKERS:
+    if kind not in ("coo", *_MAKERS):
         array, kind = array.tocsr(), "csr"
-    if not array.has_canonical_format:
-        array = array.copy()
-        array.sum_duplicates()
-    return _MAKERS[kind](from_numpy(array.indptr), from_numpy(array.indices), from_numpy(array.data), array.shape)
+    if kind == "coo":
+        return _at([from_numpy(index) for index in getattr(array, "coords", None) or (array.row, array.col)], from_numpy(array.data), array.shape)
+    starts, indices, values = map(from_numpy, (array.indptr, array.indices, array.data))
+    used = max(0, int(starts[-1])) if len(starts) else 0  # SciPy's arrays may have room for more
+    indices, values = indices[:used], values[:used]
+    if len(array.shape) == 1:
+        return _at([indices], values, array.shape)
+    return _MAKERS[kind](*_ordered(starts, indices, values), array.shape)
+
+
+def _at(rows, values, shape):
+    """The COO tensor with entries at the given indices."""
+    indices = rows[0].new_empty((len(rows), len(rows[0])), dtype=int64)
+    for i, row in enumerate(rows):
+        indices[i] = row
+    return _sparse.sparse_coo_tensor(indices, values, shape)
+
+
+def _ordered(starts, indices, values):
+    """Compressed indices, indices and values, in which the indices of each line rise; those that no tensor can have as they are."""
+    counts = starts.to(int64).diff()
+    if len(starts) < 2 or starts[0] != 0 or (counts < 0).any() or starts[-1] != len(indices) or not len(indices):
+        return starts, indices, values
+    line = _f.repeat_interleave(counts)
+    same = line[1:] == line[:-1]
+    if not (same & (indices[1:] <= indices[:-1])).any() or (indices < 0).any():
+        return starts, indices, values
+    size = (len(counts), int(indices.max()) + 1, *values.shape[1:])
+    whole = _at([line, indices], values, size).coalesce().to_sparse_csr(dense_dim=values.dim() - 1)
+    return whole.crow_indices().to(starts.dtype), whole.col_indices().to(starts.dtype), whole.values()
 
 
 def to_scipy(tensor):
     """A sparse array of SciPy's over the memory of a sparse matrix of layout sparse_coo, sparse_csr, sparse_csc or sparse_bsr."""
     import scipy.sparse as sp
 
-    if tensor.dense_dim() or tensor.layout is not sparse_coo and tensor.dim() != 2:
+    if not tensor.dim() or tensor.dense_dim() or tensor.layout is not sparse_coo and tensor.dim() != 2:
         raise RuntimeError(
             f"to_scipy: SciPy has sparse matrices, but the tensor has sizes {tuple(tensor.shape)} with {tensor.dense_dim()} dense dimensions"
         )

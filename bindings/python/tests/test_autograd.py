@@ -136,10 +136,69 @@ def test_runs():
         torch.autograd.grad((a * 2).sum(), (a, other))
     assert torch.autograd.grad((a * 2).sum(), (a, other), allow_unused=True)[1] is None
     assert torch.autograd.grad((a * 2).sum(), (a, other), materialize_grads=True)[1].tolist() == [0]
+    for create in (False, True):
+        zeros = torch.autograd.grad((a * 2).sum(), (a, other), create_graph=create, materialize_grads=True)[1]
+        assert zeros.tolist() == [0] and zeros.requires_grad == create
     inner = a * 2
     inner.retain_grad()
     (inner * inner).sum().backward(inputs=[inner])
     assert close(inner.grad, [4, 8]) and close(a.grad, [4, 8])
+
+
+@pytest.mark.parametrize("truth", [True, 1, 2, torch.tensor(True), torch.tensor(1)])
+def test_integers_switch_what_backward_does(truth):
+    x = torch.ones(3, requires_grad=True)
+    for false in (False, 0, torch.tensor(0)):
+        assert not torch.autograd.grad((x * x).sum(), x, create_graph=false)[0].requires_grad
+    assert torch.autograd.grad((x * x).sum(), x, create_graph=truth)[0].requires_grad
+    assert torch.autograd.functional.jacobian(torch.square, x.detach().requires_grad_(), create_graph=truth).requires_grad
+    y = (x * x).sum()
+    y.backward(retain_graph=truth)
+    y.backward(create_graph=0)
+    other = torch.ones(2, requires_grad=True)
+    assert torch.autograd.grad(x.sum(), [x, other], allow_unused=truth)[1] is None
+    assert torch.autograd.grad(x.sum(), [x, other], materialize_grads=truth)[1].tolist() == [0, 0]
+    with pytest.raises(ValueError, match="allow_unused=False"):
+        torch.autograd.grad(x.sum(), [x, other], allow_unused=0, materialize_grads=truth)
+    for wrong in (0.5, "yes", [1]):
+        for name in ("create_graph", "retain_graph", "allow_unused", "materialize_grads"):
+            with pytest.raises(TypeError, match=f"'{name}' must be bool or int, not {type(wrong).__name__}"):
+                torch.autograd.grad(x.sum(), x, **{name: wrong})
+        for name in ("create_graph", "retain_graph"):
+            with pytest.raises(TypeError, match=f"'{name}' must be bool or int"):
+                x.sum().backward(**{name: wrong})
+
+
+# As in PyTorch, whose records of these hold plain numbers and no tensor.
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.lerp(x + 1, 0.5),
+        lambda x: x.clone().lerp_(x + 1, 0.5),
+        lambda x: torch.trapezoid(x),
+        lambda x: torch.trapz(x, dx=2),
+        lambda x: torch.cumulative_trapezoid(x, dx=3),
+        lambda x: torch.gradient(x, spacing=2.0)[0],
+        lambda x: torch.gradient(x, edge_order=2)[0],
+        lambda x: x.repeat_interleave(2, dim=0),
+        lambda x: x.repeat_interleave(2),
+    ],
+)
+def test_graphs_that_save_no_tensor_run_again(function):
+    x = torch.arange(4.0).requires_grad_()
+    y = function(x).sum()
+    (want,) = torch.autograd.grad(y, x)
+    for _ in range(2):
+        assert torch.equal(torch.autograd.grad(y, x)[0], want)
+
+
+@pytest.mark.parametrize("function", [lambda x: x * 2, lambda x: x / 2, lambda x: x.lerp(x + 1, torch.tensor(0.5))])
+def test_graphs_that_save_a_number_as_a_tensor_do_not(function):
+    x = torch.arange(4.0).requires_grad_()
+    y = function(x).sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match="a second time"):
+        y.backward()
 
 
 def test_modes():

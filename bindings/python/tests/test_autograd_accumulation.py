@@ -187,3 +187,83 @@ def test_gradients_of_a_product_with_a_batch(sizes):
         return (a.unsqueeze(-1) * b.unsqueeze(-3)).sum(-2) if a.dim() > 1 else (a.unsqueeze(-1) * b).sum(-2)
 
     assert_same_derivatives(lambda a, b: (a @ b).pow(2), lambda a, b: plain(a, b).pow(2), *sizes)
+
+
+def test_gradients_of_many_joined_tensors():
+    leaves = [torch.full((i % 3,), float(i), requires_grad=True) for i in range(200)] + [torch.empty(0, requires_grad=True)]
+    joined = torch.cat(leaves)
+    (joined * torch.arange(float(len(joined)))).sum().backward()
+    assert torch.cat([t.grad for t in leaves]).tolist() == list(range(len(joined)))
+
+
+def free(*tensors):
+    """The gradients of tensors, which are given up: a graph that goes through them would hold them for ever."""
+    made = [t.grad.item() for t in tensors]
+    for t in tensors:
+        t.grad = None
+    return made
+
+
+def sharing_leaves():
+    a, b = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    (a + b).sin().backward(create_graph=True)
+    kept = [a.grad.item()]
+    (a + b).sum().backward()
+    return free(a, b), [kept[0] + 1] * 2
+
+
+def seeds():
+    a, g = torch.ones(1, requires_grad=True), torch.ones(1)
+    (a + 0).backward(g, create_graph=True)
+    (a * 5).backward()
+    return [g.item(), *free(a)], [1, 6]
+
+
+def leaves_and_results():
+    x = torch.ones(1, requires_grad=True)
+    y = x + 0
+    z = y + 0
+    y.retain_grad()
+    z.retain_grad()
+    z.sin().backward(create_graph=True)
+    slope = z.grad.item()
+    z.backward()
+    return free(x, y, z), [slope + 1] * 3
+
+
+def returned_gradients():
+    y = torch.ones(2, requires_grad=True) * 1
+    y.retain_grad()
+    (g,) = torch.autograd.grad(y.sin().sum(), y, create_graph=True)
+    before = g.tolist()
+    (y * y).sum().backward()
+    return g.tolist(), before
+
+
+def expanded_gradients():
+    y = torch.ones(2, requires_grad=True) + 0
+    z = y + 0
+    y.retain_grad()
+    z.retain_grad()
+    made = torch.autograd.grad(z.sum(), [y, z], create_graph=True)
+    y.sum().backward()
+    return [t.tolist() for t in (*made, y.grad, z.grad)], [[1, 1], [1, 1], [2, 2], [1, 1]]
+
+
+def what_hooks_saw():
+    y = torch.ones(2, requires_grad=True) * 1
+    y.retain_grad()
+    seen = []
+    y.grad_fn.register_prehook(lambda grads: seen.append(grads[0]))
+    y.grad_fn.register_hook(lambda made, given: seen.append(given[0]))
+    (y * y).sum().backward(retain_graph=True)
+    (y * y).sum().backward()
+    return [t.tolist() for t in (*seen, y.grad)], [[2, 2]] * 4 + [[4, 4]]
+
+
+@pytest.mark.parametrize(
+    "program", [sharing_leaves, seeds, leaves_and_results, returned_gradients, expanded_gradients, what_hooks_saw], ids=lambda f: f.__name__
+)
+def test_later_gradients_change_nothing_else(program):
+    came, expected = program()
+    assert came == pytest.approx(expected) if isinstance(came[0], float) else came == expected

@@ -360,3 +360,22 @@ def test_a_complex_gradient_of_a_real_input_is_refused():
     z = torch.ones(2, dtype=torch.complex64, requires_grad=True)
     Turned.apply(z).sum().backward(torch.tensor(1 + 0j))
     assert z.grad.tolist() == [1j, 1j]
+
+
+def test_two_derivatives_are_refused():
+    class Both(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+        @staticmethod
+        def vjp(ctx, grad):
+            return grad
+
+    y = Both.apply(leaf(1, 2))
+    with pytest.raises(RuntimeError, match="Implementing both 'backward' and 'vjp' for a custom Function is not allowed: Both has both"):
+        y.sum().backward()

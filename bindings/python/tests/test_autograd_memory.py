@@ -26,6 +26,7 @@ PROGRAMS = {
     "norm": (lambda x: x.norm(), 1),
     "logsumexp": (lambda x: x.logsumexp(1), 1),
     "prod": (lambda x: x.prod(1), 1),
+    "prod with zeros": (lambda x: (x - 1.5).prod(1), 3),
     "mean": (lambda x: x.mean(0), 1),
     "mean of squares": (lambda x: (x * x).mean(0), 2),
     "gather": (lambda x: x.gather(1, torch.zeros(256, 4, dtype=torch.int64)), 1),

@@ -24,6 +24,8 @@ def test_inference_mode():
             assert not torch.is_inference_mode_enabled() and torch.is_grad_enabled()
             assert not torch.ones(2).is_inference() and (x * 2).requires_grad
         assert torch.is_inference_mode_enabled()
+        with torch.enable_grad():
+            assert torch.is_grad_enabled() and (x * 2).is_inference() and not (x * 2).requires_grad
     assert not torch.is_inference_mode_enabled() and torch.is_grad_enabled()
     assert torch.is_inference(made) and made.detach().is_inference() and made[:1].is_inference()
     assert not made.clone().is_inference() and not (made + 1).is_inference()
@@ -286,3 +288,12 @@ def test_what_a_run_frees():
     assert in_use() <= before + 40_000 + 2048
     x.grad = None
     assert in_use() <= before + 2048
+
+
+def test_nothing_is_recorded_in_inference_mode():
+    x = torch.ones(2, requires_grad=True)
+    with torch.inference_mode(), torch.enable_grad():
+        y = x * 2
+        assert torch.is_grad_enabled() and y.is_inference() and not y.requires_grad
+    with torch.inference_mode(False):
+        assert (x * 2).requires_grad

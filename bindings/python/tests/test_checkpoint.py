@@ -120,6 +120,17 @@ def test_what_changes_between_the_calls():
     assert x.grad is None
 
 
+def test_arguments_that_change_between_the_calls():
+    x = torch.ones(2, requires_grad=True)
+    for change in (lambda t: t.mul_(2), lambda t: t.detach().add_(1)):
+        t = x * 1
+        y = checkpoint(lambda t, scale: (t * scale).exp(), t, scale=torch.ones(2), use_reentrant=False)
+        change(t)
+        with pytest.raises(RuntimeError, match=r"modified by an inplace operation: an argument of checkpoint\(\) of shape \(2,\) is at version 1"):
+            y.sum().backward()
+    assert x.grad is None
+
+
 def test_arguments():
     x = torch.ones(2, requires_grad=True)
     with pytest.raises(ValueError, match="Unexpected keyword arguments: scale"):

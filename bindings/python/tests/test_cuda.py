@@ -19,6 +19,50 @@ def test_absence_in_words():
             make()
 
 
+@NO_DRIVER
+def test_what_needs_a_device_says_why():
+    missing = r"no driver: libcuda.so.1 was not found"
+    calls = (
+        torch.cuda.current_device,
+        torch.cuda.synchronize,
+        torch.cuda.Stream,
+        torch.cuda.Event,
+        torch.cuda.current_stream,
+        torch.cuda.get_device_properties,
+        torch.cuda.mem_get_info,
+        torch.ones(2).pin_memory,
+        lambda: torch.zeros(2, pin_memory=True),
+        lambda: torch.cuda.set_device(0),
+        lambda: torch.cuda.FloatTensor(2),
+        lambda: torch.cuda.set_per_process_memory_fraction(0.5),
+    )
+    for call in calls:
+        with pytest.raises(RuntimeError, match=missing):
+            call()
+    assert torch.cuda.memory_allocated() == torch.cuda.max_memory_reserved() == 0 and torch.cuda.memory_stats() == {}
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    with torch.cuda.device(None), torch.cuda.stream(None), torch.cuda.device_of(torch.ones(1)):
+        assert not torch.ones(2).is_pinned()
+
+
+def test_streams_are_of_devices():
+    from libtensor import gen_functions as functions
+
+    for call in (
+        lambda: functions.stream_new("cpu"),
+        lambda: functions.stream_current("cpu"),
+        lambda: functions.device_name("cpu"),
+        lambda: functions.stream_query(0),
+    ):
+        with pytest.raises(RuntimeError, match="device cpu has no streams: its work is done when a call returns"):
+            call()
+    for call in (lambda: functions.stream_query(-1), lambda: functions.event_free(7), lambda: functions.stream_wait_stream(0, 99 << 32)):
+        with pytest.raises(ValueError, match="there is no (stream|event)"):
+            call()
+    assert functions.device_current("cuda") == 0 and functions.device_current("cpu") == -1
+
+
 def test_the_library_needs_no_driver():
     needed = subprocess.run(["readelf", "-d", _library.path], capture_output=True, text=True, check=True).stdout
     assert "libc.so" in needed and "libcuda" not in needed

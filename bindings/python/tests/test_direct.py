@@ -204,7 +204,7 @@ REFUSED = {
     "one item of a list": (TypeError, lambda x: torch.cat([x, 3]), "expected Tensor as element 1, but got int"),
     "a text with NUL": (ValueError, lambda x: torch.div(x, 2, rounding_mode="a\0b"), "NUL"),
     "gradients of integers": (RuntimeError, lambda x: torch.zeros(2, dtype=torch.int64, requires_grad=True), "floating point and complex dtype"),
-    "pinned memory": (NotImplementedError, lambda x: torch.zeros(2, pin_memory=True), "pin_memory=True"),
+    "pinned memory": (TypeError, lambda x: torch.zeros(2, pin_memory="yes"), "'pin_memory' must be bool"),
     "a dim by two names": (TypeError, lambda x: torch.sum(x, dim=1, axis=1), "axis"),
     "~ of floats": (TypeError, lambda x: ~x, "torch.float32"),
 }

@@ -318,3 +318,27 @@ def test_empty_tensors_are_empty_arrays(name, sizes):
     assert np.array_equal(t, wanted) and np.concatenate([t, t]).shape == np.concatenate([wanted, wanted]).shape
     assert torch.from_numpy(np.asarray(t)).shape == sizes and (wanted + 1).dtype == (np.asarray(t) + 1).dtype
     assert np.asarray(torch.ones(3, 4)[1:1, ::2]).strides == (16, 8)
+
+
+def test_what_requires_a_gradient_is_not_lent():
+    x = torch.ones(3, requires_grad=True)
+    for call in (np.asarray, np.array, np.sin, torch.from_numpy, lambda t: t.numpy(), lambda t: t.__array__(), lambda t: np.add(1, t)):
+        kind, text = (
+            (TypeError, "expected np.ndarray") if call is torch.from_numpy else (RuntimeError, "Can't call numpy.. on Tensor that requires grad")
+        )
+        for tensor in (x, x * 2):
+            with pytest.raises(kind, match=text):
+                call(tensor)
+    for call in (torch.from_dlpack, np.from_dlpack, torch.utils.dlpack.to_dlpack):
+        with pytest.raises(BufferError, match="dlpack.*: Can't export tensors that require gradient, use tensor.detach"):
+            call(x)
+    assert np.asarray(x.detach()).tolist() == [1, 1, 1] == torch.from_dlpack(x.detach()).tolist()
+
+
+def test_memory_is_lent_where_no_calls_are_recorded():
+    x = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        array = x.numpy()
+        assert np.asarray(x).tolist() == [1, 1, 1] and np.add(x, 1).tolist() == [2, 2, 2]
+        array[0] = 5
+    assert x.tolist() == [5, 1, 1]

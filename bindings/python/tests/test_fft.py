@@ -1,4 +1,4 @@
-"""Fourier transforms, short-time ones, and the windows of signal.windows."""
+"""Fourier transforms, and short-time ones."""
 
 import cmath
 import math
@@ -291,23 +291,8 @@ def test_frequencies_are_leaves():
     assert torch.fft.fftfreq(5, requires_grad=True).requires_grad and torch.fft.rfftfreq(5, requires_grad=True).is_leaf
 
 
-def test_windows():
-    w = torch.signal.windows
-    assert w.hann(4).tolist() == pytest.approx([0, 0.75, 0.75, 0])
-    assert torch.allclose(w.hann(6, sym=False), torch.hann_window(6))
-    assert torch.allclose(w.kaiser(7, beta=3.0), torch.kaiser_window(7, False, 3.0))
-    assert torch.allclose(w.general_cosine(5, a=[0.42, 0.5, 0.08]), w.blackman(5), atol=1e-7)
-    assert w.exponential(4, center=1.0, sym=False).tolist() == pytest.approx([math.exp(-1), 1, math.exp(-1), math.exp(-2)])
-    assert w.gaussian(3, std=2.0).tolist() == pytest.approx([math.exp(-1 / 8), 1, math.exp(-1 / 8)])
-    assert w.cosine(2, dtype=torch.float64).tolist() == pytest.approx([math.sqrt(0.5)] * 2)
-    assert w.nuttall(1).tolist() == [1] and w.bartlett(0).shape == (0,) and w.hamming(3)[1] == 1
-    for call, says in (
-        (lambda: w.hann(-1), "M=-1"),
-        (lambda: w.hann(3, dtype=torch.float16), "float32 or float64"),
-        (lambda: w.gaussian(3, std=0.0), "must be positive, got: 0"),
-        (lambda: w.exponential(3, center=1.0), "symmetric"),
-        (lambda: w.general_cosine(3, a=[]), "empty"),
-        (lambda: w.kaiser(3, beta=-1.0), "non-negative, got: -1"),
-    ):
-        with pytest.raises(ValueError, match=says):
-            call()
+@pytest.mark.parametrize("name", ["fft2", "ifft2", "rfft2", "irfft2", "hfft2", "ihfft2"])
+def test_two_dimensions_are_not_none(name):
+    with pytest.raises(TypeError, match="argument 'dim' must be tuple of ints, not NoneType"):
+        getattr(torch.fft, name)(torch.ones(2, 3, 4), dim=None)
+    assert getattr(torch.fft, name[:-1] + "n")(torch.ones(2, 3, 4), dim=None).dim() == 3

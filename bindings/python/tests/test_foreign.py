@@ -57,7 +57,7 @@ def lent(t, shape=None, strides=None, **fields):
         ({"lanes": 0}, "0 lanes"),
         ({"bits": 7}, "7 bits"),
         ({"code": 200}, "code 200"),
-        ({"device_type": 2}, "device type 2"),
+        ({"device_type": 4}, "device type 4"),
         ({"byte_offset": 1}, "aligned"),
     ],
 )

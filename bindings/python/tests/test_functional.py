@@ -60,6 +60,24 @@ def test_results_that_can_be_differentiated_again():
     assert not functional.jacobian(lambda x: x * w, X).requires_grad
 
 
+def test_jacobians_of_complex_functions():
+    z = torch.tensor([1 + 2j, 3 - 1j], dtype=torch.complex128)
+    for function, forward, reverse in (
+        (lambda z: z * z, (2 * z).diag(), (2 * z.conj()).diag()),
+        (lambda z: z.conj() * 2j, torch.full((2,), 2j, dtype=z.dtype).diag(), torch.full((2,), 2j, dtype=z.dtype).diag()),
+        (lambda z: z.real * 3, torch.full((2,), 3.0, dtype=torch.float64).diag(), torch.full((2,), 3.0, dtype=z.dtype).diag()),
+        (lambda z: z.imag.float(), torch.zeros(2, 2), torch.full((2,), 1j, dtype=z.dtype).diag()),
+    ):
+        for strategy, want in (("forward-mode", forward), ("reverse-mode", reverse)):
+            made = functional.jacobian(function, z, vectorize=True, strategy=strategy)
+            assert made.dtype == want.dtype and torch.equal(made, want)
+    made = functional.jacobian(lambda x: x * (1 + 2j), X, vectorize=True, strategy="forward-mode")
+    assert torch.equal(made, (1 + 2j) * torch.eye(3, dtype=torch.complex128))
+    assert functional.jacobian(lambda x: (x > 1).long(), X, vectorize=True, strategy="forward-mode").dtype == torch.int64
+    with pytest.raises(RuntimeError, match="only for real scalar outputs but got complex128"):
+        functional.jacobian(lambda z: z * z, z)
+
+
 def test_strict_mode():
     with pytest.raises(RuntimeError, match="independent of input 1. This is not allowed in strict mode"):
         functional.vjp(lambda a, b: a * 2, (X, Y), X, strict=True)
@@ -74,13 +92,15 @@ def test_strict_mode():
 def test_what_functional_refuses():
     with pytest.raises(TypeError, match="must be either a Tensor or a tuple of Tensors but the given inputs has type <class 'list'>"):
         functional.jacobian(cubes, [X])
-    with pytest.raises(RuntimeError, match="v has invalid size: should be \\(3,\\) but got \\(2,\\)"):
+    with pytest.raises(
+        RuntimeError, match=r"vjp: v has invalid size: should be torch.Size\(\[3\]\), as in the output .*, but got torch.Size\(\[2\]\)"
+    ):
         functional.vjp(lambda x: x * x, X, X[:2])
-    with pytest.raises(RuntimeError, match="v is a tuple of invalid length: should be 1 but got 2"):
+    with pytest.raises(RuntimeError, match="jvp: v is a tuple of invalid length: should be 1, as the input .*, but got 2"):
         functional.jvp(lambda x: x * x, X, (X, X))
-    with pytest.raises(RuntimeError, match="The vector v can only be None if"):
+    with pytest.raises(RuntimeError, match=r"vjp: The vector v can only be None if .* but it is a tensor of torch.Size\(\[3\]\)"):
         functional.vjp(lambda x: x * x, X)
-    with pytest.raises(RuntimeError, match="should contain a single element"):
+    with pytest.raises(RuntimeError, match=r"given to hessian should contain a single element, but is of torch.Size\(\[3\]\)"):
         functional.hessian(lambda x: x * x, X)
     with pytest.raises(ValueError, match="strategy"):
         functional.jacobian(cubes, X, strategy="sideways")
@@ -101,6 +121,7 @@ def test_gradients_of_functions():
     assert made["w"].tolist() == X.tolist() and made["b"][0].tolist() == [1, 1, 1]
     with torch.no_grad():
         assert func.grad(cubes)(X).tolist() == [3, 12, 27]
+        assert func.jacrev(lambda x: x * x)(X).tolist() == [[2, 0, 0], [0, 4, 0], [0, 0, 6]]
 
 
 def test_gradients_that_depend_on_other_tensors():
@@ -119,6 +140,19 @@ def test_func_products():
     assert output.tolist() == [0.5, 0.5, 6] and made.tolist() == [2, 4.25, 10] and aux == "more"
 
 
+def test_forward_products_have_the_dtypes_of_the_results():
+    output, made = func.jvp(lambda x: (x.argmax(), x > 1, x * 2), (X,), (W,))
+    assert [t.dtype for t in made] == [torch.int64, torch.bool, torch.float64]
+    assert made[0].item() == 0 and not made[1].any() and torch.equal(made[2], 2 * W)
+    assert func.jvp(lambda x: x.argmax(), (X,), (W,))[1].dtype == torch.int64
+    assert func.jacfwd(lambda x: (x > 1).long())(X).dtype == torch.int64
+    assert func.jacfwd(lambda x: x.float() * 2)(X).dtype == torch.float32
+    assert func.jacrev(lambda x: x.float() * 2)(X).dtype == torch.float64
+    for refused in (lambda f: func.vjp(f, X), lambda f: func.jacrev(f)(X)):
+        with pytest.raises(RuntimeError, match="must be floating-point or complex Tensors, got Tensor with dtype torch.int64"):
+            refused(lambda x: (x * 2, x.argmax()))
+
+
 def test_func_jacobians():
     for jacobian in (func.jacrev, func.jacfwd):
         assert jacobian(lambda x: x * x)(X).tolist() == [[2, 0, 0], [0, 4, 0], [0, 0, 6]]
@@ -127,6 +161,37 @@ def test_func_jacobians():
     assert func.hessian(cubes)(X).tolist() == [[6, 0, 0], [0, 12, 0], [0, 0, 18]]
     assert func.jacrev(func.jacrev(lambda x: x**3))(X)[1, 1].tolist() == [0, 12, 0]
     assert [[t.shape for t in row] for row in func.hessian(lambda a, b: (a * b).sum(), argnums=(0, 1))(X, Y)] == [[(3, 3), (3, 3)], [(3, 3), (3, 3)]]
+
+
+def test_functions_in_inference_mode():
+    inside = torch.inference_mode()
+    with inside:
+        made = X * 2
+        for given in (X, made):
+            assert func.grad(cubes)(given).tolist() == (3 * given**2).tolist()
+            assert func.grad(func.grad(lambda x: x**4))(given[1]).item() == 12 * given[1].item() ** 2
+            assert func.jvp(cubes, (given,), (given,))[1].item() == (3 * given**3).sum().item()
+            assert func.jacrev(lambda x: x * x)(given).diagonal().tolist() == (2 * given).tolist()
+        assert torch.is_inference_mode_enabled()
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_functional_in_every_mode(mode):
+    with mode():
+        for given in (X, X * 1):
+            assert functional.jacobian(lambda x: x * x, given).diagonal().tolist() == [2, 4, 6]
+            assert functional.hessian(cubes, given).diagonal().tolist() == [6, 12, 18]
+            assert functional.vjp(cubes, given)[1].tolist() == [3, 12, 27]
+            assert functional.jvp(cubes, given, W)[1].item() == (3 * X * X * W).sum().item()
+            assert functional.hvp(cubes, given, W)[1].tolist() == (6 * X * W).tolist()
+
+
+def test_jacobians_are_real():
+    for jacobian, name in ((func.jacrev, "jacrev"), (func.jacfwd, "jacfwd")):
+        with pytest.raises(RuntimeError, match=f"{name}: Expected all inputs to be real but received complex tensor at flattened input idx: 1"):
+            jacobian(lambda a, b: a * b.real, argnums=(0, 1))(X, X + 1j)
+        with pytest.raises(RuntimeError, match=f"{name}: Expected all outputs to be real"):
+            jacobian(torch.view_as_complex)(torch.ones(1, 2))
 
 
 def test_what_func_refuses():

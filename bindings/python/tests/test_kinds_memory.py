@@ -48,6 +48,15 @@ SPARSE = {
     "mask": lambda s: DENSE.sparse_mask(s),
     "any": lambda s: s.any(),
     "amax": lambda s: s.amax(),
+    "amin_dim": lambda s: s.amin(1),
+    "all_dim": lambda s: s.all(0, keepdim=True),
+    "argmax": lambda s: s.argmax(),
+    "argmin_dim": lambda s: s.argmin(0),
+    "count_nonzero": lambda s: s.count_nonzero(0),
+    "clamp": lambda s: s.clamp(-1, 1),
+    "narrow_copy": lambda s: s.narrow_copy(0, 0, 2),
+    "number": lambda s: s * torch.tensor(2.0).to_sparse(),
+    "like": lambda s: torch.full_like(s, 3, layout=torch.strided),
     "values": lambda s: s.neg().values(),
     "gather": lambda s: s.index_select(1, torch.tensor([-1])),
     "item": lambda s: s[1, 0],
@@ -64,6 +73,8 @@ QUANTIZED = {
     "sort": lambda q: q.sort()[0],
     "cat": lambda q: torch.cat([q, q]),
     "copy": lambda q: torch.empty_like(q).copy_(q),
+    "masked_fill": lambda q: q.masked_fill(DENSE > 0, 2.0),
+    "select_scatter": lambda q: q.select_scatter(DENSE[0], 0, 1),
 }
 
 

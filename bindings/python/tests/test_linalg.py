@@ -383,6 +383,27 @@ def test_layout_of_solutions():
     assert torch.linalg.solve(a[0, 0], b[0], left=False).stride() == (3, 1)
 
 
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int64, torch.bfloat16, torch.float32, torch.complex128])
+@pytest.mark.parametrize("length", [1, 63, 64, 65])
+def test_many_sums_of_products(length, dtype):
+    """Short ones, and those whose numbers lie apart, are made in another way than long ones."""
+    a = (torch.arange(6 * length) % 7 - 3).reshape(2, 3, length)
+    b = (torch.arange(6 * length) % 5 - 2).reshape(2, 3, length)
+    expected = (a * b).sum(-1).to(dtype)
+    a, b = a.to(dtype), b.to(dtype)
+    if dtype.is_complex:
+        a, expected = a * 1j, expected * -1j
+    for x, y in ((a, b), (a.mT.contiguous().mT, b), (a.mT.contiguous().mT, b.mT.contiguous().mT)):
+        made = torch.linalg.vecdot(x, y)
+        assert made.dtype is dtype and made.equal(expected)
+        assert torch.linalg.vecdot(x.movedim(-1, 0), y.movedim(-1, 0), dim=0).equal(expected)
+        assert torch.einsum("bhi,bhi->bh", x.conj(), y).equal(expected)
+        assert torch.einsum("bhi,bhi->hb", x.conj(), y).equal(expected.mT)
+        assert torch.linalg.vecdot(x[:1, :1], y).equal(torch.linalg.vecdot(x[:1, :1].expand(2, 3, length), y))
+    out = torch.empty(3, 2, dtype=dtype)
+    assert torch.linalg.vecdot(a, b, out=out.mT) is not None and out.mT.equal(expected)
+
+
 def test_vecdot_of_a_number():
     a = torch.arange(6.0).reshape(2, 3)
     assert torch.linalg.vecdot(a, torch.tensor(2.0)).tolist() == [6, 24]
@@ -446,3 +467,19 @@ def test_sparse_products_that_are_to_be_written_to_strided_tensors():
             with pytest.raises(NotImplementedError, match="(chain_matmul|multi_dot): the result has layout sparse_.* call it without out"):
                 call(factor, out)
             assert (out == 7).all()
+
+
+def test_ormqr_takes_as_many_reflections_as_there_are_columns():
+    a, other = torch.randn(4, 3), torch.randn(4, 2)
+    for count in (0, 2, 4):
+        says = rf"ormqr: tau.shape\[-1\] must be equal to the smaller one of other.shape\[-2\] and input.shape\[-1\], 3, got {count}"
+        with pytest.raises(RuntimeError, match=says):
+            torch.ormqr(a, torch.randn(count), other)
+    assert torch.ormqr(a, torch.randn(3), other).shape == (4, 2)
+    assert torch.ormqr(a.t().contiguous(), torch.randn(3), other.t()[:, :3], left=False).shape == (2, 3)
+
+
+def test_matrix_exp_of_sparse_tensors_is_refused_by_name():
+    for sparse in (torch.eye(3).to_sparse(), torch.eye(3).to_sparse_csr()):
+        with pytest.raises(NotImplementedError, match="linalg.matrix_exp is not implemented for sparse_.* tensors; to_dense"):
+            torch.linalg.matrix_exp(sparse)

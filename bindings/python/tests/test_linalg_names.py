@@ -158,3 +158,45 @@ def test_refusals(call, fact):
 def test_arguments_of_another_class(call):
     with pytest.raises(TypeError, match="tuple of floats|requires_grad' must be bool|invalid combination"):
         call()
+
+
+MATRICES = {
+    "det": lambda x: torch.linalg.det(x),
+    "slogdet": lambda x: torch.linalg.slogdet(x),
+    "logdet": torch.logdet,
+    "cond": torch.linalg.cond,
+    "matrix_rank": torch.linalg.matrix_rank,
+    "pinv": torch.linalg.pinv,
+    "pinverse": torch.pinverse,
+    "inv": torch.linalg.inv,
+    "inverse": torch.inverse,
+    "eigh": torch.linalg.eigh,
+    "eigvalsh": torch.linalg.eigvalsh,
+    "eigvals": torch.linalg.eigvals,
+    "svd": torch.linalg.svd,
+    "svdvals": torch.linalg.svdvals,
+    "qr": torch.linalg.qr,
+    "cholesky": torch.linalg.cholesky,
+    "lu": torch.linalg.lu,
+    "lu_factor": torch.linalg.lu_factor,
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_functions_of_matrices_keep_the_names_of_batches(name):
+    plain = torch.eye(3).expand(2, 3, 3) * torch.tensor([2.0, 3.0]).reshape(2, 1, 1)
+    for names in (("N", "R", "C"), ("N", None, None), (None, "R", "C")):
+        made, expected = MATRICES[name](plain.rename(*names)), MATRICES[name](plain)
+        for a, b in zip(*((x,) if isinstance(x, torch.Tensor) else x for x in (made, expected)), strict=True):
+            assert a.names == (names[0],) + (None,) * (b.dim() - 1)
+            assert torch.equal(a.rename(None), b)
+    matrix = MATRICES[name](plain[0].rename("R", "C"))
+    assert not any(t.has_names() for t in ((matrix,) if isinstance(matrix, torch.Tensor) else matrix))
+
+
+def test_what_a_matrix_function_is_written_to():
+    x = (torch.eye(2).expand(3, 2, 2) * 2).rename("N", "R", "C")
+    out = torch.empty(3, 2, 2)
+    assert torch.linalg.inv(x, out=out).names == ("N", None, None)
+    with pytest.raises(RuntimeError, match=r"linalg.det: the result has dims \['N'\], and what it is written to has dims \['M'\]"):
+        torch.linalg.det(x, out=torch.empty(3, names=["M"]))

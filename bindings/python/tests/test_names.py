@@ -2,7 +2,9 @@
 
 import copy
 import inspect
+import io
 import pickle
+from functools import partial
 
 import pytest
 
@@ -343,3 +345,37 @@ def test_names_of_what_is_assigned():
     x[torch.tensor([1])] = torch.full((3,), 2.0, names=["C"])
     x[:, 0] = torch.tensor([5.0, 6.0], names=["N"])
     assert x.names == ("N", "C") and x.rename(None).tolist() == [[5, 1, 1], [6, 2, 2]]
+
+
+def test_errors_of_names_are_those_of_the_call():
+    for make in (partial(torch.zeros, 2, 3), partial(torch.empty, (2, 3)), partial(torch.tensor, [[1, 2]])):
+        for names in (["N", "..."], ["N", ...]):
+            with pytest.raises(RuntimeError, match=r"^(zeros|empty|tensor)\(\): an ellipsis stands for names that a tensor has"):
+                make(names=names)
+        with pytest.raises(RuntimeError, match=r"^(zeros|empty|tensor): 1 names, \['N'\], do not fit a tensor of 2 dimensions"):
+            make(names=["N"])
+        with pytest.raises(RuntimeError, match=r"^(zeros|empty|tensor): Invalid name"):
+            make(names=["N", "2"])
+        with pytest.raises(TypeError, match=r"^(zeros|empty|tensor)\(\): argument 'names' must be"):
+            make(names="NC")
+    x = torch.zeros(2, 3, names=["N", "C"])
+    for name, call in {
+        "sum": lambda: x.sum("Z"),
+        "max": lambda: torch.max(x, "Z"),
+        "transpose": lambda: x.transpose("N", "Z"),
+        "cat": lambda: torch.cat([x, x], "Z"),
+        "unflatten": lambda: x.unflatten("Z", [("a", 1), ("b", 2)]),
+        "flatten": lambda: x.flatten(["N", "Z"], "F"),
+    }.items():
+        with pytest.raises(RuntimeError, match=rf"^{name}: Name 'Z' not found in Tensor\['N', 'C'\]$"):
+            call()
+    with pytest.raises(TypeError, match=r"unflatten\(\): the dimension 'C', by its name, becomes pairs"):
+        x.unflatten("C", (3, 1))
+
+
+def test_files_keep_the_names_of_tensors_without_data():
+    data = io.BytesIO()
+    torch.save(torch.zeros(2, 3, device="meta", names=["A", None]), data)
+    data.seek(0)
+    back = torch.load(data)
+    assert back.names == ("A", None) and back.is_meta and back.shape == (2, 3)

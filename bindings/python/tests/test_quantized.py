@@ -133,6 +133,58 @@ def test_writing():
     assert q.relu_() is q and q.clamp_(0.0, 0.5).int_repr().unique().tolist() == [-5]
 
 
+@pytest.mark.parametrize("dtype", [torch.qint8, torch.quint8, torch.qint32])
+def test_writing_among_channels(dtype):
+    numbers = torch.arange(6.0).reshape(2, 3)
+    q = torch.quantize_per_channel(numbers, torch.tensor([0.5, 0.25]), torch.tensor([0, 1]), 0, dtype)
+    mask, index = torch.tensor([[True, False, True], [False, True, False]]), torch.tensor([[0, 1, 0]])
+    put = {
+        "item": (lambda t: t.__setitem__(0, 1.0), numbers.clone()),
+        "column": (lambda t: t.__setitem__((slice(None), 1), 2), numbers.clone()),
+        "mask": (lambda t: t.__setitem__(mask, torch.tensor([7.0, 8.0, 9.0])), numbers.clone()),
+        "places": (lambda t: t.__setitem__((torch.tensor([1, 0]), torch.tensor([2, 0])), torch.tensor([1.5, 2.5])), numbers.clone()),
+        "fill_": (lambda t: t.fill_(2.0), numbers.clone()),
+        "zero_": (lambda t: t.zero_(), numbers.clone()),
+        "copy_": (lambda t: t.copy_(torch.ones(3, dtype=torch.float64)), numbers.clone()),
+        "masked_fill_": (lambda t: t.masked_fill_(mask, 1.5), numbers.clone()),
+        "scatter_": (lambda t: t.scatter_(0, index, torch.tensor([[4.0, 5.0, 6.0]])), numbers.clone()),
+        "index_fill_": (lambda t: t.index_fill_(1, torch.tensor([2]), 3.0), numbers.clone()),
+        "view": (lambda t: t[:, 1:].fill_(1.0), numbers.clone()),
+    }
+    for name, (write, expected) in put.items():
+        made = q.clone()
+        write(made)
+        write(expected)
+        assert torch.equal(made.dequantize(), expected), name
+        assert torch.equal(made.q_per_channel_scales(), q.q_per_channel_scales()), name
+    for made, expected in (
+        (q.masked_fill(mask, 2.0), numbers.masked_fill(mask, 2.0)),
+        (q.select_scatter(torch.ones(3), 0, 1), numbers.select_scatter(torch.ones(3), 0, 1)),
+        (q.scatter(0, index, q[1:]), numbers.scatter(0, index, numbers[1:])),
+    ):
+        assert torch.equal(made.dequantize(), expected)
+    assert torch.equal(q.dequantize(), numbers)
+
+
+def test_what_is_not_written_keeps_its_integers():
+    """Those of 32 bits are more than float32 tells apart."""
+    ints = torch.tensor([[2**30 + 1, 5], [7, 2**30 + 3]], dtype=torch.int32)
+    q = torch._make_per_channel_quantized_tensor(ints, torch.tensor([1.0, 0.5]), torch.tensor([0, 0]), 1)
+    q[0, 1] = 2.0
+    assert q.int_repr().tolist() == [[2**30 + 1, 4], [7, 2**30 + 3]]
+
+
+def test_what_is_put_among_integers_is_numbers():
+    q = torch.quantize_per_tensor(torch.zeros(3), 0.5, 10, torch.quint8)
+    mask = torch.tensor([True, False, True])
+    assert q.masked_fill(mask, torch.tensor(3)).dequantize().tolist() == [3, 0, 3]
+    assert q.scatter(0, torch.tensor([1]), torch.tensor([4])).dequantize().tolist() == [0, 4, 0]
+    with pytest.raises(RuntimeError, match="complex numbers, of dtype complex64, are not quantized"):
+        q.fill_(torch.tensor(1j))
+    with pytest.raises(RuntimeError, match="as_strided_scatter: not implemented for tensors that are quantized per channel"):
+        torch.as_strided_scatter(channels(), torch.ones(2), (2,), (1,))
+
+
 def test_empty_and_of_integers():
     made = torch._make_per_tensor_quantized_tensor(torch.tensor([1, 2, 3], dtype=torch.uint8), 0.1, 2)
     assert made.dtype is torch.quint8 and made.int_repr().tolist() == [1, 2, 3]
@@ -290,6 +342,7 @@ def test_what_operators_are():
     assert (
         torch.dispatch.table("sort")["sort"]["kind"]["sparse_coo"] == "refused" and torch.dispatch.table("sin")["sin"]["kind"]["sparse_csr"] == "rule"
     )
+    assert torch.dispatch.table("to_sparse")["to_sparse"]["kind"]["quantized"] == "refused"
     assert torch.dispatch.table("nonzero")["nonzero"]["device"]["meta"] == "refused"
     assert set(torch.dispatch.table("max")) == {"max", "max.dim", "max.other"}
     assert "add  kind  kernel: dense" in repr(table)
@@ -331,3 +384,12 @@ def test_channels_of_tensors_without_elements_move_or_are_refused(sizes):
             assert call().numel() == 0
         except RuntimeError as error:
             assert "channels" in str(error) and "dequantize() converts" in str(error)
+
+
+def test_relu_keeps_large_integers():
+    ints = torch.tensor([2**31 - 5, 2**24 + 1, -7, 3, 4], dtype=torch.int32)
+    q = torch._make_per_tensor_quantized_tensor(ints, 0.5, 3)
+    assert q.relu().int_repr().tolist() == [2**31 - 5, 2**24 + 1, 3, 3, 4] and q.relu().dtype == torch.qint32
+    assert q.relu_() is q and q.int_repr().tolist() == [2**31 - 5, 2**24 + 1, 3, 3, 4]
+    c = torch._make_per_channel_quantized_tensor(torch.tensor([[1, 5], [1, 5]], dtype=torch.int8), torch.ones(2).double(), torch.tensor([3, -1]), 0)
+    assert c.relu().int_repr().tolist() == [[3, 5], [1, 5]]

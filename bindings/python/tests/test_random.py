@@ -53,6 +53,23 @@ def test_numbers_in_order_come_in_the_order_of_memory_whatever_the_gaps(draw):
         assert not want.is_contiguous() and torch.equal(draw(gaps, torch.Generator().manual_seed(3)), want)
 
 
+@pytest.mark.parametrize("engine", ["mt19937", "philox"])
+def test_normals_of_each_element_come_in_the_order_of_their_out(engine):
+    def seeded():
+        return torch.Generator(engine=engine).manual_seed(3)
+
+    mean, std = torch.arange(40.0).view(20, 2), torch.arange(1.0, 41).view(20, 2)
+    room = torch.zeros(20, 4)
+    for out in (torch.zeros(20, 2), torch.zeros(2, 20).t(), room[:, ::2], room[:, 1:3], torch.zeros(4, 20)[::2].t()):
+        want = out.normal_(generator=seeded()).mul(std).add(mean)
+        assert torch.normal(mean, std, generator=seeded(), out=out) is out and torch.equal(out, want)
+    assert torch.equal(torch.normal(mean, std, generator=seeded(), out=torch.zeros(0)), torch.normal(mean, std, generator=seeded()))
+    drawn = seeded()
+    with pytest.raises(RuntimeError, match="dtype"):
+        torch.normal(mean, std, generator=drawn, out=torch.zeros(20, 2, dtype=torch.float64))
+    assert torch.equal(drawn.get_state(), seeded().get_state())
+
+
 def test_parameters_of_elements_go_with_their_indices():
     rates = torch.arange(600.0).view(20, 30) / 20
     want = torch.poisson(rates, generator=philox())
@@ -87,6 +104,25 @@ def test_elements_are_found_by_their_offset(make, words):
     assert torch.equal(make(7, philox()), whole[:7])
     g.set_offset(160 * words)
     assert g.initial_seed() == 3 and torch.equal(make(840, g), whole[160:])
+
+
+# Blocks of normal numbers are of 16 reals: of 16 elements, or of 8 complex ones.
+@pytest.mark.parametrize(
+    ("dtype", "words", "together"),
+    [(torch.float16, 1, 16), (torch.float32, 1, 16), (torch.float64, 2, 16), (torch.complex64, 2, 8), (torch.complex128, 4, 8)],
+)
+def test_normal_numbers_are_found_by_the_offsets_of_their_blocks(dtype, words, together):
+    whole = torch.randn(200, dtype=dtype, generator=philox())
+    g = philox()
+    for i in (together, 3 * together):
+        g.set_offset(i * words)
+        assert torch.equal(torch.randn(100, dtype=dtype, generator=g), whole[i : i + 100])
+    g.set_offset(together // 2 * words)
+    assert not torch.equal(torch.randn(100, dtype=dtype, generator=g), whole[together // 2 : together // 2 + 100])
+    if dtype.is_floating_point:
+        whole = torch.empty(200, dtype=dtype).log_normal_(generator=philox())
+        g.set_offset(16 * 2)
+        assert torch.equal(torch.empty(100, dtype=dtype).log_normal_(generator=g), whole[16:116])
 
 
 @pytest.mark.parametrize("engine", ["mt19937", "philox"])
@@ -180,6 +216,19 @@ def test_permutations_reach_the_largest_number_of_a_dtype(name, most):
         torch.randperm(most + 1, dtype=dtype)
 
 
+def test_forks_name_devices_that_are_there():
+    absent = torch.cuda.device_count()
+    for device in (absent, f"cuda:{absent}", torch.device("cuda", absent)):
+        with pytest.raises(RuntimeError, match=f"cuda:{absent}"), torch.random.fork_rng(devices=[device]):
+            pass
+        with torch.random.fork_rng([device], enabled=False):
+            pass
+    with pytest.raises(TypeError, match="not iterable"), torch.random.fork_rng(devices=0):
+        pass
+    with pytest.raises(RuntimeError, match="xyz"), torch.random.fork_rng(device_type="xyz"):
+        pass
+
+
 def test_forks_restore_the_default_generator():
     torch.manual_seed(3)
     want = torch.rand(2)
@@ -199,7 +248,10 @@ def test_forks_restore_the_default_generator():
         return torch.rand(2)
 
     assert torch.equal(draws(), want) and torch.equal(draws(), want)
+    with torch.random.fork_rng(devices=[], device_type="cpu"):
+        assert torch.equal(torch.rand(2), want)
     assert torch.random.default_generator.engine == "mt19937"
+    assert torch.random.default_generator is torch.default_generator is torch.default_generator
     state = torch.random.get_rng_state()
     assert state.shape == (5056,) and torch.random.initial_seed() == 3
     assert torch.random.manual_seed(4) is torch.default_generator or torch.initial_seed() == 4
@@ -297,3 +349,13 @@ def test_parameters_of_binomial_broadcast_and_go_with_their_elements():
 def test_what_binomial_refuses(draw, error, text):
     with pytest.raises(error, match=text):
         draw(torch.ones(3), torch.ones(3))
+
+
+def test_bernoulli_of_a_probability_without_dimensions():
+    for dtype in (torch.float32, torch.float64):
+        p = torch.tensor(0.3, dtype=dtype)
+        drawn = []
+        for given in (p, p.expand(50), p.reshape(1)):
+            torch.manual_seed(3)
+            drawn.append((torch.zeros(50).bernoulli_(given).tolist(), torch.rand(1).item()))
+        assert drawn[0] == drawn[1] == drawn[2]

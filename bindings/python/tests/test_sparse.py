@@ -4,6 +4,7 @@ import copy
 import io
 import pickle
 
+import numpy as np
 import pytest
 import scipy.sparse as sp
 
@@ -321,7 +322,7 @@ def test_other_functions():
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_what_has_no_sparse_form_says_so(layout):
     s = pair(layout)[2]
-    for name in ("sort", "exp", "cumsum", "argmax", "tril"):
+    for name in ("sort", "exp", "cumsum", "median", "tril"):
         with pytest.raises(NotImplementedError, match=rf"is not implemented for {layout} tensors; to_dense\(\) converts"):
             getattr(torch, name)(s, *((0,) if name == "cumsum" else ()))
     with pytest.raises(TypeError, match="to_dense"):
@@ -469,6 +470,41 @@ def test_scipy_shares_indices(layout):
         same(back, d * 2)
     unordered = sp.csr_array(([1.0, 2.0, 3.0], [1, 0, 0], [0, 3]), shape=(1, 2))
     assert torch.sparse.from_scipy(unordered).to_dense().tolist() == [[5, 1]]
+
+
+def scipy_array(kind, dense, block):
+    return sp.bsr_array(dense, blocksize=(block, block)) if kind == "bsr" else getattr(sp, f"{kind}_array")(dense)
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "bsr"])
+def test_damaged_arrays_of_scipy_are_refused(kind):
+    starts = (1, 100), (1, -100), (4, 1 << 30), (0, 1)
+    for part, at, value in (*(("indptr", *start) for start in starts), ("indices", 2, 1 << 30), ("indices", 0, -5)):
+        array = scipy_array(kind, np.eye(4), 1)
+        getattr(array, part)[at] = value
+        with pytest.raises(RuntimeError, match="indices"):
+            torch.sparse.from_scipy(array)
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "bsr"])
+def test_arrays_of_scipy_in_any_order(kind):
+    array = scipy_array(kind, np.kron(np.arange(12.0).reshape(3, 4), np.ones((2, 2))), 2)
+    want = array.toarray().tolist()
+    n = len(array.indices)
+    array.indices, array.data = array.indices[::-1].copy(), array.data[::-1].copy()
+    array.indptr = n - array.indptr[::-1].copy()
+    assert torch.sparse.from_scipy(array).to_dense().flip(0 if kind != "csc" else 1).tolist() == want
+    array.indices = np.zeros_like(array.indices)
+    assert torch.sparse.from_scipy(array).to_dense().sum().item() == np.sum(want)
+    roomy = sp.csr_array((np.ones(5), np.zeros(5, np.int32), np.array([0, 2])), shape=(1, 3))
+    assert torch.sparse.from_scipy(roomy).to_dense().tolist() == [[2, 0, 0]]
+
+
+def test_vectors_of_scipy():
+    for make in (sp.csr_array, sp.coo_array, sp.dok_array):
+        assert torch.sparse.from_scipy(make(np.array([0, 2.0, 0, 3]))).to_dense().tolist() == [0, 2, 0, 3]
+    with pytest.raises(RuntimeError, match="SciPy has sparse"):
+        torch.sparse.to_scipy(torch.tensor(2.0).to_sparse())
 
 
 @pytest.mark.parametrize(

@@ -68,3 +68,17 @@ def test_gradients_of_sparse_tensors_are_checked(layout):
 def test_sizes_with_the_largest_integer_are_named():
     with pytest.raises(RuntimeError, match="ccol_indices must have 9223372036854775808 entries"):
         torch.sparse_csc_tensor([0], [], torch.zeros(0), [0, 2**63 - 1])
+
+
+def test_a_product_of_a_batch_tells_what_failed():
+    c = torch.ones(2, 4, 6).to_sparse_csr()
+    c.crow_indices()[1, 4] = 6
+    with pytest.raises(RuntimeError, match="crow_indices|indices"):
+        c @ torch.ones(6)
+    c = torch.ones(2, 40, 600).to_sparse_csr()
+    torch.set_memory_limit(torch.memory_stats().in_use + 1000)
+    try:
+        with pytest.raises(MemoryError):
+            c @ torch.ones(600)
+    finally:
+        torch.set_memory_limit(0)

@@ -1,7 +1,9 @@
 """Special functions: values, what they do at poles, infinities and huge numbers, dtypes, polynomials' degrees."""
 
 import math
+from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import libtensor as torch
@@ -343,6 +345,23 @@ def test_legendre_polynomials_of_large_degrees(n, x, want):
         assert torch.equal(short, exact)
 
 
+# P_n(x) is x n P_(n-1)(0) there, P_k(0) being (-1)^(k/2) binomial(k, k/2) / 2^k.
+@pytest.mark.parametrize("n", [1, 3, 7, 97, 999, 1001])
+@pytest.mark.parametrize("x", [5e-324, -5e-324, 1.5e-323, 1e-310, 2.3e-308, 1e-290, -1e-272, 1e-270])
+def test_legendre_polynomials_of_the_smallest_numbers(n, x):
+    want = float(Fraction(x) * n * (-1) ** (n // 2) * Fraction(math.comb(n - 1, n // 2), 2 ** (n - 1)))
+    got = torch.special.legendre_polynomial_p(torch.tensor([x, -x], dtype=torch.float64), n).tolist()
+    assert abs(got[0] - want) <= math.ulp(want) and got[1] == -got[0]
+
+
+def test_bessel_y1_of_small_numbers():  # -2 / (pi x)
+    pi = Fraction(3141592653589793238462643383279502884197169399375105820974944, 10**60)
+    for x in [1.5**k * 2.0**-1022 for k in range(1, 900)]:
+        got, want = torch.special.bessel_y1(torch.tensor(x, dtype=torch.float64)).item(), -2 / (pi * Fraction(x))
+        assert abs(Fraction(got) - want) <= Fraction(0.55) * Fraction(math.ulp(got)), x
+    assert torch.special.bessel_y1(torch.tensor([5e-324, 3.5e-309], dtype=torch.float64)).tolist() == [-math.inf, -math.inf]
+
+
 def test_legendre_polynomials_at_ends_and_zeros():
     for n in (1000, 1001, 2**40, 2**40 + 1):
         x = torch.tensor([0.0, 1, -1, 2, -2, 1e300, -math.inf, math.nan], dtype=torch.float64)
@@ -483,3 +502,49 @@ MVLGAMMA = [
 def test_mvlgamma_is_right_to_the_last_place(p, x, want):
     got = torch.special.multigammaln(torch.tensor(x, dtype=torch.float64), p).item()
     assert abs(got - want) <= math.ulp(want) / 2
+
+
+@pytest.mark.parametrize("call", [torch.special.ndtr, lambda x, out=None: torch.special.multigammaln(x, 2, out=out)])
+def test_functions_of_several_steps_in_pytorch_write_over_what_they_read(call):
+    x = torch.arange(2.0, 18).reshape(4, 4)
+    want = call(x)
+    for view in (lambda t: t.t(), lambda t: t):
+        y = x.clone()
+        assert torch.equal(call(y, out=view(y)), want)
+    y = torch.arange(1.0, 6)
+    want = call(y[:-1] + 1)
+    assert torch.equal(call(y[1:], out=y[:-1]), want)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        torch.erf(x, out=x.t())
+
+
+SHORT = {
+    "bessel_j0": [torch.special.bessel_j0],
+    "bessel_j1": [torch.special.bessel_j1],
+    "bessel_y0": [torch.special.bessel_y0],
+    "bessel_y1": [torch.special.bessel_y1],
+    "bessel_i": [torch.special.i0e, torch.special.i1e, torch.special.modified_bessel_i0, torch.special.modified_bessel_i1],
+    "bessel_k": [torch.special.scaled_modified_bessel_k0, torch.special.scaled_modified_bessel_k1, torch.special.modified_bessel_k0],
+    "spherical_bessel_j0": [torch.special.spherical_bessel_j0],
+    "incomplete gamma": [lambda x, f=f: f(x, x.flip(0)) for f in (torch.special.gammainc, torch.special.gammaincc)],
+    # Degrees on both sides of where digits that cancel leave too few.
+    "chebyshev": [
+        lambda x, name=f"{shifted}chebyshev_polynomial_{kind}", n=n: getattr(torch.special, name)(x / 32, n)
+        for kind in "tuvw"
+        for shifted in ("", "shifted_")
+        for n in (1, 2, 3, 20, 300, 5000)
+    ],
+}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_short_ways_for_float32_are_as_good_as_those_of_float64(name):
+    generator = torch.Generator()
+    generator.manual_seed(1)
+    x = torch.rand(4001, generator=generator) * 32
+    for function in SHORT[name]:
+        got, want = function(x).double().numpy(), function(x.double()).numpy()
+        finite = abs(want) < torch.finfo(torch.float32).max
+        last = np.spacing(np.maximum(abs(want[finite]), 1e-37).astype(np.float32))
+        assert (abs(got[finite] - want[finite]) <= 0.51 * last).all()
+        assert (got[~finite] == np.copysign(math.inf, want[~finite])).all()

@@ -30,6 +30,8 @@ LAWS = (
     "kinds",
     "names",
     "quantized",
+    "dispatch",
+    "devices",
 )
 SHOWN = 3  # failures printed of one function and law
 LIMIT = 1 << 28  # bytes that the tensors of one call may take
@@ -46,6 +48,7 @@ def parser():
     p.add_argument("--operator", metavar="NAME", help="operators, or C functions, of this name")
     p.add_argument("--case", metavar="FUNCTION/N", help="one case, as a failure names it")
     p.add_argument("--dtype", metavar="NAME", action="append", help="a dtype that hostile calls draw most of the time")
+    p.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where the tensors of laws 1, 2, 3 and 4 are")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--report", metavar="FILE", help="write all failures there, with their programs")
     p.add_argument("-v", "--verbose", action="store_true", help="print every case, and the program of a case")
@@ -98,7 +101,7 @@ def work(options, law, part):
     from library import Library
     from program import program
 
-    held, library, inputs = module(law), Library(), Inputs()
+    held, library, inputs = module(law), Library(device=options.device), Inputs()
     library.limit = getattr(held, "LIMIT", LIMIT)
     if options.trace:
         library.before = lambda call: tell(trace=program(call))
@@ -179,6 +182,7 @@ def crashing(base, law, case):
 def run_operators(options, law, report):
     """Runs a law's workers, and starts one again behind the call that ended it."""
     base = [sys.executable, str(HERE), "--seed", str(options.seed), "--rounds", str(options.rounds), "--jobs", str(options.jobs)]
+    base += ["--device", options.device]
     base += ["--operator", options.operator] if options.operator else []
     base += ["--case", options.case] if options.case else []
     environment = os.environ | getattr(module(law), "ENVIRONMENT", {}) | {"GOTRACEBACK": "single"}

@@ -21,6 +21,7 @@ CALLS_BACK = (
 # Their contract lets no caller give what is drawn here.
 LEFT_OUT = dict.fromkeys((f"tensor_{name}" for name in CALLS_BACK), "calls what it is given; capi/test/callbacks.c") | {
     "tensor_from_blob": "hands over memory for as long as it lives; its arguments beside it are drawn in law refusals",
+    "tensor_from_blob_on": "hands over memory of a device for as long as it lives",
     "tensor_storage_from_descriptor": "maps and closes any file descriptor of the process",
 }
 ARGUMENTS = {

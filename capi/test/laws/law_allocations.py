@@ -4,11 +4,13 @@ from dataclasses import replace
 
 from compare import unsound, values_differ
 from inputs import apart
+from law_kinds import with_sparse
 from law_outputs import filled
 from library import MEMORY, OK, Seen
 
 NAME = "allocations"
 LONGEST = 40  # allocations of a call that are made to fail, one in each of as many calls
+SPARSE = 0.4  # of the calls have sparse operands
 
 
 def check(library, call, rng):
@@ -23,7 +25,8 @@ def check(library, call, rng):
         "lend",
     ):
         return None
-    made = call.mapped(lambda t, at: apart(t, rng)[0])
+    made = with_sparse(call, rng)[1] if rng.random() < SPARSE else None
+    made = made or call.mapped(lambda t, at: apart(t, rng)[0])
     if made.form["mode"] == "out":
         function = [f["c"] for f in made.operator["forms"] if f["mode"] == "function" and f["types"] == made.form["types"]]
         want = library.run(replace(made, c=function[0], outs=[])) if function else None

@@ -32,8 +32,8 @@ def check(library, call, rng):
         made = spoiled(made, rng)
 
     def limited(lib):
-        lib.do("tensor_set_memory_limit", lib.stats()["in_use"] + ALLOCATE)
-        return lambda: lib.do("tensor_set_memory_limit", 0)
+        lib.set_limit(lib.stats()["in_use"] + ALLOCATE)
+        return lambda: lib.set_limit(0)
 
     got = library.run(made, limited)
     if text := unsound(made, got):

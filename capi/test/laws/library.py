@@ -28,6 +28,8 @@ LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "s
 FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 OK, RUNTIME, VALUE, TYPE, INDEX, NOT_IMPLEMENTED, MEMORY, HANDLE, FORKED, INTERNAL, IO = range(11)
 ABSENT = -(2**63)
+# Where an index stands twice, which of the elements stays is anybody's guess on a device.
+ANY_ORDER = ("index_copy", "index_put", "put", "scatter", "masked_scatter")
 LARGEST = 1 << 27  # elements of a result that are looked at; expanded views have more than memory holds
 
 
@@ -50,6 +52,9 @@ class Device(Structure):
 class IndexItem(Structure):
     _fields_ = [("kind", c_int32), ("tensor", c_void_p), ("start", c_int64), ("stop", c_int64), ("step", c_int64)]
 
+
+HOST, META, CUDA = Device(0, -1), Device(2, -1), Device(1, 0)
+PLACES = {"cpu": HOST, "meta": META, "cuda": CUDA}
 
 BASES = {"Scalar": Scalar, "int": c_int64, "bool": c_bool, "float": c_double, "str": c_char_p, "device": Device}
 BASES |= dict.fromkeys(("dtype", "layout", "memory_format"), c_int32) | dict.fromkeys(("Tensor", "Storage", "Generator", "Node", "pointer"), c_void_p)
@@ -212,8 +217,9 @@ class Outcome:
 
 
 class Library:
-    def __init__(self, path=None):
+    def __init__(self, path=None, device="cpu"):
         self.c = load(path)
+        self.place = PLACES[device]  # of all tensors but those of meta
         self.limit = 0  # bytes in use that a call may reach
         self.before = None  # called with each call that is about to be made
 
@@ -227,11 +233,27 @@ class Library:
     def stats(self):
         cells = [c_int64() for _ in range(6)]
         self.do("tensor_memory_stats", *map(byref, cells))
-        return dict(zip(("in_use", "peak", "cached", "limit", "tensors", "storages"), (c.value for c in cells), strict=True))
+        found = dict(zip(("in_use", "peak", "cached", "limit", "tensors", "storages"), (c.value for c in cells), strict=True))
+        if self.place is CUDA:
+            cells = [c_int64() for _ in range(7)]
+            self.do("tensor_device_memory", CUDA, *map(byref, cells))
+            found["in_use"] += cells[0].value
+        return found
+
+    def devices(self, kind):
+        cell = c_int64()
+        self.do("tensor_device_count", kind.encode(), byref(cell))
+        return cell.value
 
     def limited(self):
-        self.do("tensor_set_memory_limit", self.limit)
-        return lambda: self.do("tensor_set_memory_limit", 0)
+        self.set_limit(self.limit)
+        return lambda: self.set_limit(0)
+
+    def set_limit(self, nbytes):
+        self.do("tensor_set_memory_limit", nbytes)
+        if self.place is CUDA:
+            self.do("tensor_empty_cache")
+            self.do("tensor_device_set_memory_limit", CUDA, nbytes)
 
     def threads(self, n):
         self.do("tensor_set_num_threads", n)
@@ -246,14 +268,26 @@ class Library:
     def storage(self, store, made):
         """The handle of a store's storage."""
         if store not in made:
-            handle = c_void_p()
-            self.do("tensor_storage_new", len(store.data), Device(0, -1), byref(handle))
-            address = c_void_p()
-            self.do("tensor_storage_data_ptr", handle, byref(address))
-            if store.data:
-                ctypes.memmove(address, store.data, len(store.data))
-            made[store] = handle
+            made[store] = self.moved(self.host_storage(store.data), len(store.data), self.place)
         return made[store]
+
+    def host_storage(self, data):
+        handle, address = c_void_p(), c_void_p()
+        self.do("tensor_storage_new", len(data), HOST, byref(handle))
+        self.do("tensor_storage_data_ptr", handle, byref(address))
+        if data:
+            ctypes.memmove(address, data, len(data))
+        return handle
+
+    def moved(self, storage, nbytes, place):
+        """A storage with the same bytes on a device; this one is freed, unless it lies there."""
+        if self.place is HOST:
+            return storage
+        handle = c_void_p()
+        self.do("tensor_storage_new", nbytes, place, byref(handle))
+        self.do("tensor_storage_copy_", handle, storage)
+        self.c.tensor_storage_free(storage)
+        return handle
 
     def tensor(self, t, made, kept):
         if t.layout != "strided":
@@ -264,9 +298,15 @@ class Library:
         dims = len(t.size)
         handle = c_void_p()
         size, stride = (c_int64 * dims)(*t.size), (c_int64 * dims)(*t.stride)
-        device = Device(2, -1) if t.device == "meta" else Device(0, -1)
+        device = META if t.device == "meta" else self.place
         if t.device == "meta":
             self.do("tensor_empty_strided", size, dims, stride, dims, NAMES.index(t.dtype), -1, device, byref(handle))
+        elif t.read_only and self.place is not HOST:
+            storage, address = self.storage(t.store, made), c_void_p()
+            self.do("tensor_storage_data_ptr", storage, byref(address))
+            at, rest = t.offset * SIZES[t.dtype], len(t.store.data) - t.offset * SIZES[t.dtype]
+            args = ((address.value or 0) + at or None, max(rest, 0), NAMES.index(t.dtype), size, dims, stride, dims, None, None, True, byref(handle))
+            self.do("tensor_from_blob_on", self.place, *args)
         elif t.read_only:
             raw = t.store.data[t.offset * SIZES[t.dtype] :]
             buffer = ctypes.create_string_buffer(raw, max(len(raw), 1))
@@ -282,16 +322,29 @@ class Library:
     def bytes_of(self, storage):
         n, address = c_int64(), c_void_p()
         self.do("tensor_storage_nbytes", storage, byref(n))
-        self.do("tensor_storage_data_ptr", storage, byref(address))
-        return ctypes.string_at(address, n.value) if n.value and address.value else b""
+        here = storage
+        if self.place is not HOST:
+            here = c_void_p()
+            self.do("tensor_storage_new", n.value, HOST, byref(here))
+            if self.c.tensor_storage_copy_(here, storage):  # of meta
+                n.value = 0
+        self.do("tensor_storage_data_ptr", here, byref(address))
+        found = ctypes.string_at(address, n.value) if n.value and address.value else b""
+        if here is not storage:
+            self.c.tensor_storage_free(here)
+        return found
 
     def seen(self, handle, made):
         if self.c.tensor_get_layout(handle):
-            if self.c.tensor_get_device(handle).type != 0:
+            if self.c.tensor_get_device(handle).type == META.type:
                 size = tuple(self.c.tensor_sizes(handle)[: self.c.tensor_dim(handle)])
                 return Seen(NAMES[self.c.tensor_get_dtype(handle)], size, (), 0, None, None)
             dense = c_void_p()
-            self.do("tensor_to_dense", handle, -1, -1, byref(dense))
+            if self.place is CUDA and self.c.tensor_to_dense(handle, -1, -1, byref(dense)):
+                size = tuple(self.c.tensor_sizes(handle)[: self.c.tensor_dim(handle)])
+                return Seen(NAMES[self.c.tensor_get_dtype(handle)], size, row_major(size), 0, None, None)  # it has no kernel to make it dense
+            if not dense:
+                self.do("tensor_to_dense", handle, -1, -1, byref(dense))
             found = self.seen(dense, made)
             self.c.tensor_free(dense)
             return found
@@ -301,7 +354,7 @@ class Library:
         offset = self.c.tensor_storage_offset(handle)
         dtype = NAMES[self.c.tensor_get_dtype(handle)]
         storage, address, shares, elements = c_void_p(), c_void_p(), None, None
-        if self.c.tensor_get_device(handle).type == 0:
+        if self.c.tensor_get_device(handle).type != META.type:
             self.do("tensor_untyped_storage", handle, byref(storage))
             self.do("tensor_storage_data_ptr", storage, byref(address))
             for store, other in made.items():
@@ -421,7 +474,7 @@ class Library:
             case "memory_format":
                 return [FORMATS.index(value) if value else -1]
             case "device":
-                return [Device({"cpu": 0, "meta": 2}.get(value, 0), -1) if value else Device(-1, -1)]
+                return [(META if value == "meta" else self.place) if value else Device(-1, -1)]
             case "pointer":
                 buffer = ctypes.create_string_buffer(value, len(value)) if value else None
                 kept.append(buffer)

@@ -13,6 +13,10 @@ REASONS = {
     "tensor_storage_from_descriptor": "maps a file descriptor; bindings/python/tests/test_sharing.py",
     "tensor_storage_descriptor": "gives a file descriptor; bindings/python/tests/test_sharing.py and law hostile",
 }
+DEVICES = ("device_", "stream_", "event_", "record_stream", "pin_memory", "storage_pin_memory", "from_blob_on")
+REASONS |= {
+    c: "needs a device with streams; capi/test/devices.c, cuda/tests and law hostile" for c in FORMS if c.removeprefix("tensor_").startswith(DEVICES)
+}
 FILES = (
     "save",
     "save_dict",

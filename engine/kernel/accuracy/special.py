@@ -4,7 +4,7 @@
 Prints docs/accuracy.md's second table: the largest error of each function in units in the last
 place (ulp) per dtype and CPU tier. Near a zero whose argument is no floating-point number the
 relative error means little: there the functions marked in ZEROS are measured in the last place of
-1. Exits with 1 when an error is above 1 ulp, or above what BOUNDS states for float64. Needs mpmath, and libtensor.
+1. What follows a colon in a name tells which arguments a row is about. Exits with 1 when an error is above 1 ulp, or above what BOUNDS states for float64. Needs mpmath, and libtensor.
 """
 import argparse
 import math
@@ -41,9 +41,9 @@ def either(*draws):
     return lambda rng: rng.choice(draws)(rng)
 
 
-def near(zeros):
-    """Numbers around the zeros of a function, ever closer."""
-    return lambda rng: rng.choice(zeros) * (1 + rng.choice((1, -1)) * 2.0 ** -rng.uniform(1, 52))
+def near(points, bits=52):
+    """Numbers around zeros or poles of a function, ever closer."""
+    return lambda rng: rng.choice(points) * (1 + rng.choice((1, -1)) * 2.0 ** -rng.uniform(1, bits))
 
 
 def ndtr(mp, x):
@@ -90,7 +90,36 @@ def degrees(rng):
     return float(rng.choice((rng.randrange(12), rng.randrange(60))))
 
 
+def whole(low, high):
+    return lambda rng: float(rng.randint(low, high))
+
+
+def polygamma(mp, n, x):
+    with mp.workprec(300):
+        return mp.polygamma(int(n), x)
+
+
+def multigammaln(mp, x, p):
+    with mp.workprec(300):
+        return p * (p - 1) / 4 * mp.log(mp.pi) + mp.fsum(mp.loggamma(x - mp.mpf(j) / 2) for j in range(int(p)))
+
+
+def chebyshev_t(mp, x, n):
+    with mp.workprec(300):
+        return mp.cos(n * mp.acos(x))
+
+
+def chebyshev_u(mp, x, n):
+    if abs(x) == 1:
+        return (n + 1) * x**n
+    with mp.workprec(300):
+        angle = mp.acos(x)
+        return mp.sin((n + 1) * angle) / mp.sin(angle)
+
+
 POINTS = [either(spread(-1, 1), spread(-3, 3)), degrees]
+INSIDE = either(spread(-1, 1), towards_one)
+LARGE = [INSIDE, either(whole(1000, 100000), lambda rng: float(rng.randrange(1 << 24)))]
 WAVES = either(spread(0, 1), spread(0, 30), powers(0, 30))
 GROWING = either(spread(0, 30), spread(-90, 80))
 FALLING = either(spread(0, 2), spread(0, 30), spread(0, 80))
@@ -148,7 +177,21 @@ FUNCTIONS = {
     "igammac": ([either(spread(0.1, 30), powers(-9, 9)), either(spread(0, 60), powers(-9, 9))],
                 lambda mp, a, x: mp.gammainc(a, x, mp.inf, regularized=True)),
     "special.zeta": ([spread(1.1, 20), spread(0.1, 30)], zeta),
+    "polygamma": ([whole(2, 150), either(spread(0, 4), spread(-9, 0), spread(4, 100), near([-1, -4], 20))], polygamma),
+    "polygamma: order 1": ([whole(1, 1), either(spread(0, 4), spread(4, 100))], polygamma),
+    "special.multigammaln": ([either(spread(20, 40), spread(40, 1e6)), whole(1, 40)], multigammaln),
+    "special.chebyshev_polynomial_t: large degrees": (LARGE, chebyshev_t),
+    "special.chebyshev_polynomial_u: large degrees": (LARGE, chebyshev_u),
+    "special.legendre_polynomial_p: large degrees": ([INSIDE, whole(1000, 3000)], None),
+    "special.laguerre_polynomial_l: large degrees": ([either(spread(0, 1), spread(0, 12000)), whole(1000, 3000)], None),
 }
+for row, (draws, value) in FUNCTIONS.items():
+    if value is None:
+        FUNCTIONS[row] = draws, FUNCTIONS[row.split(":")[0]][1]
+# Functions that take a Python integer, at this place, for all elements.
+INTEGER_AT = {"polygamma": 0, "special.multigammaln": 1}
+# Rows whose true values take long, with what their numbers of arguments are divided by.
+SLOW = {"polygamma": 4, "special.legendre_polynomial_p: large degrees": 20, "special.laguerre_polynomial_l: large degrees": 20}
 
 
 def arguments():
@@ -168,12 +211,20 @@ def evaluate(name, dtype):
     """The library's side, in a process of its own since the tier is chosen when it is loaded."""
     import libtensor
 
-    function = libtensor
+    function, name = libtensor, name.split(":")[0]
     for part in name.split("."):
         function = getattr(function, part)
     columns = [[float.fromhex(word) for word in line.split()] for line in sys.stdin]
-    out = function(*(libtensor.tensor(c, dtype=getattr(libtensor, dtype)) for c in columns))
-    print(*(v.hex() for v in out.tolist()))
+    at = INTEGER_AT.get(name)
+    out = [0.0] * len(columns[0])
+    for integer in sorted(set(columns[at])) if at is not None else [None]:
+        places = [i for i in range(len(out)) if integer is None or columns[at][i] == integer]
+        given = [libtensor.tensor([c[i] for i in places], dtype=getattr(libtensor, dtype)) for c in columns]
+        if integer is not None:
+            given[at] = int(integer)
+        for i, value in zip(places, function(*given).tolist(), strict=True):
+            out[i] = value
+    print(*(v.hex() for v in out))
 
 
 def true_values(name, columns):
@@ -211,7 +262,8 @@ def main():
         for dtype in DTYPES:
             rng = random.Random(name)
             draws = FUNCTIONS[name][0]
-            columns = [[as_dtype(draw(rng), dtype) for _ in range(options.count)] for draw in draws]
+            count = max(options.count // SLOW.get(name, 1), 1)
+            columns = [[as_dtype(draw(rng), dtype) for _ in range(count)] for draw in draws]
             wanted = true_values(name, columns)
             text = "\n".join(" ".join(v.hex() for v in c) for c in columns)
             for tier in options.tiers:

@@ -15,6 +15,15 @@ constexpr Pair kQuarterPi = {0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55};
 constexpr Pair kSqrtTwoOverPi = {0x1.9884533d43651p-1, -0x1.cbc0d30ebfd15p-55};
 constexpr Pair kTwoOverPi = {0x1.45f306dc9c883p-1, -0x1.6b01ec5417056p-55};
 
+// A fit in the numbers of R: Pair, or double for results in float.
+template <class R, class F>
+LT_INLINE R fitted(const F &fit, double x) {
+  if constexpr (std::is_same_v<R, double>)
+    return fit.shortly(x);
+  else
+    return fit(x);
+}
+
 LT_INLINE Pair inverse(double x) { return Pair(1) / Pair(x); }
 
 // sqrt(2 / (pi x)) m(1/x) cos(x - (order/2 + 1/4) pi + phase(1/x) / x - quarters pi/2) for x >= 26.
@@ -28,35 +37,42 @@ inline double oscillation(double x, int order, int quarters, const M &amplitude,
   return double(kSqrtTwoOverPi / sqrt(Pair(x)) * amplitude(u) * cos_turn(t));
 }
 
+template <class R>
 inline double bessel_j0(double x) {
   x = __builtin_fabs(x);
-  if (x < 26) return double(bessel_j0_fit(x));
+  if (x < 26) return double(fitted<R>(bessel_j0_fit, x));
   return x == x ? oscillation(x, 0, 0, bessel_amplitude0, bessel_phase0) : x;
 }
+template <class R>
 inline double bessel_j1(double x) {
   const double m = __builtin_fabs(x);
   if (!(m > 0)) return x;
-  const double y =
-      m < 26 ? double(bessel_j1_fit(m)) : oscillation(m, 1, 0, bessel_amplitude1, bessel_phase1);
+  const double y = m < 26 ? double(fitted<R>(bessel_j1_fit, m))
+                          : oscillation(m, 1, 0, bessel_amplitude1, bessel_phase1);
   return x < 0 ? -y : y;
 }
+template <class R>
 inline double bessel_y0(double x) {
   if (!(x > 0)) return x == 0 ? -kInfinity : kNaN;
   if (x < 0.5) return double(kTwoOverPi * log_pair(x) * bessel_j0_fit(x) + bessel_y0_rest(x));
-  return x < 26 ? double(bessel_y0_fit(x)) : oscillation(x, 0, 1, bessel_amplitude0, bessel_phase0);
+  return x < 26 ? double(fitted<R>(bessel_y0_fit, x))
+                : oscillation(x, 0, 1, bessel_amplitude0, bessel_phase0);
 }
+template <class R>
 inline double bessel_y1(double x) {
   if (!(x > 0)) return x == 0 ? -kInfinity : kNaN;
-  if (x < 0x1p-500) return -0x1.45f306dc9c883p-1 / x;
+  if (x < 0x1p-500) return -double(kTwoOverPi / Pair(x * 0x1p600)) * 0x1p600;
   if (x < 0.5)
     return double((kTwoOverPi * log_pair(x) * bessel_j1_fit(x) * Pair(x) + bessel_y1_rest(x)) /
                   Pair(x));
-  return x < 26 ? double(bessel_y1_fit(x)) : oscillation(x, 1, 1, bessel_amplitude1, bessel_phase1);
+  return x < 26 ? double(fitted<R>(bessel_y1_fit, x))
+                : oscillation(x, 1, 1, bessel_amplitude1, bessel_phase1);
 }
 
 // e^-|x| I(x), for order 1 divided by x below 16 and of positive x.
+template <class R>
 inline Pair scaled_i(int order, double m) {
-  if (m < 16) return order ? bessel_i1_fit(m) * Pair(m) : bessel_i0_fit(m);
+  if (m < 16) return order ? fitted<R>(bessel_i1_fit, m) * R(m) : fitted<R>(bessel_i0_fit, m);
   const Pair u = inverse(m);
   return (order ? bessel_i1_far(u) : bessel_i0_far(u)) / sqrt(Pair(m));
 }
@@ -64,6 +80,7 @@ inline double times_power(Pair y, double x) {
   const Power e = exp_pair(x);
   return __builtin_ldexp(double(y * e.value), e.n);
 }
+template <class R>
 inline double bessel_i(int order, double x, bool scaled) {
   const double m = __builtin_fabs(x);
   if (m != m || (order && m == 0)) return x;
@@ -73,13 +90,14 @@ inline double bessel_i(int order, double x, bool scaled) {
   else if (m == kInfinity)
     y = scaled ? 0 : m;
   else
-    y = scaled ? double(scaled_i(order, m)) : times_power(scaled_i(order, m), m);
+    y = scaled ? double(scaled_i<R>(order, m)) : times_power(scaled_i<R>(order, m), m);
   return order && x < 0 ? -y : y;
 }
 
 // e^x K(x).
+template <class R>
 inline Pair scaled_k(int order, double x) {
-  if (x < 16) return order ? bessel_k1_fit(x) : bessel_k0_fit(x);
+  if (x < 16) return order ? fitted<R>(bessel_k1_fit, x) : fitted<R>(bessel_k0_fit, x);
   const Pair u = inverse(x);
   return (order ? bessel_k1_far(u) : bessel_k0_far(u)) / sqrt(Pair(x));
 }
@@ -89,12 +107,13 @@ inline Pair small_k(int order, double x) {
   if (order == 0) return bessel_k0_rest(x) - x_log * e * bessel_i0_fit(x);
   return bessel_k1_rest(x) / Pair(x) + x_log * e * bessel_i1_fit(x) * Pair(x);
 }
+template <class R>
 inline double bessel_k(int order, double x, bool scaled) {
   if (!(x > 0)) return x == 0 ? kInfinity : kNaN;
   if (x == kInfinity) return 0;
   if (order && x < 0x1p-500) return 1 / x;
   if (x < 1) return scaled ? times_power(small_k(order, x), x) : double(small_k(order, x));
-  return scaled ? double(scaled_k(order, x)) : times_power(scaled_k(order, x), -x);
+  return scaled ? double(scaled_k<R>(order, x)) : times_power(scaled_k<R>(order, x), -x);
 }
 
 // sin(x) / x

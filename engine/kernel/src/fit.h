@@ -29,6 +29,14 @@ struct Fit {
     return Pair(p[2], p[3]) + t * (Pair(p[4], p[5]) + Pair::product(t.hi, y));
   }
 
+  // The value in doubles, as good as float32 needs.
+  LT_INLINE double shortly(double x) const {
+    const double *p = piece(x), t = (x - p[0]) - p[1];
+    double y = p[5 + N];
+    for (int k = 4 + N; k >= 6; k--) y = mul_add(y, t, p[k]);
+    return mul_add(t, mul_add(t, y, p[4]), p[2]);
+  }
+
   // The values at the numbers of a vector; anything for those outside the interval.
   LT_INLINE Two<double> operator()(Two<double> x) const {
     const double *rows[Doubles::N];

@@ -26,12 +26,16 @@ inline Pair gamma_prefix(double a, double x) {
   return Pair(exp_pair(gamma_power(a, x) - Pair(stirling(a)))) / sqrt(kTwoPi * Pair(a));
 }
 
+// Terms that are smaller than this part of a sum are left out of it.
+template <class R>
+constexpr double kLeftOut = std::is_same_v<R, double> ? 0x1p-40 : 0x1p-60;
+
 // The sum of x^k / ((a + 1) ... (a + k)), in double length for doubles: its terms decrease slowly.
 template <class R>
 inline Pair gamma_series(double a, double x) {
   const double inverse = x < 0x1p-1000 ? 0 : 1 / x;
   R term = 1, sum = 1;
-  for (int k = 1; leading(term) > 0x1p-60 * leading(sum); k++) {
+  for (int k = 1; leading(term) > kLeftOut<R> * leading(sum); k++) {
     if constexpr (std::is_same_v<R, double>) {
       sum += term *= x / (a + k);
     } else {
@@ -47,13 +51,15 @@ inline Pair gamma_series(double a, double x) {
 }
 
 // Gamma(a, x) e^x / x^a: Lentz's method tells how many terms count, which are then taken from the
-// last to the first, where errors fade; the first ones in double length for doubles.
+// last to the first, where errors fade; the first ones in double length. Floats take its product.
 template <class R>
 inline Pair gamma_fraction(double a, double x) {
   const double first = x + 1 - a;
+  constexpr double ends = std::is_same_v<R, double> ? 0x1p-40 : kEpsilon;
   double b = first, c = 1e300, d = 1 / b;
+  double whole = d;
   int terms = 1;
-  for (double step = 0; __builtin_fabs(step - 1) > kEpsilon && terms < 100000; terms++) {
+  for (double step = 0; __builtin_fabs(step - 1) > ends && terms < 100000; terms++) {
     const double an = -terms * (terms - a);
     b += 2;
     d = an * d + b;
@@ -61,12 +67,13 @@ inline Pair gamma_fraction(double a, double x) {
     c = b + an / c;
     c = c == 0 ? 1e-300 : c;
     step = c * d;
+    whole *= step;
   }
+  if (std::is_same_v<R, double>) return whole;
   terms += terms / 2;  // the steps end a little before what they leave out does
   double deep = first + 2 * terms;
   int k = terms;
-  for (; k > (std::is_same_v<R, double> ? 0 : 24); k--)
-    deep = (first + 2 * (k - 1)) - k * (k - a) / deep;
+  for (; k > 24; k--) deep = (first + 2 * (k - 1)) - k * (k - a) / deep;
   Pair y = deep;
   const Pair start = Pair::sum(x, 1) - Pair(a);
   for (; k > 0; k--) y = start + Pair(2 * (k - 1)) - Pair(k) * Pair::sum(k, -a) / y;

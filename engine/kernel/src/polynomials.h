@@ -62,11 +62,17 @@ inline R chebyshev_at(R x, int64_t n) {
   if (kind == kThird) return z.cosine - (R(1.0) - x) * z.sine;
   return z.cosine + (R(1.0) + x) * z.sine;
 }
-template <Chebyshev kind, bool shifted>
+// R: double for results in float, where digits that cancel leave enough, Pair for doubles.
+template <Chebyshev kind, bool shifted, class R>
 inline double chebyshev(double a, double degree) {
   const int64_t n = degree_of(degree);
   if (degree >= kNoInteger) return chebyshev_grown(kind, shifted ? a + a - 1 : a, degree);
   if (n <= 0) return constant(degree);
+  if constexpr (std::is_same_v<R, double>) {
+    const double y = chebyshev_at<kind>(shifted ? a + a - 1 : a, n), size = double(n);
+    const double lost = 0x1p-50 * size * size * (kind == kFirst ? 1 : size);
+    if (__builtin_fabs(y) > 0x1p28 * lost && __builtin_fabs(y) < __builtin_inf()) return y;
+  }
   const Pair x = shifted ? Pair::sum(a + a, -1) : Pair(a);
   double y = double(chebyshev_at<kind>(x, n));
   // The largest numbers are beyond what products in double length take.
@@ -143,10 +149,14 @@ inline double legendre(double a, double degree) {
     const double y = legendre_large(__builtin_fabs(a), n);
     return a < 0 && n % 2 ? -y : y;
   }
+  // There an odd polynomial is a multiple of x, whose products with other numbers may be too small.
+  const bool tiny = n % 2 && __builtin_fabs(a) < 0x1p-900;
+  if (tiny) a *= 0x1p300;
   const R x = a;
-  return recurrence(a, degree, x, a < 0, [=](R now, R before, double k) {
+  const double y = recurrence(a, degree, x, a < 0, [=](R now, R before, double k) {
     return (R(2 * k + 1) * (x * now) - R(k) * before) / R(k + 1);
   });
+  return tiny ? y * 0x1p-300 : y;
 }
 
 }  // namespace

@@ -188,6 +188,14 @@ func (k *compiler) tensors() (names []string) {
 }
 
 // results are the names of the results.
+// given is what a result is called as something that is saved.
+func (k *compiler) given(i int) string {
+	if len(k.op.Returns) == 1 {
+		return "result"
+	}
+	return k.op.Returns[i].Name
+}
+
 func (k *compiler) results() (names []string) {
 	for i := range k.op.Returns {
 		names = append(names, resultName(k.op, i))
@@ -379,7 +387,11 @@ func (k *compiler) recorded() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(&b, "\tr, err := begin(c, %q, %s, %s, %s)\n\tif err != nil {\n\t\treturn\n\t}\n", k.op.Name, node, k.out(), given)
+	begin := "begin"
+	if k.isView() && k.out() != "nil" {
+		begin = "beginView"
+	}
+	fmt.Fprintf(&b, "\tr, err := %s(c, %q, %s, %s, %s)\n\tif err != nil {\n\t\treturn\n\t}\n", begin, k.op.Name, node, k.out(), given)
 
 	// Which formulas need which operands.
 	needs := map[string][]int{}
@@ -420,7 +432,7 @@ func (k *compiler) recorded() (string, error) {
 	for i, name := range results {
 		if _, ok := needs[name]; ok {
 			kept = append(kept, name)
-			fmt.Fprintf(&b, "\t\t%s_ := r.saveResult(%s, %d, %s)\n", name, name, i, wanted(needs[name], list))
+			fmt.Fprintf(&b, "\t\t%s_ := r.saveResult(%q, %s, %d, %s)\n", name, k.given(i), name, i, wanted(needs[name], list))
 		}
 	}
 	if len(kept) > 0 {
@@ -484,7 +496,10 @@ func (k *compiler) save(b *strings.Builder, needs map[string][]int, list string,
 		}
 		i := slices.IndexFunc(k.f.params, func(p param) bool { return p.name == name })
 		save := map[string]string{tensorType: "save", tensorsType: "saveAll", "[]ops.IndexItem": "saveIndex"}[k.f.params[i].typ]
-		fmt.Fprintf(b, "\t%s_ := r.%s(%s, %s)\n", name, save, name, wanted(needs[name], list))
+		if strings.Contains(k.op.Derivatives.Node, name+".number") { // PyTorch's has a form for numbers
+			save = "saveScalar"
+		}
+		fmt.Fprintf(b, "\t%s_ := r.%s(%q, %s, %s)\n", name, save, k.op.Args[i-len(k.f.params)+len(k.op.Args)].Name, name, wanted(needs[name], list))
 		fails = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(k.captured)) {

@@ -145,6 +145,8 @@ func (n *naming) rule() (code string, err error) {
 		return fmt.Sprintf("keep(%s)", first), single
 	case "reduce":
 		return fmt.Sprintf("reduce(%s, %s, %s)", first, n.dims(), n.given("keepdim", "false")), single
+	case "batch":
+		return fmt.Sprintf("batch(%s)", first), single
 	case "squeeze":
 		return fmt.Sprintf("squeeze(%s, %s)", first, n.dims()), single
 	case "drop":
@@ -208,13 +210,17 @@ func (n *naming) function() (string, error) {
 	case n.f.results[0] == tensorsType:
 		given[0] += "..."
 	}
+	side := "" // where a result of other dimensions than its names begins
+	if n.op.NameRule() == "batch" {
+		side = "Left"
+	}
 	text := head + fmt.Sprintf("\tnames, err := %s\n", rule)
 	if checked == "" {
 		text += "\tif err != nil {\n\t\treturn\n\t}\n"
 	} else {
-		text += fmt.Sprintf("\tif err = fits(%q, names, err%s); err != nil {\n\t\treturn\n\t}\n", n.op.Name, checked)
+		text += fmt.Sprintf("\tif err = fits%s(%q, names, err%s); err != nil {\n\t\treturn\n\t}\n", side, n.op.Name, checked)
 	}
-	return text + fmt.Sprintf("\t%s = %s\n\tgive(names, err, %s)\n\treturn\n}\n", strings.Join(n.results(), ", "), call, strings.Join(given, ", ")), nil
+	return text + fmt.Sprintf("\t%s = %s\n\tgive%s(names, err, %s)\n\treturn\n}\n", strings.Join(n.results(), ", "), call, side, strings.Join(given, ", ")), nil
 }
 
 // view follows the dimensions of the first tensor through the call.

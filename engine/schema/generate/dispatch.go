@@ -55,6 +55,11 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 	if err != nil {
 		return err
 	}
+	served, err := readServed()
+	if err != nil {
+		return err
+	}
+	generateDevices(out, ops, served)
 	var rows strings.Builder
 	words := map[string][]string{}
 	for _, o := range ops {
@@ -70,7 +75,7 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 				dtypes |= 1 << d
 			}
 		}
-		fmt.Fprintf(&rows, "\t{%q, %q, %q, %q, %t, %t, %t, %#x},\n", o.ID(), f.name, plainForm(f), gradient, named, f.any, o.Tagged("syncs"), dtypes)
+		fmt.Fprintf(&rows, "\t{%q, %q, %q, %q, %t, %t, %t, %#x, %q},\n", o.ID(), f.name, plainForm(f), gradient, named, f.any, o.Tagged("syncs"), dtypes, deviceWord(served[o.ID()]))
 		layer := func(rules map[string]bool) string {
 			switch {
 			case f.any:
@@ -86,7 +91,11 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 		if named {
 			names = "rule"
 		}
-		words[o.ID()] = []string{plainForm(f), names, layer(sparse), gradient, layer(quantized)}
+		ofQuantized := layer(quantized)
+		if f.ofParts() {
+			ofQuantized = "refused"
+		}
+		words[o.ID()] = []string{plainForm(f), names, layer(sparse), gradient, ofQuantized}
 	}
 	out.kinds = words
 	out.write(facadeDir+"/gen_dispatch.go", header("\n// entries are the operators of tensors, in the order of the schema.\nvar entries = []entry{\n"+rows.String()+"}\n", nil))

@@ -329,18 +329,24 @@ func (f *function) ahead() string {
 	return joined(written, read, f.layouts())
 }
 
+// ofParts tells whether an operator is about sparse tensors, whose parts are not quantized.
+func (f *function) ofParts() bool { return f.table == tables[sparseDir] }
+
 func facadeMethods(all []*function, imports map[string]string) string {
 	var b strings.Builder
 	for _, f := range all {
 		fmt.Fprintf(&b, "\n// %s is the operator %s.\n", f.name, f.op)
 		keys := f.keys()
-		fmt.Fprintf(&b, "func (c Ctx) %s%s {\n", f.name, f.signature(f.table == "" && (keys != "" || len(f.written) > 0)))
+		fmt.Fprintf(&b, "func (c Ctx) %s%s {\n", f.name, f.signature((f.table == "" || f.ofParts()) && (keys != "" || len(f.written) > 0)))
 		if keys != "" {
 			fmt.Fprintf(&b, "if key := c.ahead(%s); key != 0 {\n", f.ahead())
 			if f.hasOut() {
 				fmt.Fprintf(&b, "if err := outOnly(%q, key, %s); err != nil {\nreturn %s\n}\n", f.op, cmp.Or(f.operands(), "0"), f.failure())
 			}
 			fmt.Fprintf(&b, "if does := backend(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.arguments())
+			if f.ofParts() {
+				fmt.Fprintf(&b, "if key == tensor.Quantized {\nerr = Refused(%q, key)\nreturn\n}\n", f.op)
+			}
 			if f.table == "" { // what a kind does not have itself, the composition's steps may do
 				fmt.Fprintf(&b, "err = Refused(%q, key)\nreturn\n", f.op)
 			}

@@ -165,9 +165,9 @@ func pyDefault(a schema.Arg) string {
 	return "_" + d // a dtype, layout or memory format by name
 }
 
-// noneIsDefault tells whether None stands for the default of a list, as it does in PyTorch.
+// noneIsDefault tells whether None stands for the default of a list, as it does in PyTorch where that is empty.
 func noneIsDefault(a schema.Arg) bool {
-	return a.Type.List && strings.HasPrefix(a.Default, "[")
+	return a.Type.List && a.Default == "[]"
 }
 
 // pyParameter is a parameter of a function that stands for operators in help() and inspect.

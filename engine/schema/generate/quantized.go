@@ -24,14 +24,11 @@ func generateQuantized(out *output, ops []*schema.Operator, all []*function, imp
 	var functions, table strings.Builder
 	for _, o := range ops {
 		f, rule := byGo[o.GoName()], o.QuantizedRule()
-		if o.AliasOf != "" || f == nil || f.any || f.keys() == "" {
+		if o.AliasOf != "" || f == nil || f.any || f.keys() == "" || f.ofParts() {
 			continue
 		}
 		switch {
 		case own["quantized"+f.name]:
-		case f.table == tables[sparseDir]: // whose parts are plain
-			head := strings.TrimPrefix(f.signature(true), "(")
-			fmt.Fprintf(&functions, "\nfunc quantized%s(c aten.Ctx, %s {\n\terr = aten.Refused(%q, tensor.Quantized)\n\treturn\n}\n", f.name, head, o.Name)
 		default:
 			if f.table != "" || slices.Contains([]string{"own", "steps", "refuse"}, rule) {
 				continue

@@ -6,7 +6,7 @@ computed of, unless create_graph is true: then the results can be differentiated
 
 from .. import gen_functions as _f
 from .._grad import grad
-from .._modes import enable_grad, is_grad_enabled, set_grad_enabled
+from .._modes import inference_mode, is_grad_enabled, set_grad_enabled
 from .._tensor import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -35,26 +35,33 @@ def unpack(result, several):
 
 def fresh(inputs, connected):
     """The inputs as new tensors: connected with what they were computed of, or leaves."""
+    inputs = tuple(t.clone() if t.is_inference() else t for t in inputs)
     return tuple(t.view_as(t) if connected and t.requires_grad else t.detach().requires_grad_() for t in inputs)
+
+
+def recorded(create_graph):
+    """Has what follows recorded, where that is asked for or the caller has it so."""
+    return set_grad_enabled(bool(create_graph) or is_grad_enabled())
 
 
 def finished(tensors, create_graph):
     return tensors if create_graph else tuple(t.detach() for t in tensors)
 
 
-def vectors(v, like, create_graph, name, otherwise):
+def vectors(v, like, create_graph, name, of):
     """What is multiplied, checked against the tensors that it belongs to; ones where it was left out."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
-            raise RuntimeError(f"The vector v can only be None if {otherwise} is a single Tensor with a single element.")
+            found = f"a tensor of {like[0].shape}" if len(like) == 1 else f"{len(like)} tensors"
+            raise RuntimeError(f"{name}: The vector v can only be None if {of} is a single Tensor with a single element, but it is {found}.")
         return (_f.ones_like(like[0]),)
     v, _ = as_tuple(v, "v", name)
     if len(v) != len(like):
-        raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(v)}.")
+        raise RuntimeError(f"{name}: v is a tuple of invalid length: should be {len(like)}, as {of}, but got {len(v)}.")
     for i, (a, b) in enumerate(zip(v, like, strict=True)):
         if a.shape != b.shape:
             which = f"Entry {i} in v" if len(like) > 1 else "v"
-            raise RuntimeError(f"{which} has invalid size: should be {tuple(b.shape)} but got {tuple(a.shape)}.")
+            raise RuntimeError(f"{name}: {which} has invalid size: should be {b.shape}, as in {of}, but got {a.shape}.")
     return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach() for t in v)
 
 
@@ -98,7 +105,7 @@ CONSTANT_HESSIAN = "The hessian of the user-provided function is independent of 
 def evaluated(function, inputs, name, create_graph, strict):
     """Fresh inputs, the outputs, and whether each of both were several."""
     inputs, several = as_tuple(inputs, "inputs", name)
-    with enable_grad():
+    with inference_mode(False):
         inputs = fresh(inputs, create_graph)
         outputs, made_several = as_tuple(function(*inputs), "outputs of the user-provided function", name)
     differentiable(outputs, strict, NO_HISTORY)
@@ -107,9 +114,9 @@ def evaluated(function, inputs, name, create_graph, strict):
 
 def single(outputs, several, name):
     if several:
-        raise RuntimeError(f"The function given to {name} should return a single Tensor")
+        raise RuntimeError(f"The function given to {name} should return a single Tensor, but returned a tuple of {len(outputs)}")
     if outputs[0].numel() != 1:
-        raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
+        raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element, but is of {outputs[0].shape}")
 
 
 # ---------------------------------------------------------------------------------------------------------------- products
@@ -122,8 +129,8 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
     inputs, several, outputs, made_several = evaluated(func, inputs, "vjp", create_graph, strict)
-    v = vectors(v, outputs, create_graph, "vjp", "the user-provided function returns a single Tensor: it")
-    with set_grad_enabled(create_graph or is_grad_enabled()):
+    v = vectors(v, outputs, create_graph, "vjp", "the output of the user-provided function")
+    with recorded(create_graph):
         grads = gradients(outputs, inputs, v, create_graph)
         made = complete(grads, inputs, strict, create_graph, INDEPENDENT, CONSTANT_JACOBIAN)
     return unpack(finished(outputs, create_graph), made_several), unpack(finished(made, create_graph), several)
@@ -139,11 +146,11 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
     v = vectors(v, given, create_graph, "jvp", "the input to the user-provided function")
     inputs, several, outputs, made_several = evaluated(func, inputs, "jvp", create_graph, strict)
     # The product of a vector with the Jacobian is linear in the vector: its derivative is the Jacobian.
-    with enable_grad():
+    with inference_mode(False):
         seeds = tuple(_f.zeros_like(t).requires_grad_() for t in outputs)
         rows = gradients(outputs, inputs, seeds, create_graph=True)
         differentiable(rows, strict, "The gradient with respect to input {} is independent of the inputs of the user-provided function")
-    with set_grad_enabled(create_graph or is_grad_enabled()):
+    with recorded(create_graph):
         made = complete(
             gradients(rows, seeds, v, create_graph), outputs, strict, create_graph, "Output {} is independent of the inputs", CONSTANT_JACOBIAN
         )
@@ -156,7 +163,7 @@ def sloping(func, inputs, v, name, create_graph, strict):
     v = vectors(v, given, create_graph, name, "the input to the user-provided function")
     inputs, several, outputs, made_several = evaluated(func, inputs, name, create_graph, strict)
     single(outputs, made_several, name)
-    with enable_grad():
+    with inference_mode(False):
         slopes = gradients(outputs, inputs, create_graph=True)
         differentiable(slopes, strict, CONSTANT_JACOBIAN)
     return v, inputs, several, outputs, slopes
@@ -169,7 +176,7 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
     (tensor(9.), tensor([  6., 120.]))
     """
     v, inputs, several, outputs, slopes = sloping(func, inputs, v, "vhp", create_graph, strict)
-    with set_grad_enabled(create_graph or is_grad_enabled()):
+    with recorded(create_graph):
         grads = gradients(slopes, inputs, v, create_graph)
         made = complete(grads, inputs, strict, create_graph, CONSTANT_JACOBIAN, CONSTANT_HESSIAN)
     return finished(outputs, create_graph)[0], unpack(finished(made, create_graph), several)
@@ -184,11 +191,11 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
     (tensor(9.), tensor([  6., 120.]))
     """
     v, inputs, several, outputs, slopes = sloping(func, inputs, v, "hvp", create_graph, strict)
-    with enable_grad():
+    with inference_mode(False):
         seeds = tuple(_f.zeros_like(t).requires_grad_() for t in inputs)
         rows = gradients(slopes, inputs, seeds, create_graph=True)
         differentiable(rows, strict, CONSTANT_HESSIAN)
-    with set_grad_enabled(create_graph or is_grad_enabled()):
+    with recorded(create_graph):
         grads = gradients(rows, seeds, v, create_graph)
         made = complete(grads, inputs, strict, create_graph, CONSTANT_HESSIAN, CONSTANT_HESSIAN)
     return finished(outputs, create_graph)[0], unpack(finished(made, create_graph), several)
@@ -200,7 +207,8 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
     """The Jacobian of `func` at `inputs`: the sizes of an output, then those of an input; nested in tuples where these are several.
 
-    `vectorize` and `strategy` are accepted, and change nothing: rows are computed one by one.
+    Rows are computed one by one, with `vectorize` too, which takes complex outputs; then the gradients are those of their real parts. The
+    strategy "forward-mode", which needs it, gives the derivatives along the real parts of inputs, in the dtype of the output.
 
     >>> torch.autograd.functional.jacobian(lambda x: x * x, torch.tensor([1., 2.]))
     tensor([[2., 0.],
@@ -208,8 +216,11 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     """
     checked(strict, vectorize, strategy)
     inputs, several, outputs, made_several = evaluated(func, inputs, "jacobian", create_graph, strict)
-    with set_grad_enabled(create_graph or is_grad_enabled()):
-        whole = tuple(rows(t, i, inputs, create_graph, strict) for i, t in enumerate(outputs))
+    with recorded(create_graph):
+        if strategy == "forward-mode":
+            whole = tuple(columns(t, i, inputs, create_graph) for i, t in enumerate(outputs))
+        else:
+            whole = tuple(rows(t, i, inputs, create_graph, strict, 1 if vectorize else None) for i, t in enumerate(outputs))
     return unpack(tuple(unpack(finished(part, create_graph), several) for part in whole), made_several)
 
 
@@ -222,20 +233,36 @@ def checked(strict, vectorize, strategy):
         raise RuntimeError("`strict=True` and `vectorize=True` are not supported together; leave one of them out")
 
 
-def rows(output, number, inputs, create_graph, strict):
-    """The derivatives of each element of an output, stacked, with respect to each input."""
-    columns = [[] for _ in inputs]
-    with enable_grad():
-        elements = output.reshape(-1)
-    for j in range(output.numel()):
-        grads = gradients([elements[j]], inputs, None, create_graph, retain_graph=True)
+def rows(output, number, inputs, create_graph, strict, seed):
+    """The derivatives of each element of an output, stacked, with respect to each input: the products with a seed, unless it is None."""
+    parts = [[] for _ in inputs]
+    with inference_mode(False):
+        elements = output.reshape(-1).unbind()
+    for element in elements:
+        seeds = None if seed is None else [_f.full_like(element, seed)]
+        grads = gradients([element], inputs, seeds, create_graph, retain_graph=True)
         absent = f"Output {number} of the user-provided function is independent of input {{}}"
-        for column, t in zip(columns, complete(grads, inputs, strict, create_graph, absent, CONSTANT_JACOBIAN), strict=True):
-            column.append(t)
+        for part, t in zip(parts, complete(grads, inputs, strict, create_graph, absent, CONSTANT_JACOBIAN), strict=True):
+            part.append(t)
     return tuple(
-        _f.stack(column).view((*output.shape, *t.shape)) if column else t.new_zeros((*output.shape, *t.shape))
-        for column, t in zip(columns, inputs, strict=True)
+        _f.stack(part).view((*output.shape, *t.shape)) if part else t.new_zeros((*output.shape, *t.shape))
+        for part, t in zip(parts, inputs, strict=True)
     )
+
+
+def columns(output, number, inputs, create_graph):
+    """What rows() gives, along the real parts of the inputs. The gradient of an output's real part with respect to an input has in its
+    real part how one changes with the other; so has the gradient with the seed i for the imaginary part.
+    """
+
+    def real(seed):
+        return [t.real if t.is_complex() else t for t in rows(output, number, inputs, create_graph, False, seed)]
+
+    made = real(1)
+    if output.is_complex():
+        d = output.real.dtype
+        made = [_f.complex(a.to(d), b.to(d)) for a, b in zip(made, real(1j), strict=True)]
+    return tuple(t.to(output.dtype) for t in made)
 
 
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):

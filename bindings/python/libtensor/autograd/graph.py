@@ -1,13 +1,19 @@
 """Graphs: their nodes, where gradients go, and hooks on what operations save."""
 
+from contextlib import contextmanager
+from weakref import WeakSet
+
 from .. import gen_functions as _f
 from .._hooks import disable_saved_tensors_hooks, register_multi_grad_hook, save_on_cpu, saved_tensors_hooks
+from .._modes import no_grad
 from .._nodes import GradientEdge, Node, edge_of
+from .._overrides import Mode, state
 from .._tensor import Tensor
 
 __all__ = [
     "GradientEdge",
     "Node",
+    "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
@@ -30,3 +36,77 @@ def increment_version(tensor):
     """Counts a write to a tensor, or to several, that no operation made, so that a gradient that needs it as it was is refused."""
     for one in [tensor] if isinstance(tensor, Tensor) else tensor:
         _f.increment_version(one)
+
+
+class Saved:
+    """What an operation saved: the tensor, or once that is written to a copy of what it was."""
+
+    __slots__ = ("tensor", "__weakref__")
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+
+class Sparing(Mode):
+    """Copies what operations saved before a call writes to its memory."""
+
+    def __init__(self):
+        self.open = True
+        self.places = {}  # what was saved, by the address of its storage
+        self.cloned = WeakSet()
+
+    def pack(self, tensor):
+        saved = Saved(tensor.detach())
+        self.places.setdefault(place(tensor), WeakSet()).add(saved)
+        return saved
+
+    def unpack(self, saved):
+        if not self.open:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was originally recorded."
+            )
+        return saved.tensor
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        for tensor in written(func.__name__, args, kwargs):
+            for saved in self.places.pop(place(tensor), ()):
+                with no_grad():
+                    saved.tensor = saved.tensor.clone()
+                self.cloned.add(saved)
+        return func(*args, **kwargs)
+
+
+def place(tensor):
+    return tensor.untyped_storage().data_ptr()
+
+
+def written(name, args, kwargs):
+    """The tensors that a call writes to: its outputs, and the first argument of what is in place."""
+    out = kwargs.get("out")
+    several = out if isinstance(out, (tuple, list)) else (out,)
+    in_place = name == "__setitem__" or (name.startswith("__i") if name.endswith("__") else name.endswith("_"))
+    return [t for t in (*several, *(args[:1] if in_place else ())) if isinstance(t, Tensor)]
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors():
+    """A context manager under which what operations save may be written to, by functions and methods that are called in it: they
+    copy it first. Gradients of what was recorded in it are computed in it.
+
+    >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     x = torch.tensor([2.0, 3.0], requires_grad=True)
+    ...     y = x * 1
+    ...     z = y.square()
+    ...     _ = y.zero_()
+    ...     torch.autograd.grad(z.sum(), x)
+    (tensor([4., 6.]),)
+    """
+    if any(isinstance(mode, Sparing) for mode in state.modes):
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    sparing = Sparing()
+    with saved_tensors_hooks(sparing.pack, sparing.unpack), sparing:
+        try:
+            yield sparing
+        finally:
+            sparing.open = False

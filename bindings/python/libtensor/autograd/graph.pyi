@@ -1,4 +1,6 @@
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Any
 
 from .._hooks import disable_saved_tensors_hooks as disable_saved_tensors_hooks
 from .._hooks import register_multi_grad_hook as register_multi_grad_hook
@@ -10,3 +12,4 @@ from .._tensor import Tensor
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge: ...
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None: ...
+def allow_mutation_on_saved_tensors() -> AbstractContextManager[Any]: ...

@@ -6,7 +6,7 @@ from contextlib import contextmanager, nullcontext
 from .._function import Function
 from .._grad import backward
 from .._hooks import saved_tensors_hooks
-from .._modes import enable_grad, is_grad_enabled, no_grad
+from .._modes import inference_mode, is_grad_enabled, no_grad
 from .._random import get_rng_state, set_rng_state
 from .._tensor import Tensor
 
@@ -96,6 +96,7 @@ class Call:
         self.function, self.args, self.kwargs, self.context, self.compares = function, args, kwargs, context, compares
         self.state = get_rng_state() if keeps_random else None
         self.count, self.made = 0, {}
+        self.given = [(t, t._version) for t in (*args, *kwargs.values()) if isinstance(t, Tensor) and not t.is_inference()]
 
     def pack(self, t):
         self.count += 1
@@ -114,13 +115,20 @@ class Call:
 
     def repeat(self):
         """Calls the function again, and keeps what it saves until that is asked for."""
+        for t, version in self.given:
+            if t._version != version:
+                raise RuntimeError(
+                    "one of the variables needed for gradient computation has been modified by an inplace operation: an argument of checkpoint() "
+                    f"of shape {tuple(t.shape)} is at version {t._version}; expected version {version} instead. The function is called again "
+                    "with it: change a clone() of it"
+                )
         made = []
 
         def keep(t):
             made.append(t.detach())
             return made[-1]
 
-        with enable_grad(), drawing_from(self.state), saved_tensors_hooks(keep, lambda t: t), self.context:
+        with inference_mode(False), drawing_from(self.state), saved_tensors_hooks(keep, lambda t: t), self.context:
             self.function(*self.args, **self.kwargs)
         if len(made) != self.count:
             raise CheckpointError(
@@ -147,7 +155,7 @@ class Reentrant(Function):
         args = list(ctx.others)
         for i, t in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[i] = t.detach().requires_grad_(t.requires_grad)
-        with enable_grad(), drawing_from(ctx.state):
+        with inference_mode(False), drawing_from(ctx.state):
             made = ctx.function(*args)
         outputs = [made] if isinstance(made, Tensor) else list(made)
         live = [(t, g) for t, g in zip(outputs, grads, strict=True) if isinstance(t, Tensor) and t.requires_grad]

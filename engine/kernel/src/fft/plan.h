@@ -50,31 +50,56 @@ struct Plan {
 template <class T>
 using Exact = std::conditional_t<sizeof(T) == 4, double, long double>;
 
-// e^(-2 pi i k / n), from an angle within an eighth of a turn.
+// The roots of unity e^(-2 pi i k / n), of angles within an eighth of a turn: products of powers of
+// the first root by the digits of the angle, which take less time than sines and cosines.
 template <class T>
-void unit_root(T *to, int64_t k, int64_t n) {
+class Roots {
   using E = Exact<T>;
-  k %= n;
-  const bool below = 2 * k > n;  // the lower half of the circle has the conjugates of the upper one
-  if (below) k = n - k;
-  const bool left = 4 * k > n;
-  // In units of a turn over 4 n, so that a quarter is n.
-  int64_t angle = left ? 2 * n - 4 * k : 4 * k;
-  const bool steep = 2 * angle > n;
-  if (steep) angle = n - angle;
-  const E x = E(1.57079632679489661923132169163975144L) * E(angle) / E(n);
-  E c, s;
-  if constexpr (sizeof(T) == 4) {
-    c = cos(x);
-    s = sin(x);
-  } else {
-    c = cosl(x);
-    s = sinl(x);
+  static constexpr int kBits = 8, kDigits = 5;  // of angles, of which 2^40 are more than fit memory
+  int64_t n;
+  E powers[kDigits][1 << kBits][2];
+
+ public:
+  explicit Roots(int64_t n) : n(n) {
+    for (int d = 0; d < kDigits; d++)
+      for (int64_t k = 0; k < 1 << kBits && k << kBits * d <= n / 2; k++) {
+        // In units of a turn over 4 n, so that a quarter is n.
+        const E x = E(1.57079632679489661923132169163975144L) * E(k << kBits * d) / E(n);
+        if constexpr (sizeof(T) == 4) {
+          powers[d][k][0] = cos(x);
+          powers[d][k][1] = sin(x);
+        } else {
+          powers[d][k][0] = cosl(x);
+          powers[d][k][1] = sinl(x);
+        }
+      }
   }
-  const E re = steep ? s : c, im = steep ? c : s;
-  to[0] = T(left ? -re : re);
-  to[1] = T(below ? im : -im);
-}
+
+  // From one root of m ones, which divides n, to the next.
+  int64_t step(int64_t m) const { return n / m; }
+
+  // The k-th root.
+  void put(T *to, int64_t k) const {
+    if (k >= n) k %= n;
+    const bool below =
+        2 * k > n;  // the lower half of the circle has the conjugates of the upper one
+    if (below) k = n - k;
+    const bool left = 4 * k > n;
+    int64_t angle = left ? 2 * n - 4 * k : 4 * k;
+    const bool steep = 2 * angle > n;
+    if (steep) angle = n - angle;
+    constexpr int64_t kDigit = (1 << kBits) - 1;
+    E c = powers[0][angle & kDigit][0], s = powers[0][angle & kDigit][1];
+    for (int d = 1; (angle >>= kBits) > 0; d++) {
+      const E *power = powers[d][angle & kDigit], re = c * power[0] - s * power[1];
+      s = c * power[1] + s * power[0];
+      c = re;
+    }
+    const E re = steep ? s : c, im = steep ? c : s;
+    to[0] = T(left ? -re : re);
+    to[1] = T(below ? im : -im);
+  }
+};
 
 // The largest prime factor.
 LT_INLINE int64_t largest_factor(int64_t n) {
@@ -105,7 +130,7 @@ struct Room {
 };
 
 template <class T>
-Stages make_stages(Room &room, int64_t n) {
+Stages make_stages(Room &room, const Roots<T> &roots, int64_t n) {
   Stages t = {n, 0, 0, {}};
   int twos = 0;
   int64_t rest = n;
@@ -124,9 +149,10 @@ Stages make_stages(Room &room, int64_t n) {
   for (int i = 0; to && i < t.count; left /= t.radix[i++]) {
     const int64_t r = t.radix[i];
     if (r % 2)
-      for (int64_t k = 0; k < r; k++, to += 2) unit_root(to, k, r);
+      for (int64_t k = 0; k < r; k++, to += 2) roots.put(to, k * roots.step(r));
+    const int64_t step = roots.step(left);
     for (int64_t p = 1; p < left / r; p++)
-      for (int64_t j = 1; j < r; j++, to += 2) unit_root(to, p * j, left);
+      for (int64_t j = 1; j < r; j++, to += 2) roots.put(to, p * j * step);
   }
   return t;
 }
@@ -145,14 +171,14 @@ int64_t best_factor(int64_t n) {
 // The roots w^(k1 j2) for k1 < n1 and the lanes j2 of the first group of columns, of which those of
 // others are multiples.
 template <class T>
-int64_t make_within(Room &room, int64_t n1, int64_t n) {
+int64_t make_within(Room &room, const Roots<T> &roots, int64_t n1, int64_t n) {
   constexpr int64_t N = Vec<T>::N;
   const int64_t place = room.take(n1 * 2 * N * sizeof(T));
   if (T *w = room.at<T>(place))
     for (int64_t k = 0; k < n1; k++)
       for (int64_t l = 0; l < N; l++) {
         T z[2];
-        unit_root(z, k * l, n);
+        roots.put(z, k * l * roots.step(n));
         w[k * 2 * N + l] = z[0];
         w[k * 2 * N + N + l] = z[1];
       }
@@ -194,7 +220,7 @@ LT_INLINE int64_t primitive_root(int64_t n) {
 }
 
 template <class T>
-void make_rader(Room &room, Plan &p) {
+void make_rader(Room &room, const Roots<T> &roots, Plan &p) {
   const int64_t n = p.n, m = n - 1;
   p.inner = make_plan<T>(room, m, true, false, false);
   p.spectrum = room.take(2 * m * sizeof(T));
@@ -205,7 +231,7 @@ void make_rader(Room &room, Plan &p) {
   const int64_t g = primitive_root(n);
   for (int64_t i = 0, power = 1; i < m; i++, power = int64_t((unsigned __int128)power * g % n))
     order[i] = power;
-  for (int64_t i = 0; i < m; i++) unit_root(b + 2 * i, order[(m - i) % m], n);
+  for (int64_t i = 0; i < m; i++) roots.put(b + 2 * i, order[i == 0 ? 0 : m - i] * roots.step(n));
 }
 
 // The least number of points from n on that is 1, 3, 5, 9 or 15 times a power of two.
@@ -220,7 +246,7 @@ LT_INLINE int64_t convenient(int64_t n) {
 }
 
 template <class T>
-void make_chirp(Room &room, Plan &p) {
+void make_chirp(Room &room, const Roots<T> &roots, Plan &p) {
   const int64_t n = p.n, m = convenient(2 * n - 1);
   p.inner = make_plan<T>(room, m, true, false, false);
   p.chirp = room.take(2 * n * sizeof(T));
@@ -229,10 +255,12 @@ void make_chirp(Room &room, Plan &p) {
   T *c = room.at<T>(p.chirp), *b = room.at<T>(p.spectrum);
   memset(b, 0, 2 * m * sizeof(T));
   for (int64_t i = 0, square = 0; i < n; i++) {  // square is i^2 modulo 2 n
-    unit_root(c + 2 * i, square, 2 * n);
-    b[2 * i] = b[2 * ((m - i) % m)] = c[2 * i];
-    b[2 * i + 1] = b[2 * ((m - i) % m) + 1] = -c[2 * i + 1];
-    square = (square + 2 * i + 1) % (2 * n);
+    roots.put(c + 2 * i, square * roots.step(2 * n));
+    const int64_t mirrored = i == 0 ? 0 : m - i;
+    b[2 * i] = b[2 * mirrored] = c[2 * i];
+    b[2 * i + 1] = b[2 * mirrored + 1] = -c[2 * i + 1];
+    square += 2 * i + 1;
+    if (square >= 2 * n) square -= 2 * n;
   }
 }
 
@@ -243,40 +271,41 @@ int64_t make_plan(Room &room, int64_t n, bool line, bool adjacent, bool real) {
   const int64_t place = room.take(sizeof(Plan));
   Plan p = {};
   p.n = n;
+  const Roots<T> roots(2 * n);
   if (!smooth(n))
     p.scheme = largest_factor(n) == n && smooth(n - 1) ? kRader : kChirp;
   else
     p.scheme = line || n > (adjacent ? kAdjacentPoints : kFewPoints) ? line_scheme<T>(n) : kLanes;
   switch (p.scheme) {
     case kLanes:
-      p.lanes = make_stages<T>(room, n);
+      p.lanes = make_stages<T>(room, roots, n);
       break;
     case kNarrow:
-      p.columns = make_stages<T>(room, n / N);
-      p.within = make_within<T>(room, n / N, n);
+      p.columns = make_stages<T>(room, roots, n / N);
+      p.within = make_within<T>(room, roots, n / N, n);
       break;
     case kLine: {
       const int64_t n1 = best_factor<T>(n), n2 = n / n1, groups = (n2 + N - 1) / N;
-      p.columns = make_stages<T>(room, n1);
-      p.rows = make_stages<T>(room, n2);
-      p.within = make_within<T>(room, n1, n);
+      p.columns = make_stages<T>(room, roots, n1);
+      p.rows = make_stages<T>(room, roots, n2);
+      p.within = make_within<T>(room, roots, n1, n);
       p.between = room.take(groups * n1 * 2 * sizeof(T));
       if (T *w = room.at<T>(p.between))
         for (int64_t g = 0; g < groups; g++)
-          for (int64_t k = 0; k < n1; k++, w += 2) unit_root(w, k * N * g, n);
+          for (int64_t k = 0; k < n1; k++, w += 2) roots.put(w, k * N * g * roots.step(n));
       break;
     }
     case kRader:
-      make_rader<T>(room, p);
+      make_rader<T>(room, roots, p);
       break;
     case kChirp:
-      make_chirp<T>(room, p);
+      make_chirp<T>(room, roots, p);
       break;
   }
   if (real) {
     p.unpack = room.take((n / 2 + 1) * 2 * sizeof(T));
     if (T *w = room.at<T>(p.unpack))
-      for (int64_t k = 0; k <= n / 2; k++, w += 2) unit_root(w, k, 2 * n);
+      for (int64_t k = 0; k <= n / 2; k++, w += 2) roots.put(w, k * roots.step(2 * n));
   }
   if (room.base) memcpy(room.base + place, &p, sizeof p);
   return place;

@@ -14,7 +14,8 @@ struct distance_args {
 
 constexpr int kLanes = 16;  // partial sums that run side by side, added up in a fixed order
 
-// Step joins an accumulated value and a difference >= 0; Join joins two accumulated values.
+// Step joins an accumulated value and a difference, which is >= 0 or NaN; Join joins two
+// accumulated values.
 template <class T, class Step, class Join, class End>
 LT_INLINE void distances(const distance_args *g, Step step, Join join, End end) {
   const T *a = (const T *)g->a;
@@ -34,21 +35,32 @@ LT_INLINE void distances(const distance_args *g, Step step, Join join, End end) 
   }
 }
 
+// The larger one of two values without a sign, or the NaN, is the one with the larger bits.
+LT_INLINE float larger(float x, float y) {
+  const int32_t a = __builtin_bit_cast(int32_t, x), b = __builtin_bit_cast(int32_t, y);
+  return __builtin_bit_cast(float, a > b ? a : b);
+}
+
+LT_INLINE double larger(double x, double y) {
+  const int64_t a = __builtin_bit_cast(int64_t, x), b = __builtin_bit_cast(int64_t, y);
+  return __builtin_bit_cast(double, a > b ? a : b);
+}
+
 struct Distance {
   template <class T>
   static void row(const distance_args *g) {
     const T p = (T)g->p;
     const auto add = [](T x, T y) { return x + y; };
-    const auto larger = [](T x, T y) { return x > y || x != x ? x : y; };
+    const auto most = [](T x, T y) { return larger(x, y); };
     const auto same = [](T x) { return x; };
     if (p == 0)
-      distances<T>(g, [](T s, T d) { return s + (d != 0); }, add, same);
+      distances<T>(g, [](T s, T d) { return s + (d > 0 ? 1 : d); }, add, same);
     else if (p == 1)
       distances<T>(g, add, add, same);
     else if (p == 2)
       distances<T>(g, [](T s, T d) { return s + d * d; }, add, [](T s) { return (T)sqrt(s); });
     else if (isinf(p))
-      distances<T>(g, larger, larger, same);
+      distances<T>(g, most, most, same);
     else
       distances<T>(
           g, [p](T s, T d) { return s + (T)pow(d, p); }, add,

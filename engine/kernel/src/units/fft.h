@@ -26,7 +26,7 @@ struct FftPlan {
     if (!plan) return;
     const Plan &p = *plan;
     a->own_bytes = own_bytes<T>(room.base, p);
-    a->shared_bytes = p.scheme == kLanes ? 0 : shared_bytes<T>(room.base, p) + 2 * line_bytes<T>(p);
+    a->shared_bytes = (shared_bytes<T>(room.base, p) + 63) / 64 * 64;
     a->groups[0] = p.scheme == kLine ? groups_of<T>(p.rows.n) : 0;
     a->groups[1] = p.scheme == kLine ? groups_of<T>(p.columns.n) : 0;
     a->unfinished = p.scheme == kRader || p.scheme == kChirp;
@@ -46,8 +46,8 @@ struct Line {
   int64_t h = f.n / 2;
   bool halved = f.kind != LT_FFT_COMPLEX && f.n % 2 == 0;
   bool swap = f.inverse || f.kind == LT_FFT_REAL;
-  T *copy = (T *)f.shared, *made = (T *)(f.shared + line_bytes<T>(p));
-  char *turned = (char *)(f.shared + 2 * line_bytes<T>(p));
+  char *turned = (char *)f.shared;
+  T *copy = (T *)f.copy, *made = (T *)f.made;
   const T *roots = (const T *)(base + p.unpack);
   const T *from = copy;
   T *to = made;
@@ -62,6 +62,13 @@ struct Line {
     // Results that are unpacked are often one more than fill cache lines: they are made elsewhere.
     const bool near = real_in && p.n <= kNearPoints;
     if (out_lies && (f.kind == LT_FFT_COMPLEX || (halved && !near))) to = (T *)out;
+  }
+
+  // Tells the call which copies there are.
+  void room(lt_fft &call) const {
+    const bool gathers = f.kind == LT_FFT_REAL && !in_lies;
+    call.copy_bytes = from == copy ? line_bytes<T>(p) : 0;
+    call.made_bytes = to == made || gathers ? line_bytes<T>(p) : 0;
   }
 
   // Makes `from`.
@@ -130,12 +137,15 @@ struct Line {
 
 struct Fft {
   template <class T>
-  static void row(const lt_fft *f) {
+  static void row(lt_fft *f) {
     const char *base = (const char *)f->plan;
     const Plan &p = *(const Plan *)base;
     if (f->step != LT_FFT_ALL) {
+      if (p.scheme == kLanes) return;
       Line<T> line(*f, base, p, Walk(*f, f->line));
       switch (f->step) {
+        case LT_FFT_ROOM:
+          return line.room(*f);
         case LT_FFT_PREPARE:
           return line.prepare();
         case LT_FFT_COLUMNS:

@@ -68,6 +68,36 @@ struct Histogram {
     }
   }
 
+  // The number of the bin of a point, -1 where it is in none.
+  template <class T, Place kPlace>
+  static LT_INLINE int64_t bin_of(const T *point, const T *const *edges, const int64_t *bins,
+                                  int64_t dims) {
+    int64_t at = 0;
+    for (int64_t d = 0; d < dims; d++) {
+      const int64_t n = bins[d];
+      const T *e = edges[d];
+      const auto x = widened(point[d]), low = widened(e[0]), high = widened(e[n]);
+      if (!(x >= low && x <= high)) return -1;  // NaN is in no bin
+      int64_t bin = 0;
+      if (kPlace == kSearch) {
+        bin = partition_point(n + 1, [=](int64_t j) { return widened(e[j]) <= x; }) - 1;
+      } else {
+        bin = (int64_t)rounded<T>(rounded<T>(rounded<T>(x - low) * rounded<T>((decltype(x + 0))n)) /
+                                  rounded<T>(high - low));
+      }
+      if (bin < 0) bin = 0;
+      if (bin >= n) bin = n - 1;  // the last bin has both its edges
+      if (kPlace == kDivideAndSearch) {
+        if (bin > 0 && x < widened(e[bin]))
+          bin--;
+        else if (bin + 1 < n && x >= widened(e[bin + 1]))
+          bin++;
+      }
+      at = at * n + bin;
+    }
+    return at;
+  }
+
   template <class T, Place kPlace>
   static void fill(const histogram_args *a) {
     const T *in = (const T *)a->in;
@@ -76,31 +106,8 @@ struct Histogram {
     const T *weights = (const T *)a->weights;
     double *out = (double *)a->out;
     for (int64_t i = 0; i < a->n; i++) {
-      int64_t at = 0, d = 0;
-      for (; d < a->dims; d++) {
-        const int64_t n = bins[d];
-        const T *e = edges[d];
-        const auto x = widened(in[i * a->dims + d]), low = widened(e[0]), high = widened(e[n]);
-        if (!(x >= low && x <= high)) break;  // NaN is in no bin
-        int64_t bin = 0;
-        if (kPlace == kSearch) {
-          bin = partition_point(n + 1, [=](int64_t j) { return widened(e[j]) <= x; }) - 1;
-        } else {
-          bin =
-              (int64_t)rounded<T>(rounded<T>(rounded<T>(x - low) * rounded<T>((decltype(x + 0))n)) /
-                                  rounded<T>(high - low));
-        }
-        if (bin < 0) bin = 0;
-        if (bin >= n) bin = n - 1;  // the last bin has both its edges
-        if (kPlace == kDivideAndSearch) {
-          if (bin > 0 && x < widened(e[bin]))
-            bin--;
-          else if (bin + 1 < n && x >= widened(e[bin + 1]))
-            bin++;
-        }
-        at = at * n + bin;
-      }
-      if (d == a->dims) out[at] += weights ? (double)widened(weights[i]) : 1;
+      const int64_t at = bin_of<T, kPlace>(in + i * a->dims, edges, bins, a->dims);
+      if (at >= 0) out[at] += weights ? (double)widened(weights[i]) : 1;
     }
   }
 };

@@ -6,14 +6,14 @@
 namespace lt {
 namespace {
 
-LT_BINARY(ChebyshevT, T(chebyshev<kFirst, false>(a, b)))
-LT_BINARY(ChebyshevU, T(chebyshev<kSecond, false>(a, b)))
-LT_BINARY(ChebyshevV, T(chebyshev<kThird, false>(a, b)))
-LT_BINARY(ChebyshevW, T(chebyshev<kFourth, false>(a, b)))
-LT_BINARY(ShiftedT, T(chebyshev<kFirst, true>(a, b)))
-LT_BINARY(ShiftedU, T(chebyshev<kSecond, true>(a, b)))
-LT_BINARY(ShiftedV, T(chebyshev<kThird, true>(a, b)))
-LT_BINARY(ShiftedW, T(chebyshev<kFourth, true>(a, b)))
+LT_BINARY(ChebyshevT, T(chebyshev<kFirst, false, Wider<T>>(a, b)))
+LT_BINARY(ChebyshevU, T(chebyshev<kSecond, false, Wider<T>>(a, b)))
+LT_BINARY(ChebyshevV, T(chebyshev<kThird, false, Wider<T>>(a, b)))
+LT_BINARY(ChebyshevW, T(chebyshev<kFourth, false, Wider<T>>(a, b)))
+LT_BINARY(ShiftedT, T(chebyshev<kFirst, true, Wider<T>>(a, b)))
+LT_BINARY(ShiftedU, T(chebyshev<kSecond, true, Wider<T>>(a, b)))
+LT_BINARY(ShiftedV, T(chebyshev<kThird, true, Wider<T>>(a, b)))
+LT_BINARY(ShiftedW, T(chebyshev<kFourth, true, Wider<T>>(a, b)))
 LT_BINARY(HermiteH, T(hermite<Wider<T>>(a, b, 2)))
 LT_BINARY(HermiteHe, T(hermite<Wider<T>>(a, b, 1)))
 LT_BINARY(LaguerreL, T(laguerre<Wider<T>>(a, b)))

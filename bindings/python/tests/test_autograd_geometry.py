@@ -1,0 +1,153 @@
+"""Gradients of tensors that get another geometry in place (`t_`, `transpose_`, `squeeze_`, `unsqueeze_`, `as_strided_`), and of their views."""
+
+import pytest
+
+import libtensor as torch
+
+SQUARE = torch.arange(9.0, dtype=torch.float64).view(3, 3)
+
+TURNS = {
+    "t_": lambda y: y.t_(),
+    "transpose_": lambda y: y.transpose_(0, 1),
+    "swapdims_": lambda y: y.swapdims_(0, 1),
+    "swapaxes_": lambda y: y.swapaxes_(-1, -2),
+    "as_strided_": lambda y: y.as_strided_((3, 3), (1, 3)),
+    "unsqueeze_ and squeeze_": lambda y: y.unsqueeze_(1).squeeze_(1).t_(),
+    "twice": lambda y: y.t_().t_().t_(),
+}
+
+
+@pytest.mark.parametrize("turn", TURNS)
+def test_the_base_of_a_view_gets_another_geometry(turn):
+    """A view is one of what its base was, and what either writes is the other's."""
+
+    def start(view):
+        x = SQUARE.clone().requires_grad_()
+        y = x * 1
+        v = view(y)
+        TURNS[turn](y)
+        return x, y, v
+
+    x, _, v = start(lambda y: y[0])
+    (v * v).sum().backward()
+    assert x.grad.tolist() == [[0, 2, 4], [0, 0, 0], [0, 0, 0]]
+
+    for view in (lambda y: y.t(), lambda y: y.view(-1), lambda y: y[:, 1]):
+        x, _, v = start(view)
+        want = torch.zeros(9, dtype=torch.float64).view(3, 3)
+        view(want).copy_(torch.arange(1.0, v.numel() + 1).view(v.shape))
+        (v * view(want).clone()).sum().backward()
+        assert x.grad.tolist() == want.tolist()
+
+    x, y, v = start(lambda y: y[0])
+    y.mul_(10)
+    w = y[1]
+    assert v.tolist() == [0, 10, 20] and w.tolist() == [10, 40, 70]
+    (v * v).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [[0, 200, 400], [0, 0, 0], [0, 0, 0]]
+    x.grad = None
+    (w * w).sum().backward()
+    assert x.grad.tolist() == [[0, 200, 0], [0, 800, 0], [0, 1400, 0]]
+
+    x, y, v = start(lambda y: y[0])
+    v.mul_(10)
+    (y * y).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [[0, 200, 400], [6, 8, 10], [12, 14, 16]]
+    x.grad = None
+    (y * SQUARE).sum().backward()
+    assert x.grad.tolist() == [[0, 30, 60], [1, 4, 7], [2, 5, 8]]
+
+
+RESHAPED = {
+    "unsqueeze_": lambda y: y.unsqueeze_(0),
+    "t_": lambda y: y.t_(),
+    "transpose_": lambda y: y.transpose_(0, 1),
+    "as_strided_": lambda y: y.as_strided_((4,), (1,), 1),
+}
+
+
+@pytest.mark.parametrize("turn", RESHAPED)
+def test_the_base_of_a_view_gets_another_shape(turn):
+    x = torch.arange(1.0, 7.0, dtype=torch.float64).requires_grad_()
+    y = x.view(2, 3) * 1
+    v = y[1]
+    RESHAPED[turn](y)
+    (v * v).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [0, 0, 0, 8, 10, 12]
+    x.grad = None
+    y.mul_(3)
+    v[0].mul_(10)
+    (v * v).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [0, 0, 0, 7200, 90, 108 if turn != "as_strided_" else 12]
+    x.grad = None
+    y.sum().backward()
+    assert x.grad.tolist() == ([3, 3, 3, 30, 3, 3] if turn != "as_strided_" else [0, 3, 3, 30, 3, 0])
+
+
+def test_a_plain_base_that_got_a_history_gets_another_geometry():
+    x = SQUARE.clone().requires_grad_()
+    z = torch.zeros(3, 3, dtype=torch.float64)
+    v = z[0]
+    v.copy_(x[1])
+    z.t_()
+    (v * v).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [[0, 0, 0], [6, 8, 10], [0, 0, 0]]
+    x.grad = None
+    (z * SQUARE).sum().backward()
+    assert x.grad.tolist() == [[0, 0, 0], [0, 3, 6], [0, 0, 0]]
+
+
+def test_what_got_another_geometry_is_no_view():
+    x = SQUARE.clone().requires_grad_()
+    y = x * 1
+    v = y[0]
+    y.t_()
+    assert y.grad_fn.name() == "TBackward1" and v.grad_fn.name() == "AsStridedBackward0"
+    y.retain_grad()
+    (y * SQUARE).sum().backward()
+    assert y.grad.tolist() == SQUARE.tolist() and x.grad.tolist() == SQUARE.t().tolist()
+    y.detach_()
+    assert y.is_leaf and not y.requires_grad
+    y.requires_grad_()
+    y.sum().backward()
+    assert y.grad.tolist() == (SQUARE + 1).tolist()
+
+
+MADE = {
+    "a view": lambda x: (x * 2)[:, :2],
+    "a view of a leaf": lambda x: x[:, :2] * torch.tensor(2.0, dtype=torch.float64),
+    "a view of a view": lambda x: (x * 2).view(3, 2)[:2],
+    "no view": lambda x: (x * 2)[:, :2] * 1,
+}
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.enable_grad])
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("turn", [turn for turn in TURNS if turn != "as_strided_"])
+def test_geometry_counts_in_every_mode(made, turn, mode):
+    def gradient(turned):
+        x = torch.arange(6.0, dtype=torch.float64).view(2, 3).requires_grad_()
+        y = turned(MADE[made](x))
+        (y * torch.arange(4.0, dtype=torch.float64).view(2, 2)).sum().backward()
+        return x.grad.tolist()
+
+    def in_place(y):
+        with mode():
+            TURNS[turn](y)
+        return y
+
+    assert gradient(in_place) == gradient(lambda y: y.t())
+
+
+def test_views_of_leaves_turn_without_gradients_alone():
+    x = torch.arange(6.0).view(2, 3).requires_grad_()
+    y = x[:, :2]
+    with pytest.raises(RuntimeError, match="t_: a view of a leaf"):
+        y.t_()
+    with torch.no_grad():
+        y.t_()
+    (y * torch.arange(4.0).view(2, 2)).sum().backward()
+    assert x.grad.tolist() == [[0, 2, 0], [1, 3, 0]]
+    with torch.no_grad():
+        x.t_()
+    assert x.is_leaf and x.shape == (3, 2)

@@ -1,0 +1,183 @@
+"""The nodes of a graph as objects: what is called on them, and what they show of what their calls saved."""
+
+import pytest
+
+import libtensor as torch
+from libtensor.autograd import graph
+
+
+def leaf(*values):
+    return torch.tensor(values, requires_grad=True)
+
+
+def test_a_node_is_called():
+    x, y = leaf(2.0, 3.0), leaf(5.0, 7.0)
+    product = x * y
+    first, second = product.grad_fn(torch.tensor([1.0, 10.0]))
+    assert first.tolist() == [5, 70] and second.tolist() == [2, 30]
+    assert torch.autograd.grad(first.sum(), y)[0].tolist() == [1, 10]
+    with torch.no_grad():
+        assert not product.grad_fn(torch.ones(2))[0].requires_grad
+    assert x.exp().grad_fn(torch.tensor(2.0)).tolist() == (2 * x.exp()).tolist(), "a gradient is spread over the result"
+    product.sum().backward()  # what was saved is still there
+    assert x.grad.tolist() == [5, 7]
+
+
+def test_calling_a_node_leaves_the_gradient_that_it_is_given():
+    x = leaf(*[2.0] * 5)
+    for call in (torch.neg, torch.exp, torch.sin, lambda t: t * 3):
+        grad, node = torch.full((5,), 10.0), call(x).grad_fn
+        with torch.no_grad():
+            node(grad)
+        assert grad.tolist() == [10] * 5
+
+
+def test_the_node_of_a_leaf_is_called():
+    x = leaf(2.0)
+    accumulate = (x * 1).grad_fn.next_functions[0][0]
+    assert accumulate(torch.ones(1)) == () == accumulate(torch.ones(1))
+    assert x.grad.tolist() == [2]
+
+
+def test_the_node_of_a_function_is_called():
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return a * 2, b * 3
+
+        @staticmethod
+        def backward(ctx, a, b):
+            return a * 2, b * 3
+
+    a, _ = Twice.apply(leaf(1.0), leaf(1.0))
+    first, second = a.grad_fn(torch.ones(1), None)
+    assert first.tolist() == [2] and second.tolist() == [0]
+    assert a.grad_fn(None, None) == (None, None)
+
+
+def test_what_a_node_is_not_called_with():
+    node = (leaf(2.0, 3.0) * leaf(2.0, 3.0)).grad_fn
+    assert node(None) == (None, None)
+    with pytest.raises(TypeError, match=r"MulBackward0 takes one gradient for each of its results, 1, but 2 are given"):
+        node(torch.ones(2), None)
+    with pytest.raises(TypeError, match=r"MulBackward0: argument 0 is not a Tensor or None, but int"):
+        node(3)
+    with pytest.raises(RuntimeError, match=r"result 0 of MulBackward0 must have its sizes, \[2\], but has \[3\]"):
+        node(torch.ones(3))
+    with pytest.raises(RuntimeError, match=r"must have its dtype, float32, but has float64"):
+        node(torch.ones(2, dtype=torch.float64))
+
+
+def test_what_a_call_saved():
+    x, c = leaf(2.0, 3.0), torch.tensor([5.0, 7.0])
+    node = (x * c).grad_fn
+    assert node._saved_self is None and node._saved_other.tolist() == [5, 7]
+    assert {"_saved_self", "_raw_saved_other"} < set(dir(node))
+    assert x.square().grad_fn._saved_self is x
+    result = x.exp()
+    saved = result.grad_fn._saved_result
+    assert saved.equal(result) and saved is not result and saved.grad_fn is result.grad_fn
+    assert [t.tolist() for t in x[torch.tensor([1])].grad_fn._saved_indices] == [[1]]
+    assert [t.tolist() for t in torch.sort(x, descending=True).values.grad_fn._saved_indices.reshape(2)] == [1, 0]
+    with pytest.raises(AttributeError, match="'AddBackward0' object has no attribute '_saved_self'"):
+        _ = (x + 1).grad_fn._saved_self
+    result.sum().backward()
+    with pytest.raises(RuntimeError, match="after they have already been freed"):
+        _ = result.grad_fn._saved_result
+
+
+def test_what_is_not_saved_is_not_missed():
+    x = leaf(2.0, 3.0)
+    y = torch.copysign(torch.ones(2), x)  # saves nothing that a second run would need
+    for _ in range(2):
+        y.backward(torch.ones(2))
+
+
+def test_hooks_on_what_a_call_saved():
+    x = leaf(2.0, 3.0)
+    y = x.square()
+    raw = y.grad_fn._raw_saved_self
+    assert raw.unpack() is x
+    packed = []
+    raw.register_hooks(lambda t: packed.append(t.tolist()) or "packed", lambda name: torch.tensor([10.0, 20.0]) if name == "packed" else None)
+    assert packed == [[2, 3]] and y.grad_fn._saved_self.tolist() == [10, 20]
+    with pytest.raises(RuntimeError, match="whose hooks have already been set is not allowed"):
+        raw.register_hooks(lambda t: t, lambda t: t)
+    y.sum().backward()
+    assert x.grad.tolist() == [20, 40]
+    with pytest.raises(RuntimeError, match="with value None is forbidden"):
+        (x * torch.ones(2)).grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
+    with pytest.raises(RuntimeError, match="already been freed"):
+        raw.register_hooks(lambda t: t, lambda t: t)
+
+
+def test_a_pack_hook_that_fails_changes_nothing():
+    x = leaf(2.0)
+    y = x.square()
+    with pytest.raises(ZeroDivisionError):
+        y.grad_fn._raw_saved_self.register_hooks(lambda t: 1 / 0, lambda t: t)
+    y.backward()
+    assert x.grad.tolist() == [4]
+
+
+WRITES = {
+    "a method": lambda y, c: y.zero_(),
+    "a view": lambda y, c: y[:1].zero_(),
+    "an operator": lambda y, c: y.__imul__(3),
+    "an item": lambda y, c: y.__setitem__(0, 9),
+    "out": lambda y, c: torch.add(torch.ones(2), 1, out=c),
+    "both": lambda y, c: (y.add_(1), c.zero_(), y.exp_()),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_mutation_of_what_was_saved(write):
+    x, c = leaf(2.0, 3.0), torch.tensor([5.0, 7.0])
+    with graph.allow_mutation_on_saved_tensors() as spared:
+        y = x * 1
+        z = (y * c).sum() + y.square().sum()
+        write(y, c)
+        assert len(spared.cloned) >= 1
+        assert torch.autograd.grad(z, x)[0].tolist() == [9, 13]
+
+
+def test_nothing_is_copied_where_nothing_is_written():
+    x = leaf(2.0, 3.0)
+    with graph.allow_mutation_on_saved_tensors() as spared:
+        z = x.square().exp()
+        (x * 2).add_(1)
+        assert len(spared.cloned) == 0
+        z.sum().backward()
+
+
+def test_the_limits_of_allowed_mutation():
+    with graph.allow_mutation_on_saved_tensors():
+        with pytest.raises(RuntimeError, match="cannot be nested"), graph.allow_mutation_on_saved_tensors():
+            pass
+        y = leaf(1.0).exp()
+    with pytest.raises(AssertionError, match="outside of the 'allow_mutation_on_saved_tensors' context"):
+        y.backward()
+
+
+@pytest.mark.parametrize("on", ["leaf", "result", "node", "prehook", "accumulated"])
+def test_a_hook_that_removes_a_later_one(on):
+    """The run that is under way still calls it."""
+    x = leaf(1.0)
+    y, called, handles = x * 1, [], []
+    register = {
+        "leaf": x.register_hook,
+        "result": y.register_hook,
+        "node": y.grad_fn.register_hook,
+        "prehook": y.grad_fn.register_prehook,
+        "accumulated": x.register_post_accumulate_grad_hook,
+    }[on]
+
+    def first(*_):
+        called.append("first")
+        handles[0].remove()
+
+    register(first)
+    handles.append(register(lambda *_: called.append("second")))
+    for _ in range(2):
+        y.backward(retain_graph=True)
+    assert called == ["first", "second", "first"]

@@ -1,0 +1,42 @@
+"""Law 15: a call on a CUDA device answers as on the CPU, or is refused by name; what is refused there leaves nothing behind. It runs where
+there is a device, such as the simulated one: LD_LIBRARY_PATH=build/cuda/sim build/venv/bin/python capi/test/laws --only devices.
+"""
+
+from compare import STEP, unsound, values_differ
+from inputs import apart
+from law_places import SETTINGS, makes_garbage
+from library import ANY_ORDER, CUDA, HOST, NOT_IMPLEMENTED, OK, Seen
+
+NAME = "devices"
+# Random numbers of devices are other ones; the rest speaks of memory, or of a file's bytes, which are the CPU's.
+LEFT_OUT = ("random", "query", "file", "storage")
+# A path of the CPU's own: files, processes, and what Python's or C's memory is made from.
+OF_THE_HOST = ("from_data", "from_blob", "pin_memory", "to_string", "cpu_tier")
+
+
+def check(library, call, rng):
+    if not library.devices("cuda") or call.operator["category"] in LEFT_OUT or call.operator["name"] in (*SETTINGS, *OF_THE_HOST):
+        return None
+    if not call.tensors() or makes_garbage(call) or call.form["mode"] == "out" or call.operator["name"].strip("_").split(".")[0] in ANY_ORDER:
+        return None
+    made = call.mapped(lambda t, at: apart(t, rng)[0])
+    here = library.run(made)
+    library.place = CUDA
+    try:
+        there = library.run(made)
+    finally:
+        library.place = HOST
+    if text := unsound(made, there):
+        return f"on cuda: {text}", made
+    if there.status == NOT_IMPLEMENTED and "on cuda" in there.message:
+        return ""
+    if here.status != there.status:
+        return f"status {here.status} ({here.message}) on the cpu and {there.status} ({there.message}) on cuda", made
+    if here.status != OK:
+        return ""
+    seen = [x for r in here.results for x in (r if isinstance(r, list) else [r]) if isinstance(x, Seen)]
+    step = max(STEP.get(t.dtype, 0) for t in [*seen, *(t for t, _ in call.tensors())])
+    text = values_differ(here.results, there.results, step, strides=True)
+    for at in here.tensors:
+        text = text or values_differ(here.tensors[at], there.tensors[at], step, path=f"argument {at} after the call")
+    return (f"the cpu and cuda differ in {text}", made) if text else ""

@@ -1,0 +1,97 @@
+package cuda
+
+import (
+	"cmp"
+	"slices"
+
+	"gorgonia.org/cu"
+
+	"github.com/libtensor/libtensor/cuda/driver"
+)
+
+type block struct {
+	at   cu.DevicePtr
+	size int64
+}
+
+// shelf has free blocks, by size.
+type shelf []block
+
+func bySize(b block, size int64) int { return cmp.Compare(b.size, size) }
+
+// take takes a block that is at most a quarter larger than asked for.
+func (s *shelf) take(size int64) (got block, ok bool) {
+	at, _ := slices.BinarySearchFunc(*s, size, bySize)
+	if at == len(*s) || (*s)[at].size-size > size/4 {
+		return got, false
+	}
+	got = (*s)[at]
+	*s = slices.Delete(*s, at, at+1)
+	return got, true
+}
+
+func (s *shelf) put(b block) {
+	at, _ := slices.BinarySearchFunc(*s, b.size, bySize)
+	*s = slices.Insert(*s, at, b)
+}
+
+// waiting is a block that goes back to its stream, if it has one, once the other users have done what they had been given.
+type waiting struct {
+	block  block
+	home   *machine
+	events []cu.Event
+}
+
+type queue []waiting
+
+// reclaim takes out the blocks that their users are done with, and frees them.
+func (q *queue) reclaim(free func(w waiting)) {
+	kept := (*q)[:0]
+	for _, w := range *q {
+		if w.events = pending(w.events); len(w.events) > 0 {
+			kept = append(kept, w)
+			continue
+		}
+		free(w)
+	}
+	clear((*q)[len(kept):])
+	*q = kept
+}
+
+// withUser are the streams that use a block beside the one it is of, with another one.
+func withUser(users []*machine, home, user *machine) []*machine {
+	if user == nil || user == home || slices.Contains(users, user) {
+		return users
+	}
+	return append(users, user)
+}
+
+// marks are events behind what each of the streams was given till now. A stream that cannot be marked is waited for.
+func marks(users []*machine) (events []cu.Event) {
+	for _, u := range users {
+		_ = u.run("free", func(*machine) error {
+			if event, err := u.mark("free"); err == nil {
+				events = append(events, event)
+			} else {
+				_ = u.stream.Synchronize()
+			}
+			return nil
+		})
+	}
+	return events
+}
+
+// pending are the events that work still has before it. Those behind it are destroyed. One that does not answer is waited for, which
+// fails where the device is lost and nothing uses its memory any more.
+func pending(events []cu.Event) []cu.Event {
+	return slices.DeleteFunc(events, func(e cu.Event) bool {
+		switch err := e.Query(); {
+		case driver.Waits(err):
+			return false
+		case err != nil:
+			_ = e.Synchronize()
+		}
+		_ = cu.DestroyEvent(&e)
+		return true
+	})
+}

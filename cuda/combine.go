@@ -1,0 +1,85 @@
+package cuda
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/host"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+// combination mirrors lt::Combination of kernels/combining.h.
+type combination struct {
+	loop                                  loop
+	from, to, found                       uintptr
+	columns                               int64
+	columnSizes, columnSelf, columnSource [loopDims]int64
+	columnDims, _                         int64
+}
+
+// combine joins sources with the elements of the output that an index names: the places are found, and none changes where one is out of
+// range; they are sorted, so that what comes to one place is found together and in the order of the index.
+func combine(op string, w launch.Indexed) error {
+	operands := w.Operands[:]
+	dev, err := sharedDevice(op, w.Kernel.Outputs, operands)
+	if err != nil || operands[0].Numel() == 0 {
+		return err
+	}
+	var c combination
+	*(*places)(unsafe.Pointer(&c.loop.params)) = places{step: w.Step, size: w.Size}
+	if err = c.loop.prepare(op, w.Kernel, w.Compute, operands); err != nil {
+		return err
+	}
+	if c.loop.converts != 0 || isHost(operands[1]) || isHost(operands[2]) {
+		return status.NotImplementedf("%s is not implemented on cuda for operands of dtype %v and %v; move the tensors to the cpu", op, operands[0].DType(), operands[2].DType())
+	}
+	var rows kernel.Loop
+	host.Arrange(&rows, w.Kernel.Outputs, operands)
+	if err = c.arrange(op, &rows); err != nil {
+		return err
+	}
+	return stepping(op, dev, func(s *steps) {
+		n := c.loop.numel
+		c.found, c.to = s.take(grain), s.take(n*itemSize(8))
+		s.clear(c.found, int64(unsafe.Sizeof(launch.Params{})))
+		step(s, "target_runs", (n+sortedRun-1)/sortedRun, &c)
+		var found launch.Params
+		s.read(found[:], c.found)
+		if p := *(*places)(unsafe.Pointer(&found)); s.err == nil && p.failed != 0 {
+			s.err = status.Indexf("%s: index %d is out of bounds for size %d", op, p.bad, p.size)
+		}
+		c.from = s.merged(sorting{to: c.to, lines: 1, n: n}, dtype.Int64.Size())
+		step(s, entry(w.Kernel, w.Compute), n*c.columns, &c)
+	})
+}
+
+// arrange shares the dimensions of rows out: those along which the index stays the same and the output goes on are columns.
+func (c *combination) arrange(op string, rows *kernel.Loop) error {
+	l := &c.loop
+	l.numel, c.columns = 1, 1
+	for k := range rows.Operands {
+		l.data[k] = rows.Data[k]
+	}
+	for d, size := range rows.Sizes[:rows.Ndim] {
+		self, index, source := rows.Strides[0][d], rows.Strides[1][d], rows.Strides[2][d]
+		if l.ndim == loopDims || c.columnDims == loopDims {
+			return status.NotImplementedf("%s is not implemented on cuda for more than %d dimensions that do not join; move the tensors to the cpu", op, loopDims)
+		}
+		if index == 0 && self != 0 {
+			c.columnSizes[c.columnDims], c.columnSelf[c.columnDims], c.columnSource[c.columnDims] = size, self, source
+			c.columnDims++
+			c.columns *= size
+			continue
+		}
+		l.sizes[l.ndim] = size
+		l.strides[0][l.ndim], l.strides[1][l.ndim], l.strides[2][l.ndim] = self, index, source
+		l.ndim++
+		l.numel *= size
+	}
+	if l.numel > mostSorted {
+		return status.NotImplementedf("%s is not implemented on cuda for more than %d indices; move the tensors to the cpu", op, int64(mostSorted))
+	}
+	return nil
+}

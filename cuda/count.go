@@ -1,0 +1,85 @@
+package cuda
+
+import (
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
+)
+
+const binned = 16
+
+// binning mirrors lt::Binning of kernels/counting.h.
+type binning struct {
+	in, bins              uintptr
+	edges                 [binned]uintptr
+	counts                [binned]int64
+	n, dims, place, total int64
+}
+
+var scatterAdd = kernel.Get("scatter_add")
+
+// countUp counts integers, or adds up what belongs to them.
+func countUp(op string, w launch.Counting) error {
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	in := launch.RowMajor(&s, w.In, dtype.Int64)
+	if s.Err != nil {
+		return s.Err
+	}
+	return tally(&s, w.To, in, w.Weights)
+}
+
+// tally counts how often each position of the contiguous `to` occurs in index, or adds the weights to the zeros that it has.
+func tally(s *owner.Scope, to, index, weights *tensor.Tensor) error {
+	n := index.Numel()
+	switch {
+	case n == 0 || to.Numel() == 0:
+		return nil
+	case n > mostSorted:
+		return status.NotImplementedf("%s is not implemented on cuda for more than %d elements; move the tensors to the cpu", s.Op, int64(mostSorted))
+	case weights == nil:
+		return stepping(s.Op, to.Device(), func(s *steps) {
+			a := sorting{in: uintptr(index.Data()), values: uintptr(to.Data()), lines: 1, n: n, keep: to.Numel()}
+			a.from = s.sorted(a, dtype.Int64.String(), dtype.Int64.Size())
+			step(s, "sort_count_"+to.DType().String(), a.keep, &a)
+		})
+	}
+	weights = launch.RowMajor(s, weights, to.DType())
+	still := s.Step(func() (*tensor.Tensor, error) { return to.View(s.Op, []int64{n}, []int64{0}, to.Offset()) })
+	if s.Err != nil {
+		return s.Err
+	}
+	return combine(s.Op, launch.Indexed{Kernel: scatterAdd, Compute: to.DType(), Operands: [3]*tensor.Tensor{still, index, weights}, Step: to.DType().Size(), Size: to.Numel()})
+}
+
+// histogram finds the bins of points, and counts these. What is in no bin goes to one more behind them.
+func histogram(op string, w launch.Histogram) error {
+	in, to := w.In, w.To
+	b := binning{in: uintptr(in.Data()), n: in.Sizes()[0], dims: int64(len(w.Edges)), place: int64(w.Bin), total: to.Numel()}
+	switch {
+	case b.n == 0:
+		return nil
+	case b.dims > binned:
+		return status.NotImplementedf("%s is not implemented on cuda for more than %d dimensions; move the tensors to the cpu", op, binned)
+	}
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	bins := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(op, []int64{b.n}, dtype.Int64, to.Device()) })
+	sums := s.Step(func() (*tensor.Tensor, error) { return tensor.Zeros(op, []int64{b.total + 1}, to.DType(), to.Device()) })
+	s.Do(func() error {
+		for d, e := range w.Edges {
+			b.edges[d], b.counts[d] = uintptr(e.Data()), e.Numel()-1
+		}
+		b.bins = uintptr(bins.Data())
+		return on(op, to.Device(), func(m *machine) error { return call(m, op, "bins_"+in.DType().String(), b.n, &b) })
+	})
+	s.Do(func() error { return tally(&s, sums, bins, w.Weights) })
+	inside := s.Step(func() (*tensor.Tensor, error) { return view.Narrow(op, sums, 0, 0, b.total) })
+	line := s.Step(func() (*tensor.Tensor, error) { return to.View(op, []int64{b.total}, []int64{1}, to.Offset()) })
+	s.Do(func() error { return copyTo(op, launch.Copying{To: line, From: inside}) })
+	return s.Err
+}

@@ -1,0 +1,177 @@
+package cuda
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/random"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// drawing mirrors lt::Drawing of kernels/drawing.h.
+type drawing struct {
+	to, each           uintptr
+	n                  int64
+	words              random.Words
+	a, b               float64
+	from               int64
+	span               uint64
+	memory, eachMemory dtype.DType
+	_                  [6]byte
+}
+
+// draw fills a tensor with the numbers that a generator which counts has for the row-major indices of its elements.
+func draw(op string, w launch.Drawing) error {
+	each := dtype.None
+	if w.Each != nil {
+		each = w.Each.DType()
+	}
+	if err := cmp.Or(w.Generator.Counts(op), w.From.Check(w.To.DType(), each)); err != nil {
+		return err
+	}
+	switch from := w.From.(type) {
+	case random.Permutation:
+		return permute(op, w)
+	case random.Multinomial:
+		return choose(op, w, from)
+	}
+	d := drawing{n: w.To.Numel(), memory: w.To.DType(), eachMemory: each}
+	if d.memory.IsComplex() { // its parts, one after another
+		d.n, d.memory = 2*d.n, d.memory.ToReal()
+	}
+	entry, err := d.choose(op, w)
+	if err != nil {
+		return err
+	}
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	if _, ok := w.From.(random.BernoulliEach); ok {
+		s.Do(func() error { return probabilities(op, w.Each) })
+		w.Each = launch.RowMajor(&s, w.Each, each)
+	}
+	if d.n == 0 || s.Err != nil {
+		return s.Err
+	}
+	inRows(&s, w.To, func(to *tensor.Tensor) error {
+		d.words = w.Generator.Reserve(int(w.To.Numel()), w.To.DType(), each, w.From)
+		if d.to = uintptr(to.Data()); w.Each != nil {
+			d.each = uintptr(w.Each.Data())
+		}
+		return on(op, to.Device(), func(m *machine) error { return call(m, op, entry, d.n, &d) })
+	})
+	return s.Err
+}
+
+// inRows has f write to a tensor, or to a contiguous one that is copied to it.
+func inRows(s *owner.Scope, to *tensor.Tensor, f func(to *tensor.Tensor) error) {
+	rows := to
+	if !to.IsContiguous() {
+		rows = s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, to.Sizes(), to.DType(), to.Device()) })
+	}
+	s.Do(func() error { return f(rows) })
+	if rows != to {
+		s.Do(func() error { return copyTo(s.Op, launch.Copying{To: to, From: rows}) })
+	}
+}
+
+// permute has the host draw a permutation, whose numbers come one after another, and copies it.
+func permute(op string, w launch.Drawing) error {
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	drawn := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(op, w.To.Sizes(), w.To.DType(), device.Host) })
+	s.Do(func() error {
+		return launch.On(drawn).Draw(op, launch.Drawing{To: drawn, Generator: w.Generator, From: w.From})
+	})
+	s.Do(func() error { return copyTo(op, launch.Copying{To: w.To, From: drawn}) })
+	return s.Err
+}
+
+// choose sets the parameters of a distribution, and gives its entry.
+func (d *drawing) choose(op string, w launch.Drawing) (entry string, err error) {
+	wide := "float32"
+	if d.memory == dtype.Float64 {
+		wide = "float64"
+	}
+	switch from := w.From.(type) {
+	case random.Uniform:
+		d.a, d.b = from.From, from.To
+		return "draw_uniform_" + wide, nil
+	case random.Normal:
+		d.a, d.b = from.Mean, from.Std
+		if w.To.DType().IsComplex() {
+			d.b /= math.Sqrt2
+		}
+		return "draw_normal_" + wide, nil
+	case random.LogNormal:
+		d.a, d.b = from.Mean, from.Std
+		return "draw_log_normal", nil
+	case random.Ranged:
+		var two bool
+		if d.from, d.span, two = from.Range(d.memory); two {
+			return "draw_wide_integers", nil
+		}
+		return "draw_integers", nil
+	case random.Bernoulli:
+		d.a = from.P
+		return "draw_bernoulli", nil
+	case random.BernoulliEach:
+		return "draw_bernoulli_each", nil
+	case random.Exponential:
+		d.a = -1 / from.Lambda
+		return "draw_exponentials", nil
+	case random.Cauchy:
+		d.a, d.b = from.Median, from.Sigma
+		return "draw_cauchy", nil
+	case random.Geometric:
+		d.a = math.Log1p(-from.P)
+		return "draw_geometric", nil
+	}
+	return "", status.NotImplementedf("%s is not implemented on cuda, which has no such distribution; move the tensors to the cpu", op)
+}
+
+var smallest, largest = kernel.Get("amin"), kernel.Get("amax")
+
+// probabilities refuses a tensor with an element that is not in [0, 1].
+func probabilities(op string, p *tensor.Tensor) error {
+	if p.Numel() == 0 {
+		return nil
+	}
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	mask := make([]bool, p.Dim())
+	for d := range mask {
+		mask[d] = true
+	}
+	for _, k := range []*kernel.Kernel{smallest, largest} {
+		end := reduced(&s, k, p, mask)
+		s.Do(func() error {
+			v, err := launch.Item(op, end)
+			if x := v.Float(); err == nil && !(x >= 0 && x <= 1) {
+				err = status.Runtimef("%s: expected a probability in [0, 1], but an element is %v", op, x)
+			}
+			return err
+		})
+	}
+	return s.Err
+}
+
+// reduced is what a kernel makes of the dimensions of t in mask, in the dtype of t.
+func reduced(s *owner.Scope, k *kernel.Kernel, t *tensor.Tensor, mask []bool) *tensor.Tensor {
+	var sizes []int64
+	for d, n := range t.Sizes() {
+		if !mask[d] {
+			sizes = append(sizes, n)
+		}
+	}
+	made := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, sizes, t.DType(), t.Device()) })
+	s.Do(func() error {
+		return reduce(s.Op, launch.Reduction{Kernel: k, Compute: t.DType().Compute(), Out: [2]*tensor.Tensor{made}, In: t, Mask: mask})
+	})
+	return made
+}

@@ -1,0 +1,19 @@
+// What each thread has chosen: the current device, and the current stream of each device.
+#include "current.h"
+
+static _Thread_local struct {
+  int device;
+  unsigned short streams[LT_DEVICES];
+} chosen;
+
+int lt_current_device(void) { return chosen.device; }
+void lt_set_current_device(int device) { chosen.device = device; }
+int lt_current_stream(int device) { return chosen.streams[device]; }
+void lt_set_current_stream(int device, int stream) {
+  chosen.streams[device] = (unsigned short)stream;
+}
+
+CUresult lt_cuda_enter(CUcontext context, int device, int *stream) {
+  *stream = chosen.streams[device];
+  return cuCtxSetCurrent(context);
+}

@@ -1,0 +1,70 @@
+package driver
+
+// #include <stdint.h>
+//
+// #include "current.h"
+//
+// static CUresult lt_device_of(int *index, uintptr_t address) {
+//   return cuPointerGetAttribute(index, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, (CUdeviceptr)address);
+// }
+// static CUresult lt_pin(void **at, size_t n) { return cuMemHostAlloc(at, n, CU_MEMHOSTALLOC_PORTABLE); }
+import "C"
+
+import (
+	"unsafe"
+
+	"gorgonia.org/cu"
+)
+
+// SharedMemoryOptin is an attribute that cu has no name for.
+const SharedMemoryOptin = cu.DeviceAttribute(C.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+
+// Most is the largest number of devices that are used.
+const Most = C.LT_DEVICES
+
+// Enter sets the context of a device for the calling thread, and tells the number of the stream that is current there.
+func Enter(context cu.CUContext, device int) (stream int, err error) {
+	var number C.int
+	err = result(C.lt_cuda_enter(*(*C.CUcontext)(unsafe.Pointer(&context)), C.int(device), &number))
+	return int(number), err
+}
+
+// CurrentDevice is the calling thread's.
+func CurrentDevice() int { return int(C.lt_current_device()) }
+
+// SetCurrentDevice changes the calling thread's.
+func SetCurrentDevice(device int) { C.lt_set_current_device(C.int(device)) }
+
+// CurrentStream is the number of the stream that the calling thread gives a device its work in.
+func CurrentStream(device int) int { return int(C.lt_current_stream(C.int(device))) }
+
+// SetCurrentStream changes the stream that the calling thread gives a device its work in.
+func SetCurrentStream(device, stream int) { C.lt_set_current_stream(C.int(device), C.int(stream)) }
+
+// Pin gives n bytes of the host's memory that stay where they are.
+func Pin(n int64) (at unsafe.Pointer, err error) {
+	err = result(C.lt_pin(&at, C.size_t(n)))
+	return at, err
+}
+
+// DeviceOf is the index of the device whose memory is at an address.
+func DeviceOf(address uintptr) (int, error) {
+	var index C.int
+	err := result(C.lt_device_of(&index, C.uintptr_t(address)))
+	return int(index), err
+}
+
+// StreamOf is the stream behind a handle of the driver's.
+func StreamOf(handle uintptr) cu.Stream { return *(*cu.Stream)(unsafe.Pointer(&handle)) }
+
+// StreamHandle is the driver's handle of a stream.
+func StreamHandle(s cu.Stream) uintptr { return *(*uintptr)(unsafe.Pointer(&s)) }
+
+// EventHandle is the driver's handle of an event.
+func EventHandle(e cu.Event) uintptr { return *(*uintptr)(unsafe.Pointer(&e)) }
+
+// Waits tells whether an error says that work is not done yet.
+func Waits(err error) bool { return Code(err) == C.CUDA_ERROR_NOT_READY }
+
+// IsEnabled tells whether an error says that peer access was enabled before.
+func IsEnabled(err error) bool { return Code(err) == C.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED }

@@ -1,0 +1,189 @@
+package cuda
+
+import (
+	"sync"
+
+	"gorgonia.org/cu"
+
+	"github.com/libtensor/libtensor/cuda/driver"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/status"
+)
+
+// event is a mark of a program's. The driver has one from when it is first recorded, on the device of that stream.
+type event struct {
+	mu     sync.Mutex
+	flags  cu.EventFlags
+	timing bool
+	card   *card
+	at     cu.Event
+}
+
+// events are those that programs have, by their numbers, none of which is given out twice.
+var events = struct {
+	sync.Mutex
+	byName map[device.Event]*event
+	last   int64
+}{byName: map[device.Event]*event{}}
+
+func eventOf(op string, e device.Event) (*event, error) {
+	events.Lock()
+	defer events.Unlock()
+	if found := events.byName[e]; found != nil {
+		return found, nil
+	}
+	return nil, status.Valuef("%s: there is no event %d; it may have been freed", op, e)
+}
+
+func (work) NewEvent(_ string, timing, blocking bool) (device.Event, error) {
+	made := &event{timing: timing}
+	if !timing {
+		made.flags |= cu.DisableTiming
+	}
+	if blocking {
+		made.flags |= cu.BlockingSyncEvent
+	}
+	events.Lock()
+	defer events.Unlock()
+	events.last++
+	name := device.EventOf(device.CUDA, events.last)
+	events.byName[name] = made
+	return name, nil
+}
+
+func (work) FreeEvent(op string, name device.Event) error {
+	e, err := eventOf(op, name)
+	if err != nil {
+		return err
+	}
+	events.Lock()
+	delete(events.byName, name)
+	events.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.card == nil {
+		return nil
+	}
+	destroyed := false
+	destroy := func(*machine) error {
+		destroyed = true
+		return failed(op, "cuEventDestroy", cu.DestroyEvent(&e.at))
+	}
+	err = e.card.run(op, destroy)
+	if !destroyed { // nobody has its name any more
+		err = destroy(nil)
+	}
+	return err
+}
+
+// ask runs f with the context of an event that was recorded, and does nothing otherwise.
+func (e *event) ask(op string, f func() error) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.card == nil {
+		return nil
+	}
+	return e.card.run(op, func(*machine) error { return f() })
+}
+
+func (work) Record(op string, name device.Event, s device.Stream) error {
+	e, err := eventOf(op, name)
+	if err != nil {
+		return err
+	}
+	return inStream(op, s, func(m *machine) error {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.card != nil && e.card != m.card {
+			return status.Runtimef("%s: Event device cuda:%d does not match recording stream's device cuda:%d.", op, e.card.index, m.index)
+		}
+		if e.card == nil {
+			if e.at, err = cu.MakeEvent(e.flags); err != nil {
+				return failed(op, "cuEventCreate", err)
+			}
+			e.card = m.card
+		}
+		return failed(op, "cuEventRecord", e.at.Record(m.stream))
+	})
+}
+
+func (work) EventDone(op string, name device.Event) (bool, error) {
+	e, err := eventOf(op, name)
+	if err != nil {
+		return false, err
+	}
+	done := true
+	err = e.ask(op, func() error {
+		done, err = answered(op, "cuEventQuery", e.at.Query())
+		return err
+	})
+	return done, err
+}
+
+func (work) WaitForEvent(op string, name device.Event) error {
+	e, err := eventOf(op, name)
+	if err != nil {
+		return err
+	}
+	return e.ask(op, func() error { return failed(op, "cuEventSynchronize", e.at.Synchronize()) })
+}
+
+func (work) WaitEvent(op string, s device.Stream, name device.Event) error {
+	e, err := eventOf(op, name)
+	if err != nil {
+		return err
+	}
+	m, err := named(op, s)
+	if err != nil {
+		return err
+	}
+	return e.ask(op, func() error { return failed(op, "cuStreamWaitEvent", m.stream.Wait(e.at, 0)) })
+}
+
+func (w work) Elapsed(op string, from, to device.Event) (ms float64, err error) {
+	first, err := eventOf(op, from)
+	if err != nil {
+		return 0, err
+	}
+	last, err := eventOf(op, to)
+	switch {
+	case err != nil:
+		return 0, err
+	case !first.timing || !last.timing:
+		return 0, status.Valuef("%s: Both events must be created with argument 'enable_timing=True'.", op)
+	}
+	for _, name := range []device.Event{from, to} {
+		done, err := w.EventDone(op, name)
+		switch {
+		case err != nil:
+			return 0, err
+		case !done:
+			return 0, status.Runtimef("%s: Both events must be completed before calculating elapsed time.", op)
+		}
+	}
+	last.mu.Lock()
+	end, card := last.at, last.card
+	last.mu.Unlock()
+	err = first.ask(op, func() error {
+		if card != first.card {
+			card = nil
+			return nil
+		}
+		ms, err = first.at.Elapsed(end)
+		return failed(op, "cuEventElapsedTime", err)
+	})
+	if err == nil && (first.card == nil || card == nil) {
+		err = status.Valuef("%s: Both events must be recorded, on one device, before calculating elapsed time.", op)
+	}
+	return ms, err
+}
+
+func (work) EventHandle(op string, name device.Event) (uintptr, error) {
+	e, err := eventOf(op, name)
+	if err != nil {
+		return 0, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return driver.EventHandle(e.at), nil
+}

@@ -1,0 +1,118 @@
+package cuda
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/random"
+	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
+)
+
+// choosing mirrors lt::Choosing of kernels/drawing.h.
+type choosing struct {
+	weights, to               uintptr
+	rows, categories, samples int64
+	words                     random.Words
+}
+
+var divKernel, sortKernel = kernel.Get("div"), kernel.Get("sort")
+
+// choose draws indices of weights: with replacement by their running sums, and otherwise those of the largest weights over exponentials.
+func choose(op string, w launch.Drawing, from random.Multinomial) error {
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	weights := launch.RowMajor(&s, w.Each, w.Each.DType())
+	s.Do(func() error { return checkWeights(op, weights, from, w.To.Numel()) })
+	if s.Err != nil || w.To.Numel() == 0 {
+		return s.Err
+	}
+	inRows(&s, w.To, func(to *tensor.Tensor) error {
+		if from.Replacement && from.Samples > 1 {
+			chooseWith(&s, to, weights, w.Generator, from)
+		} else {
+			chooseWithout(&s, to, weights, w.Generator, from)
+		}
+		return s.Err
+	})
+	return s.Err
+}
+
+// chooseWith has the running sums of weights in float64 for these and otherwise in float32.
+func chooseWith(s *owner.Scope, to, weights *tensor.Tensor, g *random.Generator, from random.Multinomial) {
+	d := weights.DType().Compute()
+	sums := launch.RowMajorCopy(s, weights, d)
+	if s.Err != nil {
+		return
+	}
+	c := choosing{weights: uintptr(sums.Data()), to: uintptr(to.Data()), rows: to.Numel() / from.Samples, categories: from.Categories, samples: from.Samples,
+		words: g.ReserveWords(2 * int(to.Numel()))}
+	s.Do(func() error {
+		return stepping(s.Op, to.Device(), func(s *steps) {
+			step(s, "choose_fractions_"+d.String(), c.rows, &c)
+			step(s, "choose_index_"+d.String(), c.rows*c.samples, &c)
+		})
+	})
+}
+
+func chooseWithout(s *owner.Scope, to, weights *tensor.Tensor, g *random.Generator, from random.Multinomial) {
+	d, n := weights.DType(), weights.Numel()
+	line := []int64{n / from.Categories, from.Categories}
+	keys := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, line, d, to.Device()) })
+	positions := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, line, dtype.Int64, to.Device()) })
+	if s.Err != nil {
+		return
+	}
+	e := drawing{to: uintptr(keys.Data()), n: n, a: -1, memory: d, words: g.ReserveWords(2 * int(n))}
+	s.Do(func() error {
+		return on(s.Op, to.Device(), func(m *machine) error { return call(m, s.Op, "draw_exponentials", n, &e) })
+	})
+	rows := s.Step(func() (*tensor.Tensor, error) {
+		return weights.View(s.Op, line, []int64{from.Categories, 1}, weights.Offset())
+	})
+	s.Do(func() error {
+		return elementwise(s.Op, launch.Elementwise{Kernel: divKernel, Compute: d.Compute(), Operands: [launch.MaxOperands]*tensor.Tensor{keys, rows, keys}})
+	})
+	s.Do(func() error {
+		return sort(s.Op, launch.Sorting{Kernel: sortKernel, In: keys, Values: keys, Indices: positions, Dim: 1, Keep: from.Categories, Params: [2]int64{1}})
+	})
+	first := s.Step(func() (*tensor.Tensor, error) { return view.Narrow(s.Op, positions, 1, 0, from.Samples) })
+	target := s.Step(func() (*tensor.Tensor, error) {
+		return to.View(s.Op, []int64{line[0], from.Samples}, []int64{from.Samples, 1}, to.Offset())
+	})
+	s.Do(func() error { return copyTo(s.Op, launch.Copying{To: target, From: first}) })
+}
+
+// checkWeights refuses rows that no index can be drawn from: where ends of rows tell of one, the host finds it.
+func checkWeights(op string, weights *tensor.Tensor, from random.Multinomial, wanted int64) error {
+	if weights.Numel() == 0 {
+		return from.CheckWeights(random.Span{DType: weights.DType()}, int(wanted))
+	}
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	d, good := weights.DType(), true
+	mask := make([]bool, weights.Dim())
+	mask[len(mask)-1] = true
+	for _, k := range []*kernel.Kernel{smallest, largest} {
+		ends := reduced(&s, k, weights, mask)
+		s.Do(func() error {
+			at, err := launch.Elements(op, ends)
+			for i := int64(0); err == nil && i < ends.Numel(); i++ {
+				v := at(i).Float()
+				good = good && v >= 0 && !math.IsInf(v, 1) && (k == smallest || v > 0)
+			}
+			return err
+		})
+	}
+	if s.Err != nil || good {
+		return s.Err
+	}
+	bytes, err := read(op, weights)
+	if err != nil {
+		return err
+	}
+	return from.CheckWeights(random.Span{DType: d, Data: pointer(bytes), Len: int(weights.Numel())}, int(wanted))
+}

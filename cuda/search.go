@@ -1,0 +1,42 @@
+package cuda
+
+import (
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/shape"
+)
+
+// searching mirrors lt::Searching of kernels/searching.h.
+type searching struct {
+	keys, values, order, found   uintptr
+	count, width, n, step, right int64
+}
+
+// searchSorted finds positions in sorted lines.
+func searchSorted(op string, w launch.Searching) error {
+	if w.Found.Numel() == 0 {
+		return nil
+	}
+	a := searching{keys: uintptr(w.Keys.Data()), values: uintptr(w.Values.Data()), found: uintptr(w.Found.Data()), count: w.Found.Numel(),
+		n: w.Keys.Sizes()[w.Keys.Dim()-1]}
+	rows := int64(1)
+	if w.Keys.Dim() > 1 {
+		rows, a.step = shape.Product(w.Keys.Sizes()[:w.Keys.Dim()-1]), a.n
+	}
+	a.width = a.count / rows
+	if w.Order != nil {
+		a.order = uintptr(w.Order.Data())
+	}
+	if w.Right {
+		a.right = 1
+	}
+	return on(op, w.Found.Device(), func(m *machine) error { return call(m, op, "search_"+w.Keys.DType().String(), a.count, &a) })
+}
+
+// member tells which values are among sorted ones.
+func member(op string, w launch.Membership) error {
+	if w.Values.Numel() == 0 {
+		return nil
+	}
+	a := searching{keys: uintptr(w.Sorted.Data()), values: uintptr(w.Values.Data()), found: uintptr(w.Found.Data()), count: w.Values.Numel(), n: w.Sorted.Numel()}
+	return on(op, w.Found.Device(), func(m *machine) error { return call(m, op, "member_"+w.Values.DType().String(), a.count, &a) })
+}

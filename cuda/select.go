@@ -1,0 +1,139 @@
+package cuda
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// pieceLength is kPiece of kernels/selecting.h.
+const pieceLength = 128
+
+func piecesOf(n int64) int64 { return (n + pieceLength - 1) / pieceLength }
+
+// prefix mirrors lt::Prefix of kernels/selecting.h.
+type prefix struct {
+	data, sums uintptr
+	n          int64
+}
+
+// prefixSums gives each of n int64 numbers the sum of those before it.
+func (s *steps) prefixSums(data uintptr, n int64) {
+	p := prefix{data: data, n: n}
+	if pieces := piecesOf(n); pieces > 1 {
+		p.sums = s.take(8 * pieces)
+		step(s, "sum_pieces", pieces, &p)
+		s.prefixSums(p.sums, pieces)
+	}
+	step(s, "prefix_pieces", piecesOf(n), &p)
+}
+
+// masks mirrors lt::Masks of kernels/selecting.h.
+type masks struct {
+	mask, from, to, starts uintptr
+	n                      int64
+}
+
+// count finds how many elements a contiguous mask selects before each of its pieces, and in all.
+func (s *steps) count(mask *tensor.Tensor) (m masks, total int64) {
+	m = masks{mask: uintptr(mask.Data()), n: mask.Numel()}
+	pieces := piecesOf(m.n)
+	m.starts = s.take(8 * (pieces + 1))
+	s.clear(m.starts, 8*(pieces+1))
+	step(s, "mask_count", pieces, &m)
+	s.prefixSums(m.starts, pieces+1)
+	return m, s.number(m.starts + uintptr(8*pieces))
+}
+
+// selectSet takes the elements whose mask is set, or numbers them. It waits for the mask, to know how many there are.
+func selectSet(op string, w launch.Selection) (out *tensor.Tensor, err error) {
+	d, entry := dtype.Int64, "mask_positions"
+	if w.From != nil {
+		d = w.From.DType()
+		entry = fmt.Sprintf("mask_take_%d", d.Size())
+	}
+	if w.Mask.Numel() == 0 {
+		return tensor.Empty(op, []int64{0}, d, w.Mask.Device())
+	}
+	sc := owner.Scope{Op: op}
+	defer sc.Close()
+	sc.Do(func() error {
+		return stepping(op, w.Mask.Device(), func(s *steps) {
+			m, total := s.count(w.Mask)
+			if s.err != nil {
+				return
+			}
+			out = sc.Keep(tensor.Empty(op, []int64{total}, d, w.Mask.Device()))
+			if s.err = sc.Err; s.err != nil || total == 0 {
+				return
+			}
+			m.to = uintptr(out.Data())
+			if w.From != nil {
+				m.from = uintptr(w.From.Data())
+			}
+			step(s, entry, piecesOf(m.n), &m)
+		})
+	})
+	return sc.Give(out)
+}
+
+// placeSet writes values where a mask is set.
+func placeSet(op string, w launch.Placement) error {
+	if w.Mask.Numel() == 0 {
+		return w.Fits(0)
+	}
+	return stepping(op, w.To.Device(), func(s *steps) {
+		m, total := s.count(w.Mask)
+		if s.err == nil {
+			s.err = w.Fits(total)
+		}
+		if s.err != nil || total == 0 {
+			return
+		}
+		m.from, m.to = uintptr(w.Values.Data()), uintptr(w.To.Data())
+		step(s, fmt.Sprintf("mask_give_%d", w.To.DType().Size()), piecesOf(m.n), &m)
+	})
+}
+
+const mostCoordinates = 64
+
+// coordinates mirrors lt::Coordinates of kernels/selecting.h.
+type coordinates struct {
+	numbers              uintptr
+	columns              [mostCoordinates]uintptr
+	sizes                [mostCoordinates]int64
+	n, dims, step, total int64
+}
+
+// unravel turns row-major numbers into coordinates.
+func unravel(op string, w launch.Coordinates) error {
+	c := coordinates{n: w.Numbers.Numel(), dims: int64(len(w.Sizes)), step: 8, total: shape.Product(w.Sizes)}
+	switch {
+	case c.n == 0 || c.dims == 0:
+		return nil
+	case c.dims > mostCoordinates:
+		return status.NotImplementedf("%s is not implemented on cuda for more than %d dimensions; move the tensors to the cpu", op, mostCoordinates)
+	}
+	c.numbers = uintptr(w.Numbers.Data())
+	copy(c.sizes[:], w.Sizes)
+	for d := range w.Sizes {
+		if w.To == nil {
+			c.columns[d] = uintptr(w.Columns[d].Data())
+		} else {
+			c.columns[d] = uintptr(w.To.Data()) + uintptr(8*int64(d)*w.To.Strides()[1])
+		}
+	}
+	if w.To != nil {
+		c.step = 8 * w.To.Strides()[0]
+	}
+	return on(op, w.Numbers.Device(), func(m *machine) error { return call(m, op, "unravel", c.n, &c) })
+}
+
+// pointer is where bytes begin.
+func pointer(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b)) }

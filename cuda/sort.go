@@ -1,0 +1,142 @@
+package cuda
+
+import (
+	"fmt"
+
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
+)
+
+const (
+	// kRun of kernels/merging.h
+	sortedRun = 16
+	// Of lines of up to so many elements a thread selects as the CPU does. Longer ones are sorted, and of equal elements those that come
+	// first count as smaller.
+	selectedAlone = 4096
+	modePiece     = 256 // kModePiece of kernels/sorting.h
+	mostSorted    = 1<<32 - 1
+)
+
+// sorting mirrors lt::Sorting of kernels/sorting.h.
+type sorting struct {
+	in, from, to, values, indices    uintptr
+	lines, n, run, keep, first, flip int64
+}
+
+// lines mirrors lt::Lines of kernels/lines.h.
+type lines struct {
+	in                     uintptr
+	out                    [2]uintptr
+	scratch                uintptr
+	lines, n, kept, nbytes int64
+	params                 [2]int64
+}
+
+// sort runs a sorting kernel on the lines of a tensor.
+func sort(op string, w launch.Sorting) error {
+	self := w.In
+	if self.Numel() == 0 || w.Keep == 0 {
+		return nil
+	}
+	n := int64(1)
+	if self.Dim() > 0 {
+		n = self.Sizes()[w.Dim]
+	}
+	if n > mostSorted {
+		return status.Runtimef("%s: a dimension of size %d is longer than the %d elements that can be sorted", op, n, int64(mostSorted))
+	}
+	var order []int // of the dimensions, with that of the lines last
+	for d := range self.Dim() {
+		if d != w.Dim {
+			order = append(order, d)
+		}
+	}
+	if self.Dim() > 0 {
+		order = append(order, w.Dim)
+	}
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	turned := s.Keep(view.Permute(op, self, order...))
+	if s.Err != nil {
+		return s.Err
+	}
+	in := launch.RowMajor(&s, turned, turned.DType())
+	var targets, results [2]*tensor.Tensor
+	for i, t := range []*tensor.Tensor{w.Values, w.Indices} {
+		targets[i] = s.Keep(view.Permute(op, t, order...))
+		if results[i] = targets[i]; s.Err == nil && (!targets[i].IsContiguous() || t.Storage() == in.Storage()) {
+			results[i] = s.Keep(tensor.Empty(op, targets[i].Sizes(), t.DType(), t.Device()))
+		}
+	}
+	s.Do(func() error {
+		return stepping(op, self.Device(), func(s *steps) { s.sort(w, in, results[0], results[1], n) })
+	})
+	for i, t := range targets {
+		if t != results[i] {
+			s.Do(func() error { return copyTo(op, launch.Copying{To: t, From: results[i]}) })
+		}
+	}
+	return s.Err
+}
+
+// sort writes what a kernel keeps of the contiguous lines of in.
+func (s *steps) sort(w launch.Sorting, in, values, indices *tensor.Tensor, n int64) {
+	d := in.DType()
+	a := sorting{in: uintptr(in.Data()), values: uintptr(values.Data()), indices: uintptr(indices.Data()), lines: in.Numel() / n, n: n, keep: w.Keep}
+	name := w.Kernel.Name
+	switch {
+	case name == "sort":
+		a.flip = w.Params[0]
+	case n <= selectedAlone:
+		l := lines{in: a.in, out: [2]uintptr{a.values, a.indices}, lines: a.lines, n: n, kept: w.Keep, nbytes: w.Entries * kernel.SortEntry(d.Size()), params: w.Params}
+		l.scratch = s.take(l.lines * l.nbytes)
+		step(s, entry(w.Kernel, d), l.lines, &l)
+		return
+	case name == "topk":
+		a.flip = w.Params[0] & 1
+	case name == "kthvalue":
+		a.first = w.Params[0]
+	case name == "nanmedian":
+		a.first = 1
+	}
+	a.from = s.sorted(a, d.String(), d.Size())
+	switch name {
+	case "median", "nanmedian":
+		step(s, "sort_median_"+d.String(), a.lines, &a)
+	case "mode":
+		pieces := a.lines * ((n + modePiece - 1) / modePiece)
+		a.to = s.take(16 * pieces)
+		step(s, "sort_mode_pieces_"+d.String(), pieces, &a)
+		step(s, "sort_mode_"+d.String(), a.lines, &a)
+	default:
+		step(s, "sort_take_"+d.String(), a.lines*a.keep, &a)
+	}
+}
+
+// itemSize is the size of the items that elements of so many bytes are sorted by, lt::ItemOf of kernels/sorting.h.
+func itemSize(size int64) int64 { return 2 * max(size, 4) }
+
+// sorted gives the items of lines in order.
+func (s *steps) sorted(a sorting, dtype string, size int64) uintptr {
+	a.to = s.take(a.lines * a.n * itemSize(size))
+	step(s, "sort_runs_"+dtype, a.lines*((a.n+sortedRun-1)/sortedRun), &a)
+	return s.merged(a, size)
+}
+
+// merged gives the items of lines in order, of which runs are sorted already.
+func (s *steps) merged(a sorting, size int64) uintptr {
+	var other uintptr
+	if a.n > sortedRun {
+		other = s.take(a.lines * a.n * itemSize(size))
+	}
+	merge := fmt.Sprintf("sort_merge_%d", max(size, 4))
+	for a.run = sortedRun; a.run < a.n; a.run *= 2 {
+		a.from, a.to, other = a.to, other, a.to
+		step(s, merge, a.lines*((a.n+sortedRun-1)/sortedRun), &a)
+	}
+	return a.to
+}

@@ -1,0 +1,107 @@
+package cuda
+
+import (
+	"fmt"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// rows mirrors lt::Rows of kernels/sorting.h.
+type rows struct {
+	in, from, to  uintptr
+	n, width, run int64
+}
+
+// groups mirrors lt::Groups of kernels/searching.h.
+type groups struct {
+	in, order, flags, inverse, firsts, begins, counts, values uintptr
+	n, width, apart, found                                    int64
+}
+
+// unique groups equal rows: they are sorted, or stay as they are where neighbours count, and those that differ from the one before begin
+// a group. It waits for their number.
+func unique(op string, w launch.Distinct) (launch.Groups, error) {
+	in := w.In
+	d, n := in.DType(), in.Sizes()[0]
+	if n > mostSorted {
+		return launch.Groups{}, status.Runtimef("%s: %d elements are more than the %d that can be sorted", op, n, int64(mostSorted))
+	}
+	sc := owner.Scope{Op: op}
+	defer sc.Close()
+	empty := func(sizes []int64, d dtype.DType) *tensor.Tensor {
+		return sc.Step(func() (*tensor.Tensor, error) { return tensor.Empty(op, sizes, d, in.Device()) })
+	}
+	var values, counts *tensor.Tensor
+	open := func(found int64) {
+		values = empty(append([]int64{found}, in.Sizes()[1:]...), d)
+		if !w.Counts {
+			found = 0
+		}
+		counts = empty([]int64{found}, dtype.Int64)
+	}
+	if n == 0 {
+		open(0)
+	} else {
+		sc.Do(func() error {
+			return stepping(op, in.Device(), func(s *steps) {
+				g := groups{in: uintptr(in.Data()), n: n, width: in.Numel() / n}
+				if w.Inverse != nil {
+					g.inverse = uintptr(w.Inverse.Data())
+				}
+				s.order(w.Kernel.Name, &g, d)
+				s.enumerate(&g, d)
+				if s.err != nil {
+					return
+				}
+				if open(g.found); sc.Err != nil {
+					s.err = sc.Err
+					return
+				}
+				g.values = uintptr(values.Data())
+				step(s, fmt.Sprintf("group_take_%d", d.Size()), g.found*g.width, &g)
+				if w.Counts {
+					g.counts = uintptr(counts.Data())
+					step(s, "group_counts", g.found, &g)
+				}
+			})
+		})
+	}
+	values, counts, err := sc.GiveBoth(values, counts)
+	return launch.Groups{Rows: values, Counts: counts}, err
+}
+
+// order brings equal rows together.
+func (s *steps) order(kernel string, g *groups, d dtype.DType) {
+	switch kernel {
+	case "unique":
+		g.apart = itemSize(d.Size())
+		g.order = s.sorted(sorting{in: g.in, lines: 1, n: g.n}, d.String(), d.Size()) + uintptr(g.apart/2)
+	case "unique_rows":
+		r := rows{in: g.in, n: g.n, width: g.width, to: s.take(4 * g.n)}
+		pieces := (g.n + sortedRun - 1) / sortedRun
+		step(s, "rows_runs_"+d.String(), pieces, &r)
+		other := s.take(4 * g.n)
+		for r.run = sortedRun; r.run < r.n; r.run *= 2 {
+			r.from, r.to, other = r.to, other, r.to
+			step(s, "rows_merge_"+d.String(), pieces, &r)
+		}
+		g.order, g.apart = r.to, 4
+	}
+}
+
+// enumerate numbers the groups.
+func (s *steps) enumerate(g *groups, d dtype.DType) {
+	g.flags = s.take(8 * (g.n + 1))
+	s.clear(g.flags+uintptr(8*g.n), 8)
+	step(s, "group_flags_"+d.String(), g.n, g)
+	s.prefixSums(g.flags, g.n+1)
+	if g.found = s.number(g.flags + uintptr(8*g.n)); s.err != nil {
+		return
+	}
+	g.firsts, g.begins = s.take(8*g.found), s.take(8*g.found)
+	step(s, "group_numbers", g.n, g)
+}

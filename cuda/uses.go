@@ -1,0 +1,99 @@
+package cuda
+
+import (
+	"reflect"
+	"sync/atomic"
+
+	"gorgonia.org/cu"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// several is set once a program has streams of its own: blocks may have several users from then on.
+var several atomic.Bool
+
+// uses notes that the stream uses the block of a storage, which may be another stream's.
+func (m *machine) uses(s *storage.Storage) {
+	if s = s.Whole(); s.Owned() && s.Data() != nil {
+		m.pool.hold(cu.DevicePtr(s.Data()), m.stream0(), m)
+	}
+}
+
+// use notes a stream that a program names.
+func use(op string, w launch.Using) error {
+	m, err := named(op, w.Stream)
+	if err == nil && m.device() != w.Of.Device() {
+		err = status.Runtimef("%s: a stream of %v does not use a tensor on %v", op, m.device(), w.Of.Device())
+	}
+	if err == nil {
+		m.uses(w.Of.Storage())
+	}
+	return err
+}
+
+// noted is a kind of work before which the blocks of its tensors are noted as used by the current streams: whoever gives a tensor
+// up need not know which streams still work on it.
+func noted[W any](f func(op string, w W) error) func(op string, w W) error {
+	return func(op string, w W) error {
+		if several.Load() {
+			if err := note(op, w); err != nil {
+				return err
+			}
+		}
+		return f(op, w)
+	}
+}
+
+// noting is noted for work that gives something.
+func noting[W, R any](f func(op string, w W) (R, error)) func(op string, w W) (R, error) {
+	return func(op string, w W) (r R, err error) {
+		if several.Load() {
+			if err := note(op, w); err != nil {
+				return r, err
+			}
+		}
+		return f(op, w)
+	}
+}
+
+func note(op string, w any) error {
+	return tensorsIn(reflect.ValueOf(w), func(t *tensor.Tensor) error {
+		if t == nil || t.Device().Type != device.CUDA {
+			return nil
+		}
+		return on(op, t.Device(), func(m *machine) error {
+			m.uses(t.Storage())
+			return nil
+		})
+	})
+}
+
+var tensorType = reflect.TypeFor[*tensor.Tensor]()
+
+// tensorsIn calls f with the tensors of work.
+func tensorsIn(v reflect.Value, f func(*tensor.Tensor) error) error {
+	switch {
+	case v.Type() == tensorType:
+		return f((*tensor.Tensor)(v.UnsafePointer()))
+	case v.Kind() == reflect.Struct:
+		for _, field := range v.Fields() {
+			if err := tensorsIn(field, f); err != nil {
+				return err
+			}
+		}
+	case v.Kind() == reflect.Array || v.Kind() == reflect.Slice:
+		switch v.Type().Elem().Kind() {
+		case reflect.Pointer, reflect.Struct:
+			for i := range v.Len() {
+				if err := tensorsIn(v.Index(i), f); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

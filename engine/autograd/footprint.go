@@ -1,0 +1,82 @@
+package autograd
+
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// footprint lists memory that a run uses, each part once, under tensors without histories.
+type footprint struct {
+	made []*tensor.Tensor
+	seen map[part]bool
+}
+
+// part is the bytes of a storage that elements lie between.
+type part struct {
+	of       *storage.Storage
+	from, to int64
+}
+
+func (f *footprint) add(t *tensor.Tensor) {
+	t = valuesOf(t)
+	if t == nil || t.Numel() == 0 {
+		return
+	}
+	p := part{t.Storage(), t.Offset() * t.DType().Size(), t.Reach()}
+	if f.seen[p] {
+		return
+	}
+	f.seen[p] = true
+	f.made = append(f.made, t.Plain())
+}
+
+// GraphReads is what recorded calls saved of which a run would compute gradients.
+func GraphReads(c aten.Ctx, outputs, inputs []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return walk(c, outputs, inputs, false, func(r *run, n *Node, f *footprint) {
+		if !r.passes(n) || n.begin() != nil { // a run through what is freed says so itself
+			return
+		}
+		defer n.end(false)
+		for ; n != nil; n = n.inner {
+			for i := range n.saved {
+				f.add(n.saved[i].t)
+			}
+		}
+	})
+}
+
+// GraphWrites are the gradients that a run would add to.
+func GraphWrites(c aten.Ctx, outputs, inputs []*tensor.Tensor, capture bool) ([]*tensor.Tensor, error) {
+	return walk(c, outputs, inputs, capture, func(r *run, n *Node, f *footprint) {
+		n.mu.Lock()
+		adding := append([]*Variable(nil), n.keepers...)
+		n.mu.Unlock()
+		if n.leaf != nil && r.passes(n) {
+			adding = append(adding, variableOf(n.leaf))
+		}
+		for _, v := range adding {
+			v.mu.Lock()
+			f.add(v.grad)
+			v.mu.Unlock()
+		}
+	})
+}
+
+// walk lists what visit adds for the nodes of a run.
+func walk(c aten.Ctx, outputs, inputs []*tensor.Tensor, capture bool, visit func(r *run, n *Node, f *footprint)) ([]*tensor.Tensor, error) {
+	r := start(c, true, false)
+	defer r.close()
+	goals, err := r.aim(outputs, inputs, capture)
+	defer release(goals)
+	if err != nil {
+		return nil, err
+	}
+	f := footprint{seen: map[part]bool{}}
+	for n := range r.reaches() {
+		if n, ok := n.(*Node); ok {
+			visit(r, n, &f)
+		}
+	}
+	return f.made, nil
+}

@@ -1,0 +1,130 @@
+package autograd
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// NodeSaved is what a recorded call saved, with its history.
+func NodeSaved(c aten.Ctx, self tensor.Node) ([]*tensor.Tensor, error) {
+	return savedBy(c, self, func(s *saved) bool { return !s.absent })
+}
+
+// NodeSavedAs is what a recorded call saved under a name.
+func NodeSavedAs(c aten.Ctx, self tensor.Node, name string) ([]*tensor.Tensor, error) {
+	return savedBy(c, self, func(s *saved) bool { return strings.TrimSuffix(s.name, listed) == name })
+}
+
+func savedBy(c aten.Ctx, self tensor.Node, which func(s *saved) bool) (list []*tensor.Tensor, err error) {
+	err = with(self, func(n *Node) error {
+		if err := n.begin(); err != nil {
+			return err
+		}
+		defer n.end(false)
+		s := &steps{c: c, node: n, record: true}
+		defer s.Close()
+		for i := range n.saved {
+			if !which(&n.saved[i]) {
+				continue
+			}
+			t, err := s.try(func() *tensor.Tensor { return s.saved(i) })
+			if err != nil {
+				for _, t := range list {
+					t.Release()
+				}
+				list = nil
+				return err
+			}
+			list = append(list, t)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// NodeSavedNames are the names of what a recorded call saves, where it is needed.
+func NodeSavedNames(_ aten.Ctx, self tensor.Node) (names string, err error) {
+	err = with(self, func(n *Node) error {
+		var all []string
+		for _, s := range n.saved {
+			if s.name != "" && !slices.Contains(all, s.name) {
+				all = append(all, s.name)
+			}
+		}
+		names = strings.Join(all, " ")
+		return nil
+	})
+	return names, err
+}
+
+// NodePackSaved has hooks keep number i of what a recorded call saved under a name.
+func NodePackSaved(c aten.Ctx, self tensor.Node, name string, i int64, pack, unpack, drop, data, deleter uintptr) error {
+	const op = "node_pack_saved"
+	if err := given(op, "pack", pack); err != nil {
+		return err
+	}
+	if err := given(op, "unpack", unpack); err != nil {
+		return err
+	}
+	return with(self, func(n *Node) error {
+		if err := n.begin(); err != nil {
+			return err
+		}
+		defer n.end(false)
+		place := n.place(name, i)
+		switch {
+		case place < 0:
+			return status.Indexf("%s: %s has saved %d tensors as %s: there is no number %d", op, n.name, n.count(name), name, i)
+		case n.saved[place].parcel != nil:
+			return status.Runtimef("Calling register_hooks on a saved tensor whose hooks have already been set is not allowed; %s saved %s by hooks", n.name, name)
+		case n.saved[place].t == nil:
+			return status.Runtimef("Calling register_hooks on a saved tensor with value None is forbidden; %s has not saved %s", n.name, name)
+		}
+		s := &steps{c: c, node: n, record: !n.saved[place].result}
+		defer s.Close()
+		shown, err := s.try(func() *tensor.Tensor { return s.saved(place) })
+		if err != nil {
+			return err
+		}
+		defer shown.Release()
+		by := &savers{newContext(data, 0), pack, unpack, drop, 0}
+		made, err := by.packed(c, shown)
+		if err != nil {
+			return err
+		}
+		by.deleter = deleter
+		kept := &n.saved[place]
+		kept.t.Release()
+		kept.t, kept.parcel = nil, made
+		return nil
+	})
+}
+
+// count is how many tensors are saved under a name.
+func (n *Node) count(name string) (count int) {
+	for n.place(name, int64(count)) >= 0 {
+		count++
+	}
+	return count
+}
+
+// place is where number i of what was saved under a name lies, -1 where there is none.
+func (n *Node) place(name string, i int64) int {
+	for at := range n.saved {
+		if i < 0 {
+			return -1
+		}
+		if strings.TrimSuffix(n.saved[at].name, listed) != name {
+			continue
+		}
+		if i == 0 {
+			return at
+		}
+		i--
+	}
+	return -1
+}

@@ -1,0 +1,84 @@
+package ops
+
+import (
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// pinnedLike makes a tensor of self's geometry in pinned memory of the host.
+func pinnedLike(op string, self *tensor.Tensor, d dtype.DType, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	s := within(op)
+	defer s.Close()
+	like := s.Keep(emptyLike(op, self, d, device.Device{Type: device.Meta, Index: -1}, f))
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	bytes, err := storage.NewPinned(op, like.Storage().Nbytes())
+	if err != nil {
+		return nil, err
+	}
+	defer bytes.Release()
+	return tensor.New(op, bytes, d, like.Sizes(), like.Strides(), 0)
+}
+
+// PinMemory copies self to pinned memory, and is self where it lies there.
+func PinMemory(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if self.Device().Type != device.CPU {
+		return nil, status.Runtimef("pin_memory: only dense CPU tensors can be pinned, not one on %v", self.Device())
+	}
+	if self.Storage().Pinned() {
+		return self.Alias(), nil
+	}
+	s := within("pin_memory")
+	defer s.Close()
+	out := s.Keep(pinnedLike(s.Op, self, self.DType(), shape.Preserve))
+	s.copy(out, self)
+	return s.Give(out)
+}
+
+// IsPinned tells whether the memory of self is pinned.
+func IsPinned(self *tensor.Tensor) (bool, error) { return self.Storage().Pinned(), nil }
+
+// StoragePinMemory copies a storage to pinned memory.
+func StoragePinMemory(self *storage.Storage) (*storage.Storage, error) {
+	if self.Device().Type != device.CPU {
+		return nil, status.Runtimef("pin_memory: only memory of the CPU can be pinned, not that of %v", self.Device())
+	}
+	if self.Pinned() {
+		return self.Retain(), nil
+	}
+	s := within("pin_memory")
+	defer s.Close()
+	size := []int64{self.Nbytes()}
+	from := s.Step(func() (*tensor.Tensor, error) {
+		return tensor.New(s.Op, self, dtype.Uint8, size, shape.ContiguousStrides(size), 0)
+	})
+	out := s.Step(func() (*tensor.Tensor, error) { return pinnedLike(s.Op, from, dtype.Uint8, shape.Preserve) })
+	s.copy(out, from)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return out.Storage().Retain(), nil
+}
+
+// StorageIsPinned tells whether the memory is pinned.
+func StorageIsPinned(self *storage.Storage) (bool, error) { return self.Pinned(), nil }
+
+// moved is cloned without waiting for what a device does by itself: a copy to the host goes to pinned memory.
+func moved(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	s := within(op)
+	defer s.Close()
+	var out *tensor.Tensor
+	if dev.Type == device.CPU && self.Device().Type != device.CPU && launch.Known(self) {
+		out = s.Keep(pinnedLike(op, self, d, f))
+	} else {
+		out = s.Keep(emptyLike(op, self, d, dev, f))
+	}
+	s.Do(func() error { return launch.On(out, self).Copy(op, launch.Copying{To: out, From: self, Async: true}) })
+	return s.Give(out)
+}

@@ -1,0 +1,36 @@
+package serial
+
+import (
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// recordOf are the bytes of a storage from one to before another: its own, or a copy of what lies on a device.
+func recordOf(op string, s *storage.Storage, from, to int64) ([]byte, error) {
+	if s.Device().Type == device.CPU {
+		return s.Bytes()[from:to], nil
+	}
+	t, err := asBytes(op, s, from, to)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Release()
+	return launch.On(t).Read(op, t)
+}
+
+func asBytes(op string, s *storage.Storage, from, to int64) (*tensor.Tensor, error) {
+	return tensor.New(op, s, dtype.Uint8, []int64{to - from}, []int64{1}, from)
+}
+
+// send writes the bytes of a storage of the host to one of a device.
+func send(op string, to, from *storage.Storage) error {
+	t, err := asBytes(op, to, 0, to.Nbytes())
+	if err != nil {
+		return err
+	}
+	defer t.Release()
+	return launch.On(t).Write(op, launch.Writing{To: t, Set: func(bytes []byte) { copy(bytes, from.Bytes()) }})
+}

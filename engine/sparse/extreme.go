@@ -1,0 +1,302 @@
+package sparse
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Largest and least elements along dimensions: entries are told by numbers of the lines that they lie in, and a line that has fewer entries
+// than elements has a zero too.
+
+// axes are what becomes of the dimensions of coordinates in a reduction.
+type axes struct {
+	kept  []int64 // the sparse dimensions that stay
+	inner []int64 // the dimensions of the values that go
+	sizes []int64 // of the result
+	gone  int64   // the number of places along the sparse dimensions that go
+}
+
+func axesOf(x coordinates, mask []bool) axes {
+	a := axes{sizes: []int64{}, gone: 1}
+	for i, n := range x.sizes {
+		sparse := i < x.sparse()
+		switch {
+		case !mask[i] && sparse:
+			a.kept = append(a.kept, int64(i))
+		case mask[i] && sparse:
+			a.gone *= n
+		case mask[i]:
+			a.inner = append(a.inner, int64(i-x.sparse()+1))
+		}
+		if !mask[i] {
+			a.sizes = append(a.sizes, n)
+		}
+	}
+	return a
+}
+
+// rowsAt are some rows of indices.
+func (s *scope) rowsAt(indices *tensor.Tensor, which []int64) *tensor.Tensor {
+	list := make([]*tensor.Tensor, len(which))
+	for i, at := range which {
+		list[i] = s.at(indices, 0, at)
+	}
+	return s.stack(list...)
+}
+
+// withDims is the result of a reduction of t with dimensions of size 1 in the place of those in mask.
+func (s *scope) withDims(made, t *tensor.Tensor, mask []bool) *tensor.Tensor {
+	for i := range mask {
+		was, at := made, int64(i)
+		switch {
+		case s.Err != nil || !mask[i]:
+		case isSparse(was):
+			made = s.Step(func() (*tensor.Tensor, error) { return unsqueeze(s.c, nil, was, at) })
+		default:
+			made = s.unsqueeze(was, at)
+		}
+	}
+	if f := formOf(t); f.layout != tensor.COO && !inBlocks(f.layout) && s.Err == nil {
+		made = s.as(made, f)
+	}
+	return made
+}
+
+// numbered are the different entries of a vector, in order, which of these each entry is, and how often each is there.
+func (s *scope) numbered(key *tensor.Tensor) (once, of, counts *tensor.Tensor) {
+	inOrder, from := s.sorted(key)
+	once, inverse, counts := s.unique(inOrder)
+	if s.Err != nil {
+		return nil, nil, nil
+	}
+	back := s.Step(func() (*tensor.Tensor, error) { return s.c.Argsort(from, 0, false) })
+	return once, s.take(inverse, 0, back), counts
+}
+
+// most is the largest or the least of the entries of source, as how says (amax or amin), in each of n lines that of says.
+func (s *scope) most(n int64, of, source *tensor.Tensor, how string) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	to := s.nothing(source, append([]int64{n}, source.Sizes()[1:]...)...)
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.IndexReduce(nil, to, 0, of, source, how, false) })
+}
+
+// nothing is what IndexReduce begins with: of floats what equals no result, so that no gradient flows to it.
+func (s *scope) nothing(like *tensor.Tensor, sizes ...int64) *tensor.Tensor {
+	start := dtype.IntScalar(0)
+	if like.DType().IsFloatingPoint() {
+		start = dtype.FloatScalar(math.NaN())
+	}
+	return s.Step(func() (*tensor.Tensor, error) {
+		return s.c.NewFull(like, sizes, start, dtype.None, tensor.NoLayout, device.None)
+	})
+}
+
+// along is the largest or the least element, as how says (amax or amin), along the dimensions in mask: strided where no sparse dimension is left.
+func (s *scope) along(x coordinates, mask []bool, how string) *tensor.Tensor {
+	x = s.coalesced(x)
+	if s.Err != nil {
+		return nil
+	}
+	a := axesOf(x, mask)
+	if len(a.inner) > 0 {
+		v := x.values
+		x.values = s.Step(func() (*tensor.Tensor, error) {
+			if how == "amin" {
+				return s.c.Amin(nil, v, a.inner, false)
+			}
+			return s.c.Amax(nil, v, a.inner, false)
+		})
+	}
+	if len(a.kept) == x.sparse() {
+		return s.tensor(coordinates{x.indices, x.values, a.sizes, true})
+	}
+	indices, places := s.inside(x.indices, x.sizes), a.sizes[:len(a.kept)]
+	if s.Err == nil && x.count() == 0 {
+		if len(a.kept) == 0 {
+			return s.zeros(x.values, a.sizes...)
+		}
+		return s.tensor(coordinates{s.rowsAt(indices, a.kept), x.values, a.sizes, true})
+	}
+	key := s.zeros(indices, x.count())
+	if len(a.kept) > 0 {
+		key = s.keys(s.rowsAt(indices, a.kept), places)
+	}
+	once, of, counts := s.numbered(key)
+	if s.Err != nil {
+		return nil
+	}
+	made := s.most(once.Numel(), of, x.values, how)
+	column := append([]int64{once.Numel()}, slices.Repeat([]int64{1}, x.values.Dim()-1)...)
+	short := s.reshape(s.Binary(s.c.Lt, counts, s.int(a.gone)), column...)
+	zero, found := s.zeros(x.values), made
+	beside := s.c.Maximum
+	if how == "amin" {
+		beside = s.c.Minimum
+	}
+	withZero := s.Binary(beside, made, zero)
+	made = s.Step(func() (*tensor.Tensor, error) { return s.c.Where(nil, short, withZero, made) })
+	if s.Err == nil && x.values.History() != nil {
+		made = s.shared(made, found, x.values, of, s.reshape(s.sub(s.int(a.gone), counts), column...))
+	}
+	if len(a.kept) == 0 {
+		return s.reshape(made, a.sizes...)
+	}
+	return s.tensor(coordinates{s.places(once, places), made, a.sizes, true})
+}
+
+// shared is made, of lines whose largest or least entries are most and that have so many elements without an entry: the gradient of one that is
+// 0 is shared with these.
+func (s *scope) shared(made, most, values, of, without *tensor.Tensor) *tensor.Tensor {
+	zeros := s.cast(s.Binary(s.c.Eq, values, s.int(0)), values.DType())
+	if s.Err != nil {
+		return nil
+	}
+	kept := s.gather(most.Sizes()[0], of, zeros)
+	all := s.Binary(s.c.Maximum, s.add(kept, without), s.int(1))
+	part := s.Step(func() (*tensor.Tensor, error) { return s.c.Div(nil, kept, all, "") })
+	is0, zeros := s.Binary(s.c.Eq, most, s.int(0)), s.mul(most, part)
+	return s.Step(func() (*tensor.Tensor, error) { return s.c.Where(nil, is0, zeros, made) })
+}
+
+// extreme is amax or amin, or any or all, which they are of numbers that are 1 where an element is not 0.
+func extreme(op, how string, does func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error) {
+	return func(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+		s := within(c, op)
+		defer s.Close()
+		if !isSparse(self) {
+			return nil, mixed(op, out)
+		}
+		mask, err := shape.WrapDims(op, dim, self.Dim(), how == op || dim == nil) // any and all along no dimensions leave all
+		if err != nil {
+			return nil, err
+		}
+		if shape.Product(self.Sizes()) == 0 { // which the operator may refuse
+			x := s.dense(self)
+			made := s.Step(func() (*tensor.Tensor, error) { return does(c, nil, x, dim, keepdim) })
+			if s.Err == nil && made.Dim() > 0 && slices.Contains(mask[:self.Dim()-denseDim(self)], false) {
+				made = s.as(made, form{layout: tensor.COO, block: [2]int64{1, 1}})
+			}
+			return s.result(out, made)
+		}
+		sample := s.zeros(self.Parts().Values, 1) // tells the dtype, which the operator may refuse
+		sample = s.Step(func() (*tensor.Tensor, error) { return does(c, nil, sample, nil, false) })
+		x := s.coalesced(s.coordinatesOf(self))
+		if s.Err != nil {
+			return nil, s.Err
+		}
+		if how != op {
+			x.values = s.cast(s.Binary(s.c.Ne, x.values, s.int(0)), dtype.Uint8)
+		} else if x.values.DType() == dtype.Bool {
+			x.values = s.cast(x.values, dtype.Uint8)
+		}
+		made := s.along(x, mask, how)
+		if keepdim {
+			made = s.withDims(made, self, mask)
+		}
+		if s.Err == nil && made.DType() != sample.DType() {
+			made = s.Step(func() (*tensor.Tensor, error) {
+				return c.ToOptions(made, sample.DType(), tensor.NoLayout, device.None, false, false, shape.Preserve)
+			})
+		}
+		return s.result(out, made)
+	}
+}
+
+// position is where the largest or the least element along a dimension is, or of all elements: a strided tensor of places.
+func position(op, how string, does func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, ops.Int, bool) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, ops.Int, bool) (*tensor.Tensor, error) {
+	return func(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (*tensor.Tensor, error) {
+		s := within(c, op)
+		defer s.Close()
+		if !isSparse(self) {
+			return nil, mixed(op, out)
+		}
+		d, err := shape.WrapDim(op, int64(dim.Or(0)), self.Dim())
+		if err != nil {
+			return nil, err
+		}
+		if shape.Product(self.Sizes()) == 0 || self.Dim() == 0 {
+			x := s.dense(self)
+			return s.Last(func() (*tensor.Tensor, error) { return does(c, out, x, dim, keepdim) })
+		}
+		sample := s.zeros(self.Parts().Values, 1)
+		s.Step(func() (*tensor.Tensor, error) { return does(c, nil, sample, ops.NoInt, false) }) // refuses dtypes
+		x := s.coalesced(s.withDense(s.coordinatesOf(self), 0))
+		indices := s.inside(x.indices, x.sizes)
+		if s.Err != nil {
+			return nil, s.Err
+		}
+		kept := slices.Delete(slices.Clone(x.sizes), d, d+1)
+		at, key := s.at(indices, 0, int64(d)), s.zeros(indices, x.count())
+		length := x.sizes[d]
+		switch {
+		case dim.IsNone():
+			kept, length, at = []int64{}, shape.Product(x.sizes), s.keys(indices, x.sizes)
+		case len(kept) > 0:
+			key = s.keys(s.without(indices, d), kept)
+		}
+		once, places := s.firsts(key, at, x.values, length, how)
+		made := s.zeros(at, shape.Product(kept))
+		made = s.Step(func() (*tensor.Tensor, error) { return c.IndexCopy(nil, made, 0, once, places) })
+		if keepdim && !dim.IsNone() {
+			kept = slices.Insert(kept, d, 1)
+		} else if keepdim {
+			kept = slices.Repeat([]int64{1}, self.Dim())
+		}
+		return s.result(out, s.reshape(made, kept...))
+	}
+}
+
+// firsts are the numbers of lines of a length that have entries, and in each the first place of its largest or least element: that of an entry, or the
+// first one without.
+func (s *scope) firsts(key, at, values *tensor.Tensor, length int64, how string) (once, places *tensor.Tensor) {
+	if values.DType() == dtype.Bool {
+		values = s.cast(values, dtype.Uint8)
+	}
+	once, of, counts := s.numbered(key)
+	if s.Err != nil {
+		return nil, nil
+	}
+	n := once.Numel()
+	most := s.most(n, of, values, how)
+	best := s.take(most, 0, of)
+	if s.Err != nil {
+		return nil, nil
+	}
+	isBest := s.Binary(s.c.Eq, values, best)
+	if values.DType().IsFloatingPoint() {
+		isBest = s.Binary(s.c.LogicalOr, isBest, s.Unary(func(_, t *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Isnan(t) }, values))
+	}
+	chosen := s.reshape(s.Unary(s.c.Nonzero, isBest), -1)
+	entry := s.most(n, s.take(of, 0, chosen), s.take(at, 0, chosen), "amin")
+	// The entries before the first gap of a line are those that have as many before them as their place says.
+	inOrder, from := s.sorted(s.add(s.times(of, length), at))
+	line := s.take(of, 0, from)
+	ends := s.Step(func() (*tensor.Tensor, error) { return s.c.Cumsum(nil, counts, 0, int64s) })
+	start := s.take(s.sub(ends, counts), 0, line)
+	if s.Err != nil {
+		return nil, nil
+	}
+	before := s.sub(s.arange(inOrder.Numel(), key.Device()), start)
+	gap := s.gather(n, line, s.cast(s.Binary(s.c.Eq, s.take(at, 0, from), before), int64s))
+	less := s.c.Lt
+	if how == "amin" {
+		less = s.c.Gt
+	}
+	zero := s.int(0)
+	short := s.Binary(s.c.Lt, counts, s.int(length))
+	at0 := s.Binary(s.c.LogicalAnd, short, s.Binary(less, most, zero))
+	beside := s.Binary(s.c.LogicalAnd, short, s.Binary(s.c.Eq, most, zero))
+	where := func(is, a, b *tensor.Tensor) *tensor.Tensor {
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.Where(nil, is, a, b) })
+	}
+	return once, where(at0, gap, where(beside, s.Binary(s.c.Minimum, gap, entry), entry))
+}
