@@ -3730,8 +3730,8 @@ TENSOR_API tensor_status tensor_grad(const tensor_t *self, tensor_t **out);
 // Absent: grad NULL.
 TENSOR_API tensor_status tensor_set_grad(const tensor_t *self, const tensor_t *grad);
 
-// Makes `self` the tensor that `data` is, of its dtype, device, shape and memory, and leaves it the history that it has. Where its
-// gradient is wanted, `data` must be floating-point or complex. What was recorded with a leaf has the new elements from then on.
+// Makes `self` the tensor that `data` is, of its dtype, device, shape and memory, and leaves it the history that it has. Both must be
+// strided, or both of one sparse layout (and one dtype), or both quantized. Where its gradient is wanted, `data` must be floating-point or complex. What was recorded with a leaf has the new elements from then on.
 TENSOR_API tensor_status tensor_set_data_(tensor_t *self, const tensor_t *data);
 
 // Has `backward` keep the gradient of `self`, which is no leaf, too. Leaves keep theirs anyway.

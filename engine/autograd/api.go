@@ -141,17 +141,14 @@ func SetGrad(c aten.Ctx, self, grad *tensor.Tensor) error {
 	return nil
 }
 
-// SetData makes self the tensor that data is, but for its history. What adds up the gradient of a leaf then is for new calls: the
+// SetData makes self the tensor that data is, which must be of its kind, but for its history. What adds up the gradient of a leaf then is for new calls: the
 // one that recorded calls lead to has the new data as well, and refuses what does not fit.
 func SetData(_ aten.Ctx, self, data *tensor.Tensor) error {
 	const op = "set_data_"
 	if wanted(self) && !differentiable(data) {
 		return status.Runtimef("%s: data set to a tensor that requires gradients must be floating point or complex dtype, not %v", op, data.DType())
 	}
-	set := func(t *tensor.Tensor) error {
-		return t.Set(op, data.Storage(), data.DType(), data.Sizes(), data.Strides(), data.Offset())
-	}
-	if err := set(self); err != nil {
+	if err := self.Become(op, data); err != nil {
 		return err
 	}
 	v := variableOf(self)
@@ -162,7 +159,7 @@ func SetData(_ aten.Ctx, self, data *tensor.Tensor) error {
 	defer v.mu.Unlock()
 	if n := v.accumulator; n != nil {
 		v.accumulator = nil
-		return set(n.leaf)
+		return n.leaf.Become(op, valuesOf(data))
 	}
 	return nil
 }

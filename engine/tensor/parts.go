@@ -82,6 +82,19 @@ func (t *Tensor) Replace(op string, sizes []int64, p Parts) error {
 	return nil
 }
 
+// replaceParts gives a sparse tensor the entries of another one of its dtype, and leaves its values the history that they have.
+func (t *Tensor) replaceParts(op string, other *Tensor) error {
+	p := *other.Parts()
+	p.Values = p.Values.Alias()
+	defer func() { p.Values.Release() }()
+	h := t.History()
+	if h != nil {
+		h.Retain()
+	}
+	p.Values.SetHistory(h)
+	return t.Replace(op, other.sizes, p)
+}
+
 // CheckParts refuses a sparse tensor whose parts do not fit, such as one that a file claims to have. The layer of sparse tensors sets it.
 var CheckParts = func(op string, t *Tensor) error {
 	return status.NotImplementedf("%s: nothing here knows tensors of layout %v", op, t.Layout())

@@ -318,6 +318,32 @@ func (t *Tensor) Set(op string, s *storage.Storage, d dtype.DType, sizes, stride
 	return nil
 }
 
+// Become makes t the tensor that other is, which must be of the same kind; its history and the names that fit it stay. Nothing
+// changes on an error.
+func (t *Tensor) Become(op string, other *Tensor) error {
+	if a, b := t.what(), other.what(); a != b || (t.kind.keys^other.kind.keys)&(Extension1|Extension2) != 0 {
+		return status.Runtimef("%s: a %s tensor cannot become a %s one; convert that first", op, a, b)
+	}
+	t.changing.Add(1)
+	defer t.changing.Add(-1)
+	if other.Parts() != nil {
+		return t.replaceParts(op, other)
+	}
+	if err := t.Set(op, other.storage, other.dtype, other.sizes, other.strides, other.offset); err != nil {
+		return err
+	}
+	t.kind.state = other.kind.state
+	return nil
+}
+
+// what says in a word which kind of tensors t is one of.
+func (t *Tensor) what() string {
+	if t.kind.keys&Quantized != 0 {
+		return "quantized"
+	}
+	return t.kind.layout.String()
+}
+
 // SetGeometry changes sizes, strides and offset over the same storage.
 func (t *Tensor) SetGeometry(op string, sizes, strides []int64, offset int64) error {
 	return t.Set(op, t.storage, t.dtype, sizes, strides, offset)

@@ -562,8 +562,8 @@ def set_grad(input, grad):
 
 @_operator("set_data_")
 def set_data_(input, data):
-    """Makes `input` the tensor that `data` is, of its dtype, device, shape and memory, and leaves it the history that it has. Where its
-    gradient is wanted, `data` must be floating-point or complex. What was recorded with a leaf has the new elements from then on.
+    """Makes `input` the tensor that `data` is, of its dtype, device, shape and memory, and leaves it the history that it has. Both must be
+    strided, or both of one sparse layout (and one dtype), or both quantized. Where its gradient is wanted, `data` must be floating-point or complex. What was recorded with a leaf has the new elements from then on.
     """
 
 

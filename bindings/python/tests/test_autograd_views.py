@@ -387,6 +387,33 @@ def test_data_of_another_kind():
     assert w.grad is not None and x.data_ptr() == z.data_ptr()
 
 
+def test_data_of_a_tensor_is_of_its_kind():
+    plain, integers = torch.zeros(4), torch.quantize_per_tensor(torch.ones(4), 0.1, 0, torch.quint8)
+    entries = torch.eye(2).to_sparse()
+    for tensor, data in [(plain, integers), (integers, plain), (plain, entries), (entries, torch.eye(2).to_sparse_csr())]:
+        before = (tensor.dtype, tensor.layout, tensor.shape)
+        with pytest.raises(RuntimeError, match="set_data_: a .* tensor cannot become a .* one"):
+            tensor.data = data
+        assert (tensor.dtype, tensor.layout, tensor.shape) == before
+    other = torch.quantize_per_tensor(torch.tensor([1.0, 3.0]), 0.5, 1, torch.qint8)
+    integers.data = other
+    assert (integers.dtype, integers.q_scale(), integers.q_zero_point(), integers.tolist()) == (torch.qint8, 0.5, 1, [1.0, 3.0])
+
+
+def test_data_of_a_sparse_leaf():
+    leaf = torch.eye(2).to_sparse().requires_grad_()
+    made = leaf * 2
+    leaf.data = torch.sparse_coo_tensor([[0], [1]], [3.0], (2, 3))
+    assert leaf.is_leaf and leaf.requires_grad and leaf.shape == (2, 3)
+    (leaf * 2).to_dense().sum().backward()
+    assert leaf.grad.to_dense().tolist() == [[0.0, 2.0, 0.0], [0.0, 0.0, 0.0]]
+    assert made.to_dense().tolist() == [[2.0, 0.0], [0.0, 2.0]]
+    with pytest.raises(RuntimeError, match="float64"):
+        leaf.data = torch.eye(2, dtype=torch.float64).to_sparse()
+    assert leaf.detach().to_dense().tolist() == [[0.0, 3.0, 0.0], [0.0, 0.0, 0.0]]
+
+
+
 def test_data_is_not_counted():
     x = leaf(1, 2)
     y = x * x
