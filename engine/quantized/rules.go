@@ -134,6 +134,9 @@ func move(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does)
 func join(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
+	if len(t) == 0 { // what that gives, or why nothing, the operator knows
+		return s.give(out, s.keep(func() ([]*tensor.Tensor, error) { return f(nil, t) }))
+	}
 	for i := range t {
 		if !isQuantized(t[i]) {
 			s.failf("tensor %d is of dtype %v, and others are quantized; dequantize() converts", i, t[i].DType())

@@ -209,6 +209,11 @@ class Producer:
         return self.tensor.__dlpack_device__()
 
 
+def test_dlpack_has_no_sparse_tensors():
+    with pytest.raises(BufferError, match=r"to_dlpack is not implemented for sparse_coo tensors; to_dense\(\) converts"):
+        torch.eye(2).to_sparse().__dlpack__()
+
+
 def test_dlpack_with_older_producers():
     t = torch.arange(4)
     u = torch.from_dlpack(Producer(t))

@@ -393,3 +393,11 @@ def test_relu_keeps_large_integers():
     assert q.relu_() is q and q.int_repr().tolist() == [2**31 - 5, 2**24 + 1, 3, 3, 4]
     c = torch._make_per_channel_quantized_tensor(torch.tensor([[1, 5], [1, 5]], dtype=torch.int8), torch.ones(2).double(), torch.tensor([3, -1]), 0)
     assert c.relu().int_repr().tolist() == [[3, 5], [1, 5]]
+
+
+def test_lists_without_tensors():
+    out = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8)
+    for join in (torch.cat, torch.stack):
+        with pytest.raises((ValueError, RuntimeError), match=f"{join.__name__}: expect.* a non-empty list"):
+            join([], out=out)
+    assert out.tolist() == torch.ones(2).tolist()
