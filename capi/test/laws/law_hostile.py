@@ -18,7 +18,7 @@ STARTS_CHILDREN = True
 BLOCK = 2000  # calls, as in hostile.c
 CHILD = 50  # blocks of one child process
 SHOWN = 3  # blocks that fail in one way and are cut down
-PER_ROUND = 5  # blocks for each of --rounds
+PER_ROUND = 15  # blocks for each of --rounds
 
 
 def run(options, law, report, mode="calls"):
