@@ -604,6 +604,7 @@ type Backend struct {
 	SparseSpdiags                            func(c Ctx, diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (*tensor.Tensor, error)
 	SparseSpsolve                            func(c Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error)
 	CsrSpmm                                  func(c Ctx, crow, col, values, mat *tensor.Tensor) (*tensor.Tensor, error)
+	CsrSddmm                                 func(c Ctx, crow, col, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error)
 	CsrSpgemm                                func(c Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
 	Erf                                      func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 	Erfc                                     func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)

@@ -634,6 +634,7 @@ var entries = []entry{
 	{"sparse.spdiags", "SparseSpdiags", "composite", "composite", false, false, true, 0x3fff, "refused"},
 	{"sparse.spsolve", "SparseSpsolve", "composite", "composite", false, false, false, 0x3fc0, ""},
 	{"csr_spmm", "CsrSpmm", "kernel", "rule", false, false, false, 0x3fff, ""},
+	{"csr_sddmm", "CsrSddmm", "kernel", "rule", false, false, false, 0x3fff, ""},
 	{"csr_spgemm", "CsrSpgemm", "kernel", "rule", false, false, true, 0x3fff, ""},
 	{"erf", "Erf", "kernel", "rule", true, false, false, 0x3ff, ""},
 	{"erfc", "Erfc", "kernel", "rule", true, false, false, 0x3ff, ""},

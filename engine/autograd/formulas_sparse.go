@@ -25,11 +25,10 @@ func (s *steps) repeated(counts *tensor.Tensor) *tensor.Tensor {
 
 // csrValuesGradient is that of the values of a product with a dense matrix: of each entry, the gradient's row times the matrix's.
 func (s *steps) csrValuesGradient(grad, crow, col, mat *tensor.Tensor) *tensor.Tensor {
-	made := s.mul(s.pick(grad, s.repeated(s.lengths(crow))), s.conj(s.pick(mat, col)))
 	if mat.Dim() == 1 {
-		return made
+		return s.mul(s.pick(grad, s.repeated(s.lengths(crow))), s.conj(s.pick(mat, col)))
 	}
-	return s.keep(s.c.Sum(nil, made, []int64{-1}, false, dtype.None))
+	return s.keep(s.c.CsrSddmm(crow, col, grad, s.conj(mat)))
 }
 
 // csrDenseGradient is that of the dense matrix: the gradient times the sparse matrix's adjoint, whose rows are its columns.

@@ -369,6 +369,7 @@ var formulas = aten.Backend{
 	UniqueConsecutive:                     recordUniqueConsecutive,
 	Isin:                                  recordIsin,
 	CsrSpmm:                               recordCsrSpmm,
+	CsrSddmm:                              recordCsrSddmm,
 	CsrSpgemm:                             recordCsrSpgemm,
 	Erf:                                   recordErf,
 	Erfc:                                  recordErfc,
@@ -6028,6 +6029,33 @@ func recordCsrSpmm(c aten.Ctx, crow, col, values, mat *tensor.Tensor) (result *t
 				return s.after(1, s.csrValuesGradient(s.hand(s.take(0)), s.saved(crow_), s.saved(col_), s.saved(mat_)))
 			}
 			return s.after(1, s.csrDenseGradient(s.hand(s.take(0)), s.saved(crow_), s.saved(col_), s.saved(values_), matSizes))
+		}
+	}
+	return
+}
+
+func recordCsrSddmm(c aten.Ctx, crow, col, mat1, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "csr_sddmm", "CsrSddmmBackward0", nil, mat1, mat2)
+	if err != nil {
+		return
+	}
+	col_ := r.save("col_indices", col, r.wants(0) || r.wants(1))
+	crow_ := r.save("crow_indices", crow, r.wants(0) || r.wants(1))
+	mat1_ := r.save("mat1", mat1, r.wants(1))
+	mat2_ := r.save("mat2", mat2, r.wants(0))
+	mat2Sizes := copied(mat2.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.CsrSddmm(crow, col, mat1, mat2)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.keep(s.c.CsrSpmm(s.saved(crow_), s.saved(col_), s.hand(s.take(0)), s.conj(s.saved(mat2_)))))
+			}
+			return s.after(1, s.csrDenseGradient(s.conj(s.saved(mat1_)), s.saved(crow_), s.saved(col_), s.hand(s.after(1, s.conj(s.hand(s.take(0))))), mat2Sizes))
 		}
 	}
 	return

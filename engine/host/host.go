@@ -43,6 +43,7 @@ func init() {
 		Lines:        lines,
 		Expand:       expand,
 		SparseDense:  sparseDense,
+		Sampled:      sampled,
 		SparseSparse: sparseSparse,
 
 		Fourier: fourier,

@@ -18,6 +18,7 @@ import (
 
 var (
 	spmmKernel   = kernel.Get("spmm")
+	sddmmKernel  = kernel.Get("sddmm")
 	spgemmKernel = kernel.Get("spgemm")
 	spgemmBounds = kernel.Get("spgemm_bounds").Row(0)
 )
@@ -32,6 +33,12 @@ type spmmArgs struct {
 	a                                      csrMatrix
 	b, out                                 uintptr
 	step, columns, begin, end, failed, bad int64
+}
+
+type sddmmArgs struct {
+	at                                                 csrMatrix
+	a, b                                               uintptr
+	aStep, bStep, inner, rows, begin, end, failed, bad int64
 }
 
 type spgemmArgs struct {
@@ -106,6 +113,31 @@ func sparseDense(op string, w launch.SparseDense) error {
 	}
 	ends := shares(w.A.Compressed, rows, args.a.entries, max(Grain/4/args.columns, 64))
 	failed := atomic.Pointer[spmmArgs]{}
+	parallel.For(int64(len(ends)-1), 1, func(begin, end int64) {
+		a := args
+		a.begin, a.end = ends[begin], ends[end]
+		kernel.Call(fn, unsafe.Pointer(&a))
+		if a.failed != 0 {
+			failed.Store(&a)
+		}
+	})
+	if a := failed.Load(); a != nil {
+		return wrong(op, a.failed, a.bad)
+	}
+	return nil
+}
+
+// sampled multiplies two dense matrices where a sparse one has entries.
+func sampled(op string, w launch.Sampled) error {
+	fn, err := sddmmKernel.For(op, w.At.Values.DType())
+	if err != nil || w.At.Values.Numel() == 0 {
+		return err
+	}
+	clear(bytesOf(w.At.Values)) // indices that another thread writes to may leave entries out
+	args := sddmmArgs{at: csrOf(w.At), a: uintptr(w.A.Data()), b: uintptr(w.B.Data()), inner: w.A.Sizes()[1], rows: w.At.Compressed.Numel() - 1}
+	args.aStep, args.bStep = w.A.Strides()[0], w.B.Strides()[0]
+	ends := shares(w.At.Compressed, args.rows, args.at.entries, max(Grain/4/max(args.inner, 1), 64))
+	failed := atomic.Pointer[sddmmArgs]{}
 	parallel.For(int64(len(ends)-1), 1, func(begin, end int64) {
 		a := args
 		a.begin, a.end = ends[begin], ends[end]

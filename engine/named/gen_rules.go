@@ -529,6 +529,7 @@ var rules = aten.Backend{
 	SparseSpdiags:                            namedSparseSpdiags,
 	SparseSpsolve:                            namedSparseSpsolve,
 	CsrSpmm:                                  namedCsrSpmm,
+	CsrSddmm:                                 namedCsrSddmm,
 	CsrSpgemm:                                namedCsrSpgemm,
 	Erf:                                      namedErf,
 	Erfc:                                     namedErfc,
@@ -5163,6 +5164,11 @@ func namedSparseSpsolve(c aten.Ctx, self, other *tensor.Tensor) (r0 *tensor.Tens
 
 func namedCsrSpmm(c aten.Ctx, crow, col, values, mat *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("csr_spmm", tensor.Named)
+	return
+}
+
+func namedCsrSddmm(c aten.Ctx, crow, col, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("csr_sddmm", tensor.Named)
 	return
 }
 

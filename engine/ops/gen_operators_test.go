@@ -699,6 +699,7 @@ var operators = map[string]any{
 	"sparse_spdiags":                         ctx.SparseSpdiags,
 	"sparse_spsolve":                         ctx.SparseSpsolve,
 	"csr_spmm":                               ctx.CsrSpmm,
+	"csr_sddmm":                              ctx.CsrSddmm,
 	"csr_spgemm":                             ctx.CsrSpgemm,
 	"erf":                                    ctx.Erf,
 	"erfc":                                   ctx.Erfc,

@@ -35,19 +35,47 @@ func plus(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype
 		if s.Err != nil {
 			return nil, s.Err
 		}
+		if d, err := c.ResultType(a, b); err == nil && !isSparse(a) && slices.Equal(a.Sizes(), b.Sizes()) && (out == nil || out == a && a.DType() == d) {
+			return s.added(out, a, b, d, func(zero, v *tensor.Tensor) *tensor.Tensor {
+				return s.Step(func() (*tensor.Tensor, error) { return does(c, nil, zero, v, alpha) })
+			})
+		}
 		x, y := s.dense(a), s.dense(b)
 		return s.Last(func() (*tensor.Tensor, error) { return does(c, out, x, y, alpha) })
 	}
 }
 
-// joined are the entries of a and those of b, which pass through scaled with a zero of the common dtype first.
-func (s *scope) joined(a, b *tensor.Tensor, scaled func(zero, v *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+// added is a, dense, in a dtype with the entries of b added, which pass through scaled with a zero first: out is nil or a.
+func (s *scope) added(out, a, b *tensor.Tensor, d dtype.DType, scaled func(zero, v *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
+	y := s.coalesced(s.coordinatesOf(b))
+	at := s.inside(y.indices, y.sizes[:y.sparse()])
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	values := scaled(s.zeroOf(y.values, d), s.cast(y.values, d))
+	places := make([]*tensor.Tensor, y.sparse())
+	for i := range places {
+		places[i] = s.at(at, 0, int64(i))
+	}
+	a = s.cast(a, d)
+	return s.Last(func() (*tensor.Tensor, error) { return s.c.IndexPut(out, a, places, values, true) })
+}
+
+// zeroOf is a zero of a dtype that broadcasts to values.
+func (s *scope) zeroOf(values *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	return s.cast(s.zeros(values, slices.Repeat([]int64{1}, values.Dim())...), d)
+}
+
+// joined are the entries of a and those of b: sum has the sum, in the common dtype, of those at one place, or of zero and an entry of b.
+func (s *scope) joined(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	if s.together(a, b) {
+		return s.onValues(a, func(v *tensor.Tensor) *tensor.Tensor { return sum(v, b.Parts().Values) })
+	}
 	x, y, d := s.alike(a, b)
 	if s.Err != nil {
 		return nil
 	}
-	zero := s.zeros(x.values, slices.Repeat([]int64{1}, x.values.Dim())...)
-	v := scaled(s.cast(zero, d), s.cast(y.values, d))
+	v := sum(s.zeroOf(x.values, d), s.cast(y.values, d))
 	values, f := s.cat(0, s.cast(x.values, d), v), formOf(a)
 	if s.Err == nil && (f.layout != tensor.COO || x.coalesced && y.coalesced) {
 		return s.from(s.grouped(values, x.sizes, x.sparse(), x.indices, y.indices), f)
@@ -122,6 +150,9 @@ func mul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 
 // common has the products of the entries that both tensors have.
 func (s *scope) common(a, b *tensor.Tensor) *tensor.Tensor {
+	if s.together(a, b) {
+		return s.onValues(a, func(v *tensor.Tensor) *tensor.Tensor { return s.mul(v, b.Parts().Values) })
+	}
 	x, y, _ := s.alike(a, b)
 	x, y = s.coalesced(x), s.coalesced(y)
 	if s.Err != nil {

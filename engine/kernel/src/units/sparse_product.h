@@ -124,6 +124,71 @@ struct Spmm {
   }
 };
 
+// Entries of a * b at the places of a sparse matrix, whose values they are: element e is the dot
+// product of row r of a, that of e, and of row c of b, its column. Rows lie `a_step` and `b_step`
+// elements apart.
+struct sddmm_args {
+  csr_matrix at;
+  uintptr_t a, b;
+  int64_t a_step, b_step, inner, rows, begin, end, failed, bad;
+};
+
+// Lanes side by side and what is left of them, whose order the number of elements alone decides.
+template <class T>
+LT_INLINE T dot_of(const T *x, const T *y, int64_t n) {
+  constexpr int kLanes = 128 / (int)sizeof(Sum<T>);
+  alignas(64) Sum<T> lane[kLanes];
+  for (int j = 0; j < kLanes; j++) lane[j] = Sum<T>(0);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int j = 0; j < kLanes; j++)
+      lane[j] = plus<T>(lane[j], times<T>(load_value(x[i + j]), load_value(y[i + j])));
+  for (int h = kLanes / 2; h > 0; h /= 2)
+    for (int j = 0; j < h; j++) lane[j] = plus<T>(lane[j], lane[j + h]);
+  for (; i < n; i++) lane[0] = plus<T>(lane[0], times<T>(load_value(x[i]), load_value(y[i])));
+  return convert<T>(lane[0]);
+}
+
+template <class T, class I>
+void sddmm(sddmm_args *g) {
+  const Csr<I> at{g->at};
+  T *out = (T *)g->at.values;
+  for (int64_t r = g->begin; r < g->end; r++) {
+    int64_t begin, end;
+    if (!at.row(r, &begin, &end) || (r == 0 && begin != 0) ||
+        (r == g->rows - 1 && end != g->at.entries)) {
+      g->failed = kCompressed;
+      g->bad = r;
+      return;
+    }
+    const T *x = (const T *)g->a + r * g->a_step;
+    for (int64_t e = begin; e < end; e++) {
+      const int64_t column = at.plain(e);
+      if ((uint64_t)column >= (uint64_t)g->at.size) {
+        g->failed = kPlain;
+        g->bad = column;
+        return;
+      }
+      if (e + kAhead < g->at.entries) {
+        const uintptr_t next = g->b + (uintptr_t)(at.plain(e + kAhead) * g->b_step) * sizeof(T);
+        for (int64_t k = 0; k < g->inner * (int64_t)sizeof(T) && k < 512; k += 64)
+          __builtin_prefetch((const char *)(next + (uintptr_t)k));
+      }
+      out[e] = dot_of(x, (const T *)g->b + column * g->b_step, g->inner);
+    }
+  }
+}
+
+struct Sddmm {
+  template <class T>
+  static void row(sddmm_args *g) {
+    if (g->at.wide)
+      sddmm<T, int64_t>(g);
+    else
+      sddmm<T, int32_t>(g);
+  }
+};
+
 // Gustavson's product of two matrices in compressed rows (F. G. Gustavson, Two Fast Algorithms for
 // Sparse Matrices, 1978): row r of the result adds up rows of b. `bounds` has for each row of a how
 // many entries the result can have there at most, which spgemm_bounds writes; spgemm writes to
@@ -352,6 +417,7 @@ struct Spgemm {
 
 LT_UNIT(sparse_product){
     {"spmm", "", LT_STORED_ALL(Spmm)},
+    {"sddmm", "", LT_STORED_ALL(Sddmm)},
     {"spgemm", "", LT_STORED_ALL(Spgemm)},
     LT_SINGLE("spgemm_bounds", lt::spgemm_bounds),
     LT_END,
