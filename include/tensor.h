@@ -3562,6 +3562,10 @@ TENSOR_API tensor_status tensor_csr_sddmm(const tensor_t *crow_indices, const te
 // many `columns`: int64 indices, the columns of each row in order, and values. An index out of range is refused.
 TENSOR_API tensor_status tensor_csr_spgemm(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *values, const tensor_t *other_crow, const tensor_t *other_col, const tensor_t *other_values, int64_t columns, tensor_t **crow, tensor_t **col, tensor_t **product);
 
+// The parts of the sum of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, which both have so many
+// `columns`: int64 indices, the columns of each row in order, and values. Indices out of range, and columns that do not rise, are refused.
+TENSOR_API tensor_status tensor_csr_spadd(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *values, const tensor_t *other_crow, const tensor_t *other_col, const tensor_t *other_values, int64_t columns, tensor_t **crow, tensor_t **col, tensor_t **sum);
+
 // --------------------------------------------------------------------------------------------------- quantized tensors
 
 // A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is

@@ -6851,6 +6851,15 @@ export function csrSpgemm(crowIndices: Tensor, colIndices: Tensor, values: Tenso
 export function csrSpgemmAsync(crowIndices: Tensor, options: { colIndices: Tensor; values: Tensor; otherCrow: Tensor; otherCol: Tensor; otherValues: Tensor; columns: Int; signal?: Signal | null }): Promise<{ crow: Tensor; col: Tensor; product: Tensor }>;
 export function csrSpgemmAsync(crowIndices: Tensor, colIndices: Tensor, values: Tensor, otherCrow: Tensor, otherCol: Tensor, otherValues: Tensor, columns: Int, options?: { signal?: Signal | null }): Promise<{ crow: Tensor; col: Tensor; product: Tensor }>;
 /**
+ * The parts of the sum of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, which both have so many
+ * `columns`: int64 indices, the columns of each row in order, and values. Indices out of range, and columns that do not rise, are refused.
+ */
+export function csrSpadd(crowIndices: Tensor, options: { colIndices: Tensor; values: Tensor; otherCrow: Tensor; otherCol: Tensor; otherValues: Tensor; columns: Int }): { crow: Tensor; col: Tensor; sum: Tensor };
+export function csrSpadd(crowIndices: Tensor, colIndices: Tensor, values: Tensor, otherCrow: Tensor, otherCol: Tensor, otherValues: Tensor, columns: Int): { crow: Tensor; col: Tensor; sum: Tensor };
+/** csrSpadd, off the event loop. */
+export function csrSpaddAsync(crowIndices: Tensor, options: { colIndices: Tensor; values: Tensor; otherCrow: Tensor; otherCol: Tensor; otherValues: Tensor; columns: Int; signal?: Signal | null }): Promise<{ crow: Tensor; col: Tensor; sum: Tensor }>;
+export function csrSpaddAsync(crowIndices: Tensor, colIndices: Tensor, values: Tensor, otherCrow: Tensor, otherCol: Tensor, otherValues: Tensor, columns: Int, options?: { signal?: Signal | null }): Promise<{ crow: Tensor; col: Tensor; sum: Tensor }>;
+/**
  * The error function of every element. Integers and bool count as the default dtype.
  */
 export function erf(input: Tensor, options?: { out?: Tensor | null }): Tensor;

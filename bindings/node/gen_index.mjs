@@ -198,6 +198,8 @@ const lt_cross = lt.cross;
 const lt_crossAsync = lt.crossAsync;
 const lt_csrSddmm = lt.csrSddmm;
 const lt_csrSddmmAsync = lt.csrSddmmAsync;
+const lt_csrSpadd = lt.csrSpadd;
+const lt_csrSpaddAsync = lt.csrSpaddAsync;
 const lt_csrSpgemm = lt.csrSpgemm;
 const lt_csrSpgemmAsync = lt.csrSpgemmAsync;
 const lt_csrSpmm = lt.csrSpmm;
@@ -1173,6 +1175,8 @@ export {
   lt_crossAsync as crossAsync,
   lt_csrSddmm as csrSddmm,
   lt_csrSddmmAsync as csrSddmmAsync,
+  lt_csrSpadd as csrSpadd,
+  lt_csrSpaddAsync as csrSpaddAsync,
   lt_csrSpgemm as csrSpgemm,
   lt_csrSpgemmAsync as csrSpgemmAsync,
   lt_csrSpmm as csrSpmm,

@@ -8521,6 +8521,18 @@ func (c Ctx) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tens
 	return ops.CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues, columns)
 }
 
+// CsrSpadd is the operator csr_spadd.
+func (c Ctx) CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
+		if does := backend(key).CsrSpadd; does != nil {
+			return does(c, crow, col, values, otherCrow, otherCol, otherValues, columns)
+		}
+		err = Refused("csr_spadd", key)
+		return
+	}
+	return ops.CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues, columns)
+}
+
 // Erf is the operator erf.
 func (c Ctx) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {

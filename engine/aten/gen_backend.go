@@ -606,6 +606,7 @@ type Backend struct {
 	CsrSpmm                                  func(c Ctx, crow, col, values, mat *tensor.Tensor) (*tensor.Tensor, error)
 	CsrSddmm                                 func(c Ctx, crow, col, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error)
 	CsrSpgemm                                func(c Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
+	CsrSpadd                                 func(c Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
 	Erf                                      func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 	Erfc                                     func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 	Erfinv                                   func(c Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)

@@ -636,6 +636,7 @@ var entries = []entry{
 	{"csr_spmm", "CsrSpmm", "kernel", "rule", false, false, false, 0x3fff, ""},
 	{"csr_sddmm", "CsrSddmm", "kernel", "rule", false, false, false, 0x3fff, ""},
 	{"csr_spgemm", "CsrSpgemm", "kernel", "rule", false, false, true, 0x3fff, ""},
+	{"csr_spadd", "CsrSpadd", "kernel", "rule", false, false, true, 0x3fff, ""},
 	{"erf", "Erf", "kernel", "rule", true, false, false, 0x3ff, ""},
 	{"erfc", "Erfc", "kernel", "rule", true, false, false, 0x3ff, ""},
 	{"erfinv", "Erfinv", "kernel", "rule", true, false, false, 0x3ff, ""},

@@ -371,6 +371,7 @@ var formulas = aten.Backend{
 	CsrSpmm:                               recordCsrSpmm,
 	CsrSddmm:                              recordCsrSddmm,
 	CsrSpgemm:                             recordCsrSpgemm,
+	CsrSpadd:                              recordCsrSpadd,
 	Erf:                                   recordErf,
 	Erfc:                                  recordErfc,
 	Erfinv:                                recordErfinv,
@@ -6089,6 +6090,37 @@ func recordCsrSpgemm(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherVa
 				return s.after(1, s.csrProductGradient(s.hand(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(crow_), s.saved(col_), s.saved(values_), s.saved(otherCrow_), s.saved(otherCol_), s.saved(otherValues_), columns, false))
 			}
 			return s.after(1, s.csrProductGradient(s.hand(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(crow_), s.saved(col_), s.saved(values_), s.saved(otherCrow_), s.saved(otherCol_), s.saved(otherValues_), columns, true))
+		}
+	}
+	return
+}
+
+func recordCsrSpadd(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (crowResult *tensor.Tensor, colResult *tensor.Tensor, sumResult *tensor.Tensor, err error) {
+	r, err := begin(c, "csr_spadd", "CsrSpaddBackward0", nil, values, otherValues)
+	if err != nil {
+		return
+	}
+	col_ := r.save("col_indices", col, r.wants(0))
+	crow_ := r.save("crow_indices", crow, r.wants(0))
+	otherCol_ := r.save("other_col", otherCol, r.wants(1))
+	otherCrow_ := r.save("other_crow", otherCrow, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	crowResult, colResult, sumResult, err = r.c.CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues, columns)
+	if r.finish(err, nil, nil, sumResult) {
+		crowResult_ := r.saveResult("crow", crowResult, 0, r.wants(0) || r.wants(1))
+		colResult_ := r.saveResult("col", colResult, 1, r.wants(0) || r.wants(1))
+		if err = r.undo(crowResult, colResult, sumResult); err != nil {
+			return nil, nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.csrSumGradient(s.hand(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(crow_), s.saved(col_), columns))
+			}
+			return s.after(1, s.csrSumGradient(s.hand(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(otherCrow_), s.saved(otherCol_), columns))
 		}
 	}
 	return

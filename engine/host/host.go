@@ -44,6 +44,7 @@ func init() {
 		Expand:       expand,
 		SparseDense:  sparseDense,
 		Sampled:      sampled,
+		SparseSum:    sparseSum,
 		SparseSparse: sparseSparse,
 
 		Fourier: fourier,

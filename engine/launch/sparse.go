@@ -43,3 +43,6 @@ type Sampled struct {
 
 // SparseSparse is the product of A and B, whose values are of one dtype, with int64 indices.
 type SparseSparse struct{ A, B CSR }
+
+// SparseSum is the sum of A and B, which have as many rows and columns and values of one dtype, with int64 indices.
+type SparseSum struct{ A, B CSR }

@@ -531,6 +531,7 @@ var rules = aten.Backend{
 	CsrSpmm:                                  namedCsrSpmm,
 	CsrSddmm:                                 namedCsrSddmm,
 	CsrSpgemm:                                namedCsrSpgemm,
+	CsrSpadd:                                 namedCsrSpadd,
 	Erf:                                      namedErf,
 	Erfc:                                     namedErfc,
 	Erfinv:                                   namedErfinv,
@@ -5174,6 +5175,11 @@ func namedCsrSddmm(c aten.Ctx, crow, col, mat1, mat2 *tensor.Tensor) (r0 *tensor
 
 func namedCsrSpgemm(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	err = aten.Refused("csr_spgemm", tensor.Named)
+	return
+}
+
+func namedCsrSpadd(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	err = aten.Refused("csr_spadd", tensor.Named)
 	return
 }
 

@@ -701,6 +701,7 @@ var operators = map[string]any{
 	"csr_spmm":                               ctx.CsrSpmm,
 	"csr_sddmm":                              ctx.CsrSddmm,
 	"csr_spgemm":                             ctx.CsrSpgemm,
+	"csr_spadd":                              ctx.CsrSpadd,
 	"erf":                                    ctx.Erf,
 	"erfc":                                   ctx.Erfc,
 	"erfinv":                                 ctx.Erfinv,

@@ -116,3 +116,29 @@ func CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tenso
 	}
 	return made.Compressed, made.Plain, made.Values, nil
 }
+
+// CsrSpadd is the sum of two matrices in compressed rows with so many columns, in compressed rows.
+func CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (compressed, plain, sum *tensor.Tensor, err error) {
+	s := within("csr_spadd")
+	defer s.Close()
+	if _, err := iter.Device(s.Op, crow, col, values, otherCrow, otherCol, otherValues); err != nil {
+		return nil, nil, nil, err
+	}
+	switch {
+	case values.DType() != otherValues.DType():
+		s.refuse("values and other_values must have the same dtype, but got %v and %v", values.DType(), otherValues.DType())
+	case crow.Numel() != otherCrow.Numel():
+		s.refuse("crow_indices and other_crow must have as many entries, but got %d and %d", crow.Numel(), otherCrow.Numel())
+	case columns < 0:
+		s.refuse("columns must not be negative, but got %d", columns)
+	}
+	a, b := s.csr(crow, col, values, columns), s.csr(otherCrow, otherCol, otherValues, columns)
+	if s.Err != nil {
+		return nil, nil, nil, s.Err
+	}
+	made, err := launch.On(values).SparseSum(s.Op, launch.SparseSum{A: a, B: b})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return made.Compressed, made.Plain, made.Values, nil
+}

@@ -1,10 +1,12 @@
 package sparse
 
 import (
+	"math"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -71,6 +73,9 @@ func (s *scope) joined(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tenso
 	if s.together(a, b) {
 		return s.onValues(a, func(v *tensor.Tensor) *tensor.Tensor { return sum(v, b.Parts().Values) })
 	}
+	if plainLines(a) && isSparse(b) && formOf(b).dense == 0 && slices.Equal(a.Sizes(), b.Sizes()) && launch.Known(a.Parts().Values) {
+		return s.merged(a, s.as(b, formOf(a)), sum)
+	}
 	x, y, d := s.alike(a, b)
 	if s.Err != nil {
 		return nil
@@ -81,6 +86,35 @@ func (s *scope) joined(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tenso
 		return s.from(s.grouped(values, x.sizes, x.sparse(), x.indices, y.indices), f)
 	}
 	return s.from(coordinates{s.cat(1, s.wide(x.indices), s.wide(y.indices)), values, x.sizes, false}, f)
+}
+
+// plainLines tells whether t is a matrix in the layout CSR or CSC.
+func plainLines(t *tensor.Tensor) bool {
+	return t.Dim() == 2 && (t.Layout() == tensor.CSR || t.Layout() == tensor.CSC)
+}
+
+// merged adds two matrices of the same form, line by line.
+func (s *scope) merged(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	p, q := a.Parts(), b.Parts()
+	d, err := s.c.ResultType(p.Values, q.Values)
+	s.Fail(err)
+	v, w := s.cast(p.Values, d), sum(s.zeroOf(q.Values, d), s.cast(q.Values, d))
+	if s.Err != nil {
+		return nil
+	}
+	minor := a.Sizes()[1]
+	if a.Layout() == tensor.CSC {
+		minor = a.Sizes()[0]
+	}
+	compressed, plain, values, err := s.c.CsrSpadd(p.Indices[0], p.Indices[1], v, q.Indices[0], q.Indices[1], w, minor)
+	compressed, plain, values = s.Keep(compressed, err), s.Keep(plain, nil), s.Keep(values, nil)
+	if index := p.Indices[0].DType(); s.Err == nil && index == q.Indices[0].DType() && plain.Numel() <= math.MaxInt32 {
+		compressed, plain = s.cast(compressed, index), s.cast(plain, index)
+	}
+	return s.assemble(a.Layout(), a.Sizes(), compressed, plain, values)
 }
 
 // alike are the coordinates of two tensors of the same sizes, with as many dense dimensions, and their common dtype.

@@ -9001,6 +9001,25 @@ static const lt_operator overloads_csr_spgemm[] = {
     {"csrSpgemm", arguments_csr_spgemm, results_csr_spgemm, 7, 7, 3, -1, 0, {{call_csr_spgemm, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_csr_spadd(const lt_value *a, lt_value *r) { return tensor_csr_spadd(a[0].tensor, a[1].tensor, a[2].tensor, a[3].tensor, a[4].tensor, a[5].tensor, a[6].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
+static const lt_argument arguments_csr_spadd[] = {
+    {"crowIndices", LT_TENSOR, 0, -1, {0}},
+    {"colIndices", LT_TENSOR, 0, -1, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
+    {"otherCrow", LT_TENSOR, 0, -1, {0}},
+    {"otherCol", LT_TENSOR, 0, -1, {0}},
+    {"otherValues", LT_TENSOR, 0, -1, {0}},
+    {"columns", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_csr_spadd[] = {
+    {"crow", LT_TENSOR, 0, -1, {0}},
+    {"col", LT_TENSOR, 0, -1, {0}},
+    {"sum", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_csr_spadd[] = {
+    {"csrSpadd", arguments_csr_spadd, results_csr_spadd, 7, 7, 3, -1, 0, {{call_csr_spadd, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_erf(const lt_value *a, lt_value *r) { return tensor_erf(a[0].tensor, &r[0].tensor); }
 static tensor_status call_erf_(const lt_value *a, lt_value *r) { (void)r; return tensor_erf_(a[0].tensor); }
 static tensor_status call_erf_out(const lt_value *a, lt_value *r) { return tensor_erf_out(a[0].tensor, r[0].tensor); }
@@ -12085,6 +12104,7 @@ const lt_entry lt_entries[] = {
     {"csrSpmm", overloads_csr_spmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"csrSddmm", overloads_csr_sddmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"csrSpgemm", overloads_csr_spgemm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"csrSpadd", overloads_csr_spadd, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"erf", overloads_erf, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"erfc", overloads_erfc, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"erfinv", overloads_erfinv, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},

@@ -5918,6 +5918,13 @@ def csr_spgemm(crow_indices, col_indices, values, other_crow, other_col, other_v
     """
 
 
+@_operator("csr_spadd", results="crow col sum")
+def csr_spadd(crow_indices, col_indices, values, other_crow, other_col, other_values, columns):
+    """The parts of the sum of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, which both have so many
+    `columns`: int64 indices, the columns of each row in order, and values. Indices out of range, and columns that do not rise, are refused.
+    """
+
+
 @_operator("erf")
 def erf(input, *, out=None):
     """The error function of every element. Integers and bool count as the default dtype.

@@ -43,6 +43,18 @@ struct Csr {
   }
 };
 
+template <class G, class F>
+LT_INLINE void by_indices(const G *g, F f) {
+  if (g->a.wide && g->b.wide)
+    f(int64_t(), int64_t());
+  else if (g->a.wide)
+    f(int64_t(), int32_t());
+  else if (g->b.wide)
+    f(int32_t(), int64_t());
+  else
+    f(int32_t(), int32_t());
+}
+
 // Rows begin to end of out = a * b for a dense b, whose rows lie `step` elements apart. Without
 // values those of a are 1. A wrong index goes to bad, what it is to failed.
 struct spmm_args {
@@ -189,6 +201,83 @@ struct Sddmm {
   }
 };
 
+// The sum of two matrices with as many rows: starts has where each row of the result begins.
+// spadd_counts writes how many entries each has to the place behind its own; spadd, columns and
+// values.
+struct spadd_args {
+  csr_matrix a, b;
+  uintptr_t starts, columns, values;
+  int64_t begin, end, failed, bad;
+};
+
+// f(column, i, j) for each column of a row that a or b has an entry in, in order: i is that of a, j
+// that of b, or -1.
+template <class I, class J, class F>
+LT_INLINE bool spadd_row(spadd_args *g, int64_t r, F f) {
+  const Csr<I> a{g->a};
+  const Csr<J> b{g->b};
+  int64_t i, i_end, j, j_end, last = -1;
+  if (!a.row(r, &i, &i_end) || !b.row(r, &j, &j_end)) {
+    g->bad = r;
+    g->failed = kCompressed;
+    return false;
+  }
+  while (i < i_end || j < j_end) {
+    const int64_t x = i < i_end ? a.plain(i) : INT64_MAX, y = j < j_end ? b.plain(j) : INT64_MAX;
+    const int64_t column = x < y ? x : y;
+    if (column <= last || column >= g->a.size) {
+      g->bad = column;
+      g->failed = kPlain;
+      return false;
+    }
+    last = column;
+    f(column, x == column ? i : -1, y == column ? j : -1);
+    i += x == column;
+    j += y == column;
+  }
+  return true;
+}
+
+void spadd_counts(spadd_args *g) {
+  int64_t *counts = (int64_t *)g->starts + 1;
+  by_indices(g, [g, counts](auto i, auto j) {
+    for (int64_t r = g->begin; r < g->end; r++) {
+      int64_t count = 0;
+      if (!spadd_row<decltype(i), decltype(j)>(g, r, [&](int64_t, int64_t, int64_t) { count++; }))
+        return;
+      counts[r] = count;
+    }
+  });
+}
+
+struct Spadd {
+  template <class T, class I, class J>
+  static void rows(spadd_args *g) {
+    const T *x = (const T *)g->a.values, *y = (const T *)g->b.values;
+    const int64_t *starts = (const int64_t *)g->starts;
+    for (int64_t r = g->begin; r < g->end; r++) {
+      int64_t left = starts[r + 1] - starts[r];
+      int64_t *columns = (int64_t *)g->columns + starts[r];
+      T *values = (T *)g->values + starts[r];
+      const bool right = spadd_row<I, J>(g, r, [&](int64_t column, int64_t i, int64_t j) {
+        if (--left < 0) return;
+        *columns++ = column;
+        *values++ = i >= 0 && j >= 0 ? convert<T>(plus<T>(load_value(x[i]), load_value(y[j])))
+                                     : *(i >= 0 ? x + i : y + j);
+      });
+      if (!right) return;
+      if (left != 0) {
+        g->failed = kChanged;
+        return;
+      }
+    }
+  }
+  template <class T>
+  static void row(spadd_args *g) {
+    by_indices(g, [g](auto i, auto j) { rows<T, decltype(i), decltype(j)>(g); });
+  }
+};
+
 // Gustavson's product of two matrices in compressed rows (F. G. Gustavson, Two Fast Algorithms for
 // Sparse Matrices, 1978): row r of the result adds up rows of b. `bounds` has for each row of a how
 // many entries the result can have there at most, which spgemm_bounds writes; spgemm writes to
@@ -238,18 +327,6 @@ void spgemm_bounds_of(spgemm_args *g) {
     }
     bounds[r] = most;
   }
-}
-
-template <class F>
-LT_INLINE void by_indices(const spgemm_args *g, F f) {
-  if (g->a.wide && g->b.wide)
-    f(int64_t(), int64_t());
-  else if (g->a.wide)
-    f(int64_t(), int32_t());
-  else if (g->b.wide)
-    f(int32_t(), int64_t());
-  else
-    f(int32_t(), int32_t());
 }
 
 void spgemm_bounds(spgemm_args *g) {
@@ -417,6 +494,8 @@ struct Spgemm {
 
 LT_UNIT(sparse_product){
     {"spmm", "", LT_STORED_ALL(Spmm)},
+    {"spadd", "", LT_STORED_ALL(Spadd)},
+    LT_SINGLE("spadd_counts", lt::spadd_counts),
     {"sddmm", "", LT_STORED_ALL(Sddmm)},
     {"spgemm", "", LT_STORED_ALL(Spgemm)},
     LT_SINGLE("spgemm_bounds", lt::spgemm_bounds),
