@@ -2357,9 +2357,17 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // csr_spmm
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.CsrSddmm(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3))
+		return f.setTensors(err, r0)
+	}, // csr_sddmm
+	func(c aten.Ctx, f frame) error {
 		r0, r1, r2, err := c.CsrSpgemm(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensor(4), f.tensor(5), f.int(6))
 		return f.setTensors(err, r0, r1, r2)
 	}, // csr_spgemm
+	func(c aten.Ctx, f frame) error {
+		r0, r1, r2, err := c.CsrSpadd(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensor(4), f.tensor(5), f.int(6))
+		return f.setTensors(err, r0, r1, r2)
+	}, // csr_spadd
 	func(c aten.Ctx, f frame) error { r0, err := c.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // erf
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.Erfc(f.out(0), f.tensor(0))

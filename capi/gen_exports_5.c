@@ -2119,12 +2119,28 @@ TENSOR_API tensor_status tensor_csr_spmm(const tensor_t *crow_indices, const ten
   return status;
 }
 
+TENSOR_API tensor_status tensor_csr_sddmm(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *mat1, const tensor_t *mat2, tensor_t **out) {
+  LT_RESULT(out, "csr_sddmm", "out");
+  lt_value a[4];
+  lt_frame frame = {.op = 695, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], crow_indices, LT_TENSOR, "csr_sddmm", "crow_indices");
+  LT_REQUIRED(a[1], col_indices, LT_TENSOR, "csr_sddmm", "col_indices");
+  LT_REQUIRED(a[2], mat1, LT_TENSOR, "csr_sddmm", "mat1");
+  LT_REQUIRED(a[3], mat2, LT_TENSOR, "csr_sddmm", "mat2");
+  frame.runs = 1;
+  tensor_status status = lt_invoke(&frame, "csr_sddmm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_csr_spgemm(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *values, const tensor_t *other_crow, const tensor_t *other_col, const tensor_t *other_values, int64_t columns, tensor_t **crow, tensor_t **col, tensor_t **product) {
   LT_RESULT(crow, "csr_spgemm", "crow");
   LT_RESULT(col, "csr_spgemm", "col");
   LT_RESULT(product, "csr_spgemm", "product");
   lt_value a[7];
-  lt_frame frame = {.op = 695, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 696, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], crow_indices, LT_TENSOR, "csr_spgemm", "crow_indices");
   LT_REQUIRED(a[1], col_indices, LT_TENSOR, "csr_spgemm", "col_indices");
   LT_REQUIRED(a[2], values, LT_TENSOR, "csr_spgemm", "values");
@@ -2142,10 +2158,33 @@ TENSOR_API tensor_status tensor_csr_spgemm(const tensor_t *crow_indices, const t
   return status;
 }
 
+TENSOR_API tensor_status tensor_csr_spadd(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *values, const tensor_t *other_crow, const tensor_t *other_col, const tensor_t *other_values, int64_t columns, tensor_t **crow, tensor_t **col, tensor_t **sum) {
+  LT_RESULT(crow, "csr_spadd", "crow");
+  LT_RESULT(col, "csr_spadd", "col");
+  LT_RESULT(sum, "csr_spadd", "sum");
+  lt_value a[7];
+  lt_frame frame = {.op = 697, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], crow_indices, LT_TENSOR, "csr_spadd", "crow_indices");
+  LT_REQUIRED(a[1], col_indices, LT_TENSOR, "csr_spadd", "col_indices");
+  LT_REQUIRED(a[2], values, LT_TENSOR, "csr_spadd", "values");
+  LT_REQUIRED(a[3], other_crow, LT_TENSOR, "csr_spadd", "other_crow");
+  LT_REQUIRED(a[4], other_col, LT_TENSOR, "csr_spadd", "other_col");
+  LT_REQUIRED(a[5], other_values, LT_TENSOR, "csr_spadd", "other_values");
+  a[6].i = columns;
+  frame.runs = 1;
+  tensor_status status = lt_invoke(&frame, "csr_spadd");
+  if (status == TENSOR_OK) {
+    *crow = (tensor_t *)frame.results[0].pointer;
+    *col = (tensor_t *)frame.results[1].pointer;
+    *sum = (tensor_t *)frame.results[2].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 696, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 698, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   tensor_status status = lt_invoke(&frame, "erf");
   if (status == TENSOR_OK) {
@@ -2156,7 +2195,7 @@ TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erf_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 696, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 698, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   tensor_status status = lt_invoke(&frame, "erf_");
   return status;
@@ -2164,7 +2203,7 @@ TENSOR_API tensor_status tensor_erf_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 696, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 698, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   LT_OUTPUT(frame.out[0], out, "erf", "out");
   tensor_status status = lt_invoke(&frame, "erf");
@@ -2174,7 +2213,7 @@ TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 697, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 699, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   tensor_status status = lt_invoke(&frame, "erfc");
   if (status == TENSOR_OK) {
@@ -2185,7 +2224,7 @@ TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erfc_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 697, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 699, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   tensor_status status = lt_invoke(&frame, "erfc_");
   return status;
@@ -2193,7 +2232,7 @@ TENSOR_API tensor_status tensor_erfc_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 697, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 699, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   LT_OUTPUT(frame.out[0], out, "erfc", "out");
   tensor_status status = lt_invoke(&frame, "erfc");
@@ -2203,7 +2242,7 @@ TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfinv", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 698, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 700, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   tensor_status status = lt_invoke(&frame, "erfinv");
   if (status == TENSOR_OK) {
@@ -2214,7 +2253,7 @@ TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erfinv_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 698, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 700, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   tensor_status status = lt_invoke(&frame, "erfinv_");
   return status;
@@ -2222,7 +2261,7 @@ TENSOR_API tensor_status tensor_erfinv_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 698, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 700, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   LT_OUTPUT(frame.out[0], out, "erfinv", "out");
   tensor_status status = lt_invoke(&frame, "erfinv");
@@ -2232,7 +2271,7 @@ TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "lgamma", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 699, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 701, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   tensor_status status = lt_invoke(&frame, "lgamma");
   if (status == TENSOR_OK) {
@@ -2243,7 +2282,7 @@ TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_lgamma_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 699, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 701, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   tensor_status status = lt_invoke(&frame, "lgamma_");
   return status;
@@ -2251,7 +2290,7 @@ TENSOR_API tensor_status tensor_lgamma_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 699, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 701, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   LT_OUTPUT(frame.out[0], out, "lgamma", "out");
   tensor_status status = lt_invoke(&frame, "lgamma");
@@ -2261,7 +2300,7 @@ TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "digamma", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 700, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 702, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   tensor_status status = lt_invoke(&frame, "digamma");
   if (status == TENSOR_OK) {
@@ -2272,7 +2311,7 @@ TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_digamma_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 700, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 702, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   tensor_status status = lt_invoke(&frame, "digamma_");
   return status;
@@ -2280,7 +2319,7 @@ TENSOR_API tensor_status tensor_digamma_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 700, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 702, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   LT_OUTPUT(frame.out[0], out, "digamma", "out");
   tensor_status status = lt_invoke(&frame, "digamma");
@@ -2290,7 +2329,7 @@ TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "i0", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 701, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 703, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   tensor_status status = lt_invoke(&frame, "i0");
   if (status == TENSOR_OK) {
@@ -2301,7 +2340,7 @@ TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_i0_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 701, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 703, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   tensor_status status = lt_invoke(&frame, "i0_");
   return status;
@@ -2309,7 +2348,7 @@ TENSOR_API tensor_status tensor_i0_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 701, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 703, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   LT_OUTPUT(frame.out[0], out, "i0", "out");
   tensor_status status = lt_invoke(&frame, "i0");
@@ -2319,7 +2358,7 @@ TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 702, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 704, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
   tensor_status status = lt_invoke(&frame, "sinc");
   if (status == TENSOR_OK) {
@@ -2330,7 +2369,7 @@ TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sinc_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 702, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 704, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
   tensor_status status = lt_invoke(&frame, "sinc_");
   return status;
@@ -2338,7 +2377,7 @@ TENSOR_API tensor_status tensor_sinc_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 702, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 704, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
   LT_OUTPUT(frame.out[0], out, "sinc", "out");
   tensor_status status = lt_invoke(&frame, "sinc");
@@ -2348,7 +2387,7 @@ TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, tensor_t **out) {
   LT_RESULT(out, "logit", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 703, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 705, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
   a[1].pointer = (void *)eps;
   tensor_status status = lt_invoke(&frame, "logit");
@@ -2360,7 +2399,7 @@ TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, t
 
 TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps) {
   lt_value a[2];
-  lt_frame frame = {.op = 703, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 705, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
   a[1].pointer = (void *)eps;
   tensor_status status = lt_invoke(&frame, "logit_");
@@ -2369,7 +2408,7 @@ TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps) {
 
 TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *eps, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 703, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 705, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
   a[1].pointer = (void *)eps;
   LT_OUTPUT(frame.out[0], out, "logit", "out");
@@ -2380,7 +2419,7 @@ TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *ep
 TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "polygamma", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 704, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 706, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_REQUIRED(a[1], self, LT_TENSOR, "polygamma", "self");
   tensor_status status = lt_invoke(&frame, "polygamma");
@@ -2392,7 +2431,7 @@ TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tenso
 
 TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 704, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 706, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_REQUIRED(a[1], self, LT_TENSOR, "polygamma", "self");
   LT_OUTPUT(frame.out[0], out, "polygamma", "out");
@@ -2403,7 +2442,7 @@ TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, t
 TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor_t **out) {
   LT_RESULT(out, "mvlgamma", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 705, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 707, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
   a[1].i = p;
   tensor_status status = lt_invoke(&frame, "mvlgamma");
@@ -2415,7 +2454,7 @@ TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor
 
 TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p) {
   lt_value a[2];
-  lt_frame frame = {.op = 705, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 707, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
   a[1].i = p;
   tensor_status status = lt_invoke(&frame, "mvlgamma_");
@@ -2424,7 +2463,7 @@ TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p) {
 
 TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 705, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 707, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
   a[1].i = p;
   LT_OUTPUT(frame.out[0], out, "mvlgamma", "out");
@@ -2435,7 +2474,7 @@ TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, te
 TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igamma", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 706, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 708, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
   tensor_status status = lt_invoke(&frame, "igamma");
@@ -2447,7 +2486,7 @@ TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_igamma_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 706, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 708, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
   tensor_status status = lt_invoke(&frame, "igamma_");
@@ -2456,7 +2495,7 @@ TENSOR_API tensor_status tensor_igamma_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 706, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 708, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
   LT_OUTPUT(frame.out[0], out, "igamma", "out");
@@ -2467,7 +2506,7 @@ TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igammac", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 707, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 709, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
   tensor_status status = lt_invoke(&frame, "igammac");
@@ -2479,7 +2518,7 @@ TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_igammac_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 707, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 709, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
   tensor_status status = lt_invoke(&frame, "igammac_");
@@ -2488,7 +2527,7 @@ TENSOR_API tensor_status tensor_igammac_(tensor_t *self, const tensor_t *other) 
 
 TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 707, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 709, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
   LT_OUTPUT(frame.out[0], out, "igammac", "out");
@@ -2499,7 +2538,7 @@ TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logaddexp", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 708, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 710, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp", "other");
   tensor_status status = lt_invoke(&frame, "logaddexp");
@@ -2511,7 +2550,7 @@ TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 708, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 710, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp", "other");
   LT_OUTPUT(frame.out[0], out, "logaddexp", "out");
@@ -2522,7 +2561,7 @@ TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_logaddexp2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logaddexp2", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 709, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 711, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp2", "other");
   tensor_status status = lt_invoke(&frame, "logaddexp2");
@@ -2534,7 +2573,7 @@ TENSOR_API tensor_status tensor_logaddexp2(const tensor_t *self, const tensor_t 
 
 TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 709, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 711, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp2", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp2", "other");
   LT_OUTPUT(frame.out[0], out, "logaddexp2", "out");
@@ -2545,7 +2584,7 @@ TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tenso
 TENSOR_API tensor_status tensor_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "xlogy", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 710, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 712, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
   tensor_status status = lt_invoke(&frame, "xlogy");
@@ -2558,7 +2597,7 @@ TENSOR_API tensor_status tensor_xlogy(const tensor_t *self, const tensor_t *othe
 TENSOR_API tensor_status tensor_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
   LT_RESULT(out, "xlogy", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 710, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 712, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2571,7 +2610,7 @@ TENSOR_API tensor_status tensor_xlogy_scalar(const tensor_t *self, tensor_scalar
 
 TENSOR_API tensor_status tensor_xlogy_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 710, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 712, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
   tensor_status status = lt_invoke(&frame, "xlogy_");
@@ -2580,7 +2619,7 @@ TENSOR_API tensor_status tensor_xlogy_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_xlogy_scalar_(tensor_t *self, tensor_scalar other) {
   lt_value a[2];
-  lt_frame frame = {.op = 710, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 712, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2590,7 +2629,7 @@ TENSOR_API tensor_status tensor_xlogy_scalar_(tensor_t *self, tensor_scalar othe
 
 TENSOR_API tensor_status tensor_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 710, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 712, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
   LT_OUTPUT(frame.out[0], out, "xlogy", "out");
@@ -2600,7 +2639,7 @@ TENSOR_API tensor_status tensor_xlogy_out(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 710, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 712, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
   LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
   frame.number = 2;
@@ -2612,7 +2651,7 @@ TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_sc
 TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "gcd", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 711, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 713, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
   tensor_status status = lt_invoke(&frame, "gcd");
@@ -2624,7 +2663,7 @@ TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other,
 
 TENSOR_API tensor_status tensor_gcd_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 711, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 713, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
   tensor_status status = lt_invoke(&frame, "gcd_");
@@ -2633,7 +2672,7 @@ TENSOR_API tensor_status tensor_gcd_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 711, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 713, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
   LT_OUTPUT(frame.out[0], out, "gcd", "out");
@@ -2644,7 +2683,7 @@ TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "lcm", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 712, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 714, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
   tensor_status status = lt_invoke(&frame, "lcm");
@@ -2656,7 +2695,7 @@ TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other,
 
 TENSOR_API tensor_status tensor_lcm_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 712, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 714, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
   tensor_status status = lt_invoke(&frame, "lcm_");
@@ -2665,7 +2704,7 @@ TENSOR_API tensor_status tensor_lcm_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 712, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 714, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
   LT_OUTPUT(frame.out[0], out, "lcm", "out");
@@ -2676,7 +2715,7 @@ TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *ot
 TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "nextafter", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 713, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 715, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
   tensor_status status = lt_invoke(&frame, "nextafter");
@@ -2688,7 +2727,7 @@ TENSOR_API tensor_status tensor_nextafter(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_nextafter_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 713, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 715, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
   tensor_status status = lt_invoke(&frame, "nextafter_");
@@ -2697,7 +2736,7 @@ TENSOR_API tensor_status tensor_nextafter_(tensor_t *self, const tensor_t *other
 
 TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 713, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 715, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nextafter", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "nextafter", "other");
   LT_OUTPUT(frame.out[0], out, "nextafter", "out");
@@ -2708,7 +2747,7 @@ TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *values, tensor_t **out) {
   LT_RESULT(out, "heaviside", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 714, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 716, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
   LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
   tensor_status status = lt_invoke(&frame, "heaviside");
@@ -2720,7 +2759,7 @@ TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_heaviside_(tensor_t *self, const tensor_t *values) {
   lt_value a[2];
-  lt_frame frame = {.op = 714, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 716, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
   LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
   tensor_status status = lt_invoke(&frame, "heaviside_");
@@ -2729,7 +2768,7 @@ TENSOR_API tensor_status tensor_heaviside_(tensor_t *self, const tensor_t *value
 
 TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor_t *values, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 714, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 716, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "heaviside", "self");
   LT_REQUIRED(a[1], values, LT_TENSOR, "heaviside", "values");
   LT_OUTPUT(frame.out[0], out, "heaviside", "out");
@@ -2740,7 +2779,7 @@ TENSOR_API tensor_status tensor_heaviside_out(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "ldexp", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 715, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 717, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
   tensor_status status = lt_invoke(&frame, "ldexp");
@@ -2752,7 +2791,7 @@ TENSOR_API tensor_status tensor_ldexp(const tensor_t *self, const tensor_t *othe
 
 TENSOR_API tensor_status tensor_ldexp_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 715, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 717, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
   tensor_status status = lt_invoke(&frame, "ldexp_");
@@ -2761,7 +2800,7 @@ TENSOR_API tensor_status tensor_ldexp_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_ldexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 715, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 717, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "ldexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "ldexp", "other");
   LT_OUTPUT(frame.out[0], out, "ldexp", "out");
@@ -2773,7 +2812,7 @@ TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa,
   LT_RESULT(mantissa, "frexp", "mantissa");
   LT_RESULT(exponent, "frexp", "exponent");
   lt_value a[1];
-  lt_frame frame = {.op = 716, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 718, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frexp", "self");
   tensor_status status = lt_invoke(&frame, "frexp");
   if (status == TENSOR_OK) {
@@ -2785,7 +2824,7 @@ TENSOR_API tensor_status tensor_frexp(const tensor_t *self, tensor_t **mantissa,
 
 TENSOR_API tensor_status tensor_frexp_out(const tensor_t *self, tensor_t *mantissa, tensor_t *exponent) {
   lt_value a[1];
-  lt_frame frame = {.op = 716, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 718, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "frexp", "self");
   LT_OUTPUT(frame.out[0], mantissa, "frexp", "mantissa");
   LT_OUTPUT(frame.out[1], exponent, "frexp", "exponent");
@@ -2796,7 +2835,7 @@ TENSOR_API tensor_status tensor_frexp_out(const tensor_t *self, tensor_t *mantis
 TENSOR_API tensor_status tensor_nan_to_num(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t **out) {
   LT_RESULT(out, "nan_to_num", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 717, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 719, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
   a[1].pointer = (void *)nan;
   a[2].pointer = (void *)posinf;
@@ -2810,7 +2849,7 @@ TENSOR_API tensor_status tensor_nan_to_num(const tensor_t *self, const double *n
 
 TENSOR_API tensor_status tensor_nan_to_num_(tensor_t *self, const double *nan, const double *posinf, const double *neginf) {
   lt_value a[4];
-  lt_frame frame = {.op = 717, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 719, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
   a[1].pointer = (void *)nan;
   a[2].pointer = (void *)posinf;
@@ -2821,71 +2860,13 @@ TENSOR_API tensor_status tensor_nan_to_num_(tensor_t *self, const double *nan, c
 
 TENSOR_API tensor_status tensor_nan_to_num_out(const tensor_t *self, const double *nan, const double *posinf, const double *neginf, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 717, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 719, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nan_to_num", "self");
   a[1].pointer = (void *)nan;
   a[2].pointer = (void *)posinf;
   a[3].pointer = (void *)neginf;
   LT_OUTPUT(frame.out[0], out, "nan_to_num", "out");
   tensor_status status = lt_invoke(&frame, "nan_to_num");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_deg2rad(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "deg2rad", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 718, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
-  tensor_status status = lt_invoke(&frame, "deg2rad");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_deg2rad_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 718, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
-  tensor_status status = lt_invoke(&frame, "deg2rad_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_deg2rad_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 718, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "deg2rad", "self");
-  LT_OUTPUT(frame.out[0], out, "deg2rad", "out");
-  tensor_status status = lt_invoke(&frame, "deg2rad");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rad2deg(const tensor_t *self, tensor_t **out) {
-  LT_RESULT(out, "rad2deg", "out");
-  lt_value a[1];
-  lt_frame frame = {.op = 719, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
-  tensor_status status = lt_invoke(&frame, "rad2deg");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rad2deg_(tensor_t *self) {
-  lt_value a[1];
-  lt_frame frame = {.op = 719, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
-  tensor_status status = lt_invoke(&frame, "rad2deg_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_rad2deg_out(const tensor_t *self, tensor_t *out) {
-  lt_value a[1];
-  lt_frame frame = {.op = 719, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "rad2deg", "self");
-  LT_OUTPUT(frame.out[0], out, "rad2deg", "out");
-  tensor_status status = lt_invoke(&frame, "rad2deg");
   return status;
 }
 

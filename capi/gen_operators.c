@@ -959,6 +959,14 @@ static intptr_t packed_crow_indices(lt_value *a) {
   return status ? (intptr_t)status : (intptr_t)made;
 }
 
+static intptr_t packed_csr_sddmm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_csr_sddmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_csr_spadd(lt_value *a) { return tensor_csr_spadd(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer, a[4].pointer, a[5].pointer, a[6].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
+
 static intptr_t packed_csr_spgemm(lt_value *a) { return tensor_csr_spgemm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].pointer, a[4].pointer, a[5].pointer, a[6].i, (tensor_t **)&a[0].pointer, (tensor_t **)&a[1].pointer, (tensor_t **)&a[2].pointer); }
 
 static intptr_t packed_csr_spmm(lt_value *a) {
@@ -6675,6 +6683,23 @@ static const lt_parameter of_crow_indices[] = {
     {"input", 'T', 0, -1, {0}},
 };
 
+static const lt_parameter of_csr_sddmm[] = {
+    {"crow_indices", 'T', 0, -1, {0}},
+    {"col_indices", 'T', 0, -1, {0}},
+    {"mat1", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_csr_spadd[] = {
+    {"crow_indices", 'T', 0, -1, {0}},
+    {"col_indices", 'T', 0, -1, {0}},
+    {"values", 'T', 0, -1, {0}},
+    {"other_crow", 'T', 0, -1, {0}},
+    {"other_col", 'T', 0, -1, {0}},
+    {"other_values", 'T', 0, -1, {0}},
+    {"columns", 'I', 0, -1, {0}},
+};
+
 static const lt_parameter of_csr_spgemm[] = {
     {"crow_indices", 'T', 0, -1, {0}},
     {"col_indices", 'T', 0, -1, {0}},
@@ -11165,6 +11190,8 @@ lt_operator lt_operators[] = {
     {"cpu_tier", {{packed_cpu_tier, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "U", "()", -1, 0},
     {"cross", {{packed_cross, NULL}, {NULL, NULL}, {packed_cross_out, NULL}}, of_cross, 3, "T", "(Tensor input, Tensor other, int dim=None)", -1, 0},
     {"crow_indices", {{packed_crow_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_crow_indices, 1, "T", "(Tensor input)", -1, 0},
+    {"csr_sddmm", {{packed_csr_sddmm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_csr_sddmm, 4, "T", "(Tensor crow_indices, Tensor col_indices, Tensor mat1, Tensor mat2)", -1, 0},
+    {"csr_spadd", {{packed_csr_spadd, NULL}, {NULL, NULL}, {NULL, NULL}}, of_csr_spadd, 7, "TTT", "(Tensor crow_indices, Tensor col_indices, Tensor values, Tensor other_crow, Tensor other_col, Tensor other_values, int columns)", -1, 0},
     {"csr_spgemm", {{packed_csr_spgemm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_csr_spgemm, 7, "TTT", "(Tensor crow_indices, Tensor col_indices, Tensor values, Tensor other_crow, Tensor other_col, Tensor other_values, int columns)", -1, 0},
     {"csr_spmm", {{packed_csr_spmm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_csr_spmm, 4, "T", "(Tensor crow_indices, Tensor col_indices, Tensor values, Tensor mat)", -1, 0},
     {"cummax", {{packed_cummax, NULL}, {NULL, NULL}, {packed_cummax_out, NULL}}, of_cummax, 2, "TT", "(Tensor input, int dim)", -1, 0},
@@ -11950,4 +11977,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 901;
+const int lt_operator_count = 903;

@@ -3554,9 +3554,17 @@ TENSOR_API tensor_status tensor_sparse_spsolve(const tensor_t *self, const tenso
 // Absent: values NULL.
 TENSOR_API tensor_status tensor_csr_spmm(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *values, const tensor_t *mat, tensor_t **out);
 
+// The elements of `mat1 @ mat2.T` at the places of a sparse matrix, given by the indices of its layout sparse_csr, both int32 or int64. The
+// matrices have one dtype. An index out of range is refused.
+TENSOR_API tensor_status tensor_csr_sddmm(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *mat1, const tensor_t *mat2, tensor_t **out);
+
 // The parts of the product of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, of which the second has so
 // many `columns`: int64 indices, the columns of each row in order, and values. An index out of range is refused.
 TENSOR_API tensor_status tensor_csr_spgemm(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *values, const tensor_t *other_crow, const tensor_t *other_col, const tensor_t *other_values, int64_t columns, tensor_t **crow, tensor_t **col, tensor_t **product);
+
+// The parts of the sum of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, which both have so many
+// `columns`: int64 indices, the columns of each row in order, and values. Indices out of range, and columns that do not rise, are refused.
+TENSOR_API tensor_status tensor_csr_spadd(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *values, const tensor_t *other_crow, const tensor_t *other_col, const tensor_t *other_values, int64_t columns, tensor_t **crow, tensor_t **col, tensor_t **sum);
 
 // --------------------------------------------------------------------------------------------------- quantized tensors
 

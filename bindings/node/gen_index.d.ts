@@ -6833,6 +6833,15 @@ export function csrSpmm(crowIndices: Tensor, colIndices: Tensor, values: Tensor 
 export function csrSpmmAsync(crowIndices: Tensor, options: { colIndices: Tensor; values: Tensor | null; mat: Tensor; signal?: Signal | null }): Promise<Tensor>;
 export function csrSpmmAsync(crowIndices: Tensor, colIndices: Tensor, values: Tensor | null, mat: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
+ * The elements of `mat1 @ mat2.T` at the places of a sparse matrix, given by the indices of its layout sparse_csr, both int32 or int64. The
+ * matrices have one dtype. An index out of range is refused.
+ */
+export function csrSddmm(crowIndices: Tensor, options: { colIndices: Tensor; mat1: Tensor; mat2: Tensor }): Tensor;
+export function csrSddmm(crowIndices: Tensor, colIndices: Tensor, mat1: Tensor, mat2: Tensor): Tensor;
+/** csrSddmm, off the event loop. */
+export function csrSddmmAsync(crowIndices: Tensor, options: { colIndices: Tensor; mat1: Tensor; mat2: Tensor; signal?: Signal | null }): Promise<Tensor>;
+export function csrSddmmAsync(crowIndices: Tensor, colIndices: Tensor, mat1: Tensor, mat2: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
  * The parts of the product of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, of which the second has so
  * many `columns`: int64 indices, the columns of each row in order, and values. An index out of range is refused.
  */
@@ -6841,6 +6850,15 @@ export function csrSpgemm(crowIndices: Tensor, colIndices: Tensor, values: Tenso
 /** csrSpgemm, off the event loop. */
 export function csrSpgemmAsync(crowIndices: Tensor, options: { colIndices: Tensor; values: Tensor; otherCrow: Tensor; otherCol: Tensor; otherValues: Tensor; columns: Int; signal?: Signal | null }): Promise<{ crow: Tensor; col: Tensor; product: Tensor }>;
 export function csrSpgemmAsync(crowIndices: Tensor, colIndices: Tensor, values: Tensor, otherCrow: Tensor, otherCol: Tensor, otherValues: Tensor, columns: Int, options?: { signal?: Signal | null }): Promise<{ crow: Tensor; col: Tensor; product: Tensor }>;
+/**
+ * The parts of the sum of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, which both have so many
+ * `columns`: int64 indices, the columns of each row in order, and values. Indices out of range, and columns that do not rise, are refused.
+ */
+export function csrSpadd(crowIndices: Tensor, options: { colIndices: Tensor; values: Tensor; otherCrow: Tensor; otherCol: Tensor; otherValues: Tensor; columns: Int }): { crow: Tensor; col: Tensor; sum: Tensor };
+export function csrSpadd(crowIndices: Tensor, colIndices: Tensor, values: Tensor, otherCrow: Tensor, otherCol: Tensor, otherValues: Tensor, columns: Int): { crow: Tensor; col: Tensor; sum: Tensor };
+/** csrSpadd, off the event loop. */
+export function csrSpaddAsync(crowIndices: Tensor, options: { colIndices: Tensor; values: Tensor; otherCrow: Tensor; otherCol: Tensor; otherValues: Tensor; columns: Int; signal?: Signal | null }): Promise<{ crow: Tensor; col: Tensor; sum: Tensor }>;
+export function csrSpaddAsync(crowIndices: Tensor, colIndices: Tensor, values: Tensor, otherCrow: Tensor, otherCol: Tensor, otherValues: Tensor, columns: Int, options?: { signal?: Signal | null }): Promise<{ crow: Tensor; col: Tensor; sum: Tensor }>;
 /**
  * The error function of every element. Integers and bool count as the default dtype.
  */

@@ -196,6 +196,10 @@ const lt_covAsync = lt.covAsync;
 const lt_cpuTier = lt.cpuTier;
 const lt_cross = lt.cross;
 const lt_crossAsync = lt.crossAsync;
+const lt_csrSddmm = lt.csrSddmm;
+const lt_csrSddmmAsync = lt.csrSddmmAsync;
+const lt_csrSpadd = lt.csrSpadd;
+const lt_csrSpaddAsync = lt.csrSpaddAsync;
 const lt_csrSpgemm = lt.csrSpgemm;
 const lt_csrSpgemmAsync = lt.csrSpgemmAsync;
 const lt_csrSpmm = lt.csrSpmm;
@@ -1169,6 +1173,10 @@ export {
   lt_cpuTier as cpuTier,
   lt_cross as cross,
   lt_crossAsync as crossAsync,
+  lt_csrSddmm as csrSddmm,
+  lt_csrSddmmAsync as csrSddmmAsync,
+  lt_csrSpadd as csrSpadd,
+  lt_csrSpaddAsync as csrSpaddAsync,
   lt_csrSpgemm as csrSpgemm,
   lt_csrSpgemmAsync as csrSpgemmAsync,
   lt_csrSpmm as csrSpmm,

@@ -8497,6 +8497,18 @@ func (c Ctx) CsrSpmm(crow, col, values, mat *tensor.Tensor) (r0 *tensor.Tensor, 
 	return ops.CsrSpmm(crow, col, values, mat)
 }
 
+// CsrSddmm is the operator csr_sddmm.
+func (c Ctx) CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(crow) | keys(col) | keys(mat1) | keys(mat2)); key != 0 {
+		if does := backend(key).CsrSddmm; does != nil {
+			return does(c, crow, col, mat1, mat2)
+		}
+		err = Refused("csr_sddmm", key)
+		return
+	}
+	return ops.CsrSddmm(crow, col, mat1, mat2)
+}
+
 // CsrSpgemm is the operator csr_spgemm.
 func (c Ctx) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
@@ -8507,6 +8519,18 @@ func (c Ctx) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tens
 		return
 	}
 	return ops.CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues, columns)
+}
+
+// CsrSpadd is the operator csr_spadd.
+func (c Ctx) CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
+		if does := backend(key).CsrSpadd; does != nil {
+			return does(c, crow, col, values, otherCrow, otherCol, otherValues, columns)
+		}
+		err = Refused("csr_spadd", key)
+		return
+	}
+	return ops.CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues, columns)
 }
 
 // Erf is the operator erf.

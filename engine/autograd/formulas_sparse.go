@@ -25,11 +25,10 @@ func (s *steps) repeated(counts *tensor.Tensor) *tensor.Tensor {
 
 // csrValuesGradient is that of the values of a product with a dense matrix: of each entry, the gradient's row times the matrix's.
 func (s *steps) csrValuesGradient(grad, crow, col, mat *tensor.Tensor) *tensor.Tensor {
-	made := s.mul(s.pick(grad, s.repeated(s.lengths(crow))), s.conj(s.pick(mat, col)))
 	if mat.Dim() == 1 {
-		return made
+		return s.mul(s.pick(grad, s.repeated(s.lengths(crow))), s.conj(s.pick(mat, col)))
 	}
-	return s.keep(s.c.Sum(nil, made, []int64{-1}, false, dtype.None))
+	return s.keep(s.c.CsrSddmm(crow, col, grad, s.conj(mat)))
 }
 
 // csrDenseGradient is that of the dense matrix: the gradient times the sparse matrix's adjoint, whose rows are its columns.
@@ -55,11 +54,8 @@ func (s *steps) csrProductGradient(grad, rows, columns, crow, col, values, other
 	ends := s.keep(s.c.Cumsum(nil, each, 0, dtype.Int64))
 	number := s.keep(s.c.Arange(nil, dtype.IntScalar(of.Numel()), dtype.Int64, tensor.NoLayout, of.Device()))
 	with := s.add(number, s.pick(s.sub(starts, s.sub(ends, each)), of)) // that of b
-	key := func(row, column *tensor.Tensor) *tensor.Tensor {
-		return s.add(s.mul(row, s.int(width)), s.cast(column, dtype.Int64))
-	}
-	made := key(s.pick(s.repeated(s.lengths(crow)), of), s.pick(otherCol, with))
-	at := s.keep(s.c.Searchsorted(nil, key(s.repeated(s.lengths(rows)), columns), made, false, false, "", nil))
+	made := s.placeKeys(s.pick(s.repeated(s.lengths(crow)), of), s.pick(otherCol, with), width)
+	at := s.keep(s.c.Searchsorted(nil, s.placeKeys(s.repeated(s.lengths(rows)), columns, width), made, false, false, "", nil))
 	to, from, factors := values, of, s.pick(otherValues, with)
 	if ofOther {
 		to, from, factors = otherValues, with, s.pick(values, of)
@@ -67,4 +63,17 @@ func (s *steps) csrProductGradient(grad, rows, columns, crow, col, values, other
 	shares := s.cast(s.mul(s.pick(grad, at), s.conj(factors)), to.DType().Compute())
 	zeros := s.filled(0, shares.DType(), shares.Device(), to.Numel())
 	return s.cast(s.keep(s.c.IndexAdd(nil, zeros, 0, from, shares, dtype.IntScalar(1))), to.DType())
+}
+
+// placeKeys number places of a matrix with so many columns in row-major order.
+func (s *steps) placeKeys(rows, columns *tensor.Tensor, width int64) *tensor.Tensor {
+	return s.add(s.mul(rows, s.int(width)), s.cast(columns, dtype.Int64))
+}
+
+// csrSumGradient is that of the values of a summand: each entry has gone to the one of the sum at its place.
+func (s *steps) csrSumGradient(grad, rows, columns, crow, col *tensor.Tensor, width int64) *tensor.Tensor {
+	_, err := shape.Numel("backward", []int64{crow.Numel(), max(width, 1)})
+	s.check(err)
+	to, from := s.placeKeys(s.repeated(s.lengths(rows)), columns, width), s.placeKeys(s.repeated(s.lengths(crow)), col, width)
+	return s.pick(grad, s.keep(s.c.Searchsorted(nil, to, from, false, false, "", nil)))
 }

@@ -369,7 +369,9 @@ var formulas = aten.Backend{
 	UniqueConsecutive:                     recordUniqueConsecutive,
 	Isin:                                  recordIsin,
 	CsrSpmm:                               recordCsrSpmm,
+	CsrSddmm:                              recordCsrSddmm,
 	CsrSpgemm:                             recordCsrSpgemm,
+	CsrSpadd:                              recordCsrSpadd,
 	Erf:                                   recordErf,
 	Erfc:                                  recordErfc,
 	Erfinv:                                recordErfinv,
@@ -6033,6 +6035,33 @@ func recordCsrSpmm(c aten.Ctx, crow, col, values, mat *tensor.Tensor) (result *t
 	return
 }
 
+func recordCsrSddmm(c aten.Ctx, crow, col, mat1, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "csr_sddmm", "CsrSddmmBackward0", nil, mat1, mat2)
+	if err != nil {
+		return
+	}
+	col_ := r.save("col_indices", col, r.wants(0) || r.wants(1))
+	crow_ := r.save("crow_indices", crow, r.wants(0) || r.wants(1))
+	mat1_ := r.save("mat1", mat1, r.wants(1))
+	mat2_ := r.save("mat2", mat2, r.wants(0))
+	mat2Sizes := copied(mat2.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.CsrSddmm(crow, col, mat1, mat2)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.keep(s.c.CsrSpmm(s.saved(crow_), s.saved(col_), s.hand(s.take(0)), s.conj(s.saved(mat2_)))))
+			}
+			return s.after(1, s.csrDenseGradient(s.conj(s.saved(mat1_)), s.saved(crow_), s.saved(col_), s.hand(s.after(1, s.conj(s.hand(s.take(0))))), mat2Sizes))
+		}
+	}
+	return
+}
+
 func recordCsrSpgemm(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (crowResult *tensor.Tensor, colResult *tensor.Tensor, productResult *tensor.Tensor, err error) {
 	r, err := begin(c, "csr_spgemm", "CsrSpgemmBackward0", nil, values, otherValues)
 	if err != nil {
@@ -6061,6 +6090,37 @@ func recordCsrSpgemm(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherVa
 				return s.after(1, s.csrProductGradient(s.hand(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(crow_), s.saved(col_), s.saved(values_), s.saved(otherCrow_), s.saved(otherCol_), s.saved(otherValues_), columns, false))
 			}
 			return s.after(1, s.csrProductGradient(s.hand(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(crow_), s.saved(col_), s.saved(values_), s.saved(otherCrow_), s.saved(otherCol_), s.saved(otherValues_), columns, true))
+		}
+	}
+	return
+}
+
+func recordCsrSpadd(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (crowResult *tensor.Tensor, colResult *tensor.Tensor, sumResult *tensor.Tensor, err error) {
+	r, err := begin(c, "csr_spadd", "CsrSpaddBackward0", nil, values, otherValues)
+	if err != nil {
+		return
+	}
+	col_ := r.save("col_indices", col, r.wants(0))
+	crow_ := r.save("crow_indices", crow, r.wants(0))
+	otherCol_ := r.save("other_col", otherCol, r.wants(1))
+	otherCrow_ := r.save("other_crow", otherCrow, r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	crowResult, colResult, sumResult, err = r.c.CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues, columns)
+	if r.finish(err, nil, nil, sumResult) {
+		crowResult_ := r.saveResult("crow", crowResult, 0, r.wants(0) || r.wants(1))
+		colResult_ := r.saveResult("col", colResult, 1, r.wants(0) || r.wants(1))
+		if err = r.undo(crowResult, colResult, sumResult); err != nil {
+			return nil, nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.after(1, s.csrSumGradient(s.hand(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(crow_), s.saved(col_), columns))
+			}
+			return s.after(1, s.csrSumGradient(s.hand(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(otherCrow_), s.saved(otherCol_), columns))
 		}
 	}
 	return

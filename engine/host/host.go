@@ -43,6 +43,8 @@ func init() {
 		Lines:        lines,
 		Expand:       expand,
 		SparseDense:  sparseDense,
+		Sampled:      sampled,
+		SparseSum:    sparseSum,
 		SparseSparse: sparseSparse,
 
 		Fourier: fourier,

@@ -18,6 +18,9 @@ import (
 
 var (
 	spmmKernel   = kernel.Get("spmm")
+	spaddKernel  = kernel.Get("spadd")
+	spaddCounts  = kernel.Get("spadd_counts").Row(0)
+	sddmmKernel  = kernel.Get("sddmm")
 	spgemmKernel = kernel.Get("spgemm")
 	spgemmBounds = kernel.Get("spgemm_bounds").Row(0)
 )
@@ -32,6 +35,18 @@ type spmmArgs struct {
 	a                                      csrMatrix
 	b, out                                 uintptr
 	step, columns, begin, end, failed, bad int64
+}
+
+type spaddArgs struct {
+	a, b                    csrMatrix
+	starts, columns, values uintptr
+	begin, end, failed, bad int64
+}
+
+type sddmmArgs struct {
+	at                                                 csrMatrix
+	a, b                                               uintptr
+	aStep, bStep, inner, rows, begin, end, failed, bad int64
 }
 
 type spgemmArgs struct {
@@ -118,6 +133,86 @@ func sparseDense(op string, w launch.SparseDense) error {
 		return wrong(op, a.failed, a.bad)
 	}
 	return nil
+}
+
+// sampled multiplies two dense matrices where a sparse one has entries.
+func sampled(op string, w launch.Sampled) error {
+	fn, err := sddmmKernel.For(op, w.At.Values.DType())
+	if err != nil || w.At.Values.Numel() == 0 {
+		return err
+	}
+	clear(bytesOf(w.At.Values)) // indices that another thread writes to may leave entries out
+	args := sddmmArgs{at: csrOf(w.At), a: uintptr(w.A.Data()), b: uintptr(w.B.Data()), inner: w.A.Sizes()[1], rows: w.At.Compressed.Numel() - 1}
+	args.aStep, args.bStep = w.A.Strides()[0], w.B.Strides()[0]
+	ends := shares(w.At.Compressed, args.rows, args.at.entries, max(Grain/4/max(args.inner, 1), 64))
+	failed := atomic.Pointer[sddmmArgs]{}
+	parallel.For(int64(len(ends)-1), 1, func(begin, end int64) {
+		a := args
+		a.begin, a.end = ends[begin], ends[end]
+		kernel.Call(fn, unsafe.Pointer(&a))
+		if a.failed != 0 {
+			failed.Store(&a)
+		}
+	})
+	if a := failed.Load(); a != nil {
+		return wrong(op, a.failed, a.bad)
+	}
+	return nil
+}
+
+// sparseSum adds two sparse matrices: first it counts what their rows have.
+func sparseSum(op string, w launch.SparseSum) (launch.CSR, error) {
+	d := w.A.Values.DType()
+	fn, err := spaddKernel.For(op, d)
+	if err != nil {
+		return launch.CSR{}, err
+	}
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	empty := func(d dtype.DType, n int64) *tensor.Tensor {
+		return s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(op, []int64{n}, d, device.Host) })
+	}
+	rows := w.A.Compressed.Numel() - 1
+	made := launch.CSR{Compressed: empty(dtype.Int64, rows+1), Columns: w.A.Columns}
+	if s.Err != nil {
+		return launch.CSR{}, s.Err
+	}
+	args := spaddArgs{a: csrOf(w.A), b: csrOf(w.B), starts: at(made.Compressed, 0)}
+	ends := shares(w.A.Compressed, rows, args.a.entries, Grain/4)
+	each := func(fn uintptr) {
+		failed := atomic.Pointer[spaddArgs]{}
+		parallel.For(int64(len(ends)-1), 1, func(begin, end int64) {
+			a := args
+			a.begin, a.end = ends[begin], ends[end]
+			kernel.Call(fn, unsafe.Pointer(&a))
+			if a.failed != 0 {
+				failed.Store(&a)
+			}
+		})
+		if a := failed.Load(); a != nil {
+			s.Fail(wrong(op, a.failed, a.bad))
+		}
+	}
+	each(spaddCounts)
+	if s.Err != nil {
+		return launch.CSR{}, s.Err
+	}
+	starts := elements[int64](made.Compressed)
+	starts[0] = 0
+	for r := range rows {
+		starts[r+1] += starts[r]
+	}
+	made.Plain, made.Values = empty(dtype.Int64, starts[rows]), empty(d, starts[rows])
+	if s.Err != nil {
+		return launch.CSR{}, s.Err
+	}
+	args.columns, args.values = at(made.Plain, 0), at(made.Values, 0)
+	if each(fn); s.Err != nil {
+		return launch.CSR{}, s.Err
+	}
+	made.Compressed, _ = s.Give(made.Compressed)
+	made.Plain, made.Values, _ = s.GiveBoth(made.Plain, made.Values)
+	return made, nil
 }
 
 // mostProducts is about how many results a piece of a sparse product has.

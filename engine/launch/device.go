@@ -42,6 +42,8 @@ type Device struct {
 	Expand       func(op string, w Expansion) error
 	SparseDense  func(op string, w SparseDense) error
 	SparseSparse func(op string, w SparseSparse) (CSR, error)
+	SparseSum    func(op string, w SparseSum) (CSR, error)
+	Sampled      func(op string, w Sampled) error
 
 	Fourier func(op string, w Fourier) error
 

@@ -43,6 +43,7 @@ var meta = Device{
 	Lines:        nothing[Lines],
 	Expand:       nothing[Expansion],
 	SparseDense:  nothing[SparseDense],
+	Sampled:      nothing[Sampled],
 	SparseSparse: unknown[SparseSparse, CSR],
 
 	Fourier: nothing[Fourier],

@@ -34,5 +34,15 @@ type SparseDense struct {
 	A     CSR
 }
 
+// Sampled writes to the values of At, contiguous, the elements of the product of A and the transpose of B at At's entries; all are of one
+// dtype, and the rows of A and B are dense.
+type Sampled struct {
+	At   CSR
+	A, B *tensor.Tensor
+}
+
 // SparseSparse is the product of A and B, whose values are of one dtype, with int64 indices.
 type SparseSparse struct{ A, B CSR }
+
+// SparseSum is the sum of A and B, which have as many rows and columns and values of one dtype, with int64 indices.
+type SparseSum struct{ A, B CSR }

@@ -529,7 +529,9 @@ var rules = aten.Backend{
 	SparseSpdiags:                            namedSparseSpdiags,
 	SparseSpsolve:                            namedSparseSpsolve,
 	CsrSpmm:                                  namedCsrSpmm,
+	CsrSddmm:                                 namedCsrSddmm,
 	CsrSpgemm:                                namedCsrSpgemm,
+	CsrSpadd:                                 namedCsrSpadd,
 	Erf:                                      namedErf,
 	Erfc:                                     namedErfc,
 	Erfinv:                                   namedErfinv,
@@ -5166,8 +5168,18 @@ func namedCsrSpmm(c aten.Ctx, crow, col, values, mat *tensor.Tensor) (r0 *tensor
 	return
 }
 
+func namedCsrSddmm(c aten.Ctx, crow, col, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("csr_sddmm", tensor.Named)
+	return
+}
+
 func namedCsrSpgemm(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	err = aten.Refused("csr_spgemm", tensor.Named)
+	return
+}
+
+func namedCsrSpadd(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	err = aten.Refused("csr_spadd", tensor.Named)
 	return
 }
 

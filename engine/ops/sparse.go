@@ -62,6 +62,37 @@ func CsrSpmm(crow, col, values, mat *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.Give(out)
 }
 
+// CsrSddmm has the elements of the product of mat1 and the transpose of mat2 where a matrix in compressed rows has entries.
+func CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within("csr_sddmm")
+	defer s.Close()
+	if _, err := iter.Device(s.Op, crow, col, mat1, mat2); err != nil {
+		return nil, err
+	}
+	switch {
+	case mat1.Dim() != 2 || mat2.Dim() != 2 || mat1.Sizes()[1] != mat2.Sizes()[1]:
+		s.refuse("mat1 and mat2 must be matrices with as many columns, but got sizes %v and %v", mat1.Sizes(), mat2.Sizes())
+	case mat1.DType() != mat2.DType():
+		s.refuse("mat1 and mat2 must have the same dtype, but got %v and %v", mat1.DType(), mat2.DType())
+	case crow.Dim() == 1 && crow.Numel() != mat1.Sizes()[0]+1:
+		s.refuse("crow_indices must have one entry more than mat1 has rows, but got %d and %d", crow.Numel(), mat1.Sizes()[0])
+	}
+	at := s.csr(crow, col, nil, mat2.Sizes()[0])
+	rows := func(t *tensor.Tensor) *tensor.Tensor {
+		if s.Err == nil && t.Numel() > 0 && (t.Strides()[1] != 1 || t.Strides()[0] < 0) {
+			return s.cast(t, t.DType())
+		}
+		return t
+	}
+	a, b := rows(mat1), rows(mat2)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	at.Values = s.empty(mat1, mat1.DType(), col.Numel())
+	s.Do(func() error { return launch.On(at.Values).Sampled(s.Op, launch.Sampled{At: at, A: a, B: b}) })
+	return s.Give(at.Values)
+}
+
 // CsrSpgemm is the product of two matrices in compressed rows, of which the second has so many columns, in compressed rows.
 func CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (compressed, plain, product *tensor.Tensor, err error) {
 	s := within("csr_spgemm")
@@ -80,6 +111,32 @@ func CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tenso
 		return nil, nil, nil, s.Err
 	}
 	made, err := launch.On(values).SparseSparse(s.Op, launch.SparseSparse{A: a, B: b})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return made.Compressed, made.Plain, made.Values, nil
+}
+
+// CsrSpadd is the sum of two matrices in compressed rows with so many columns, in compressed rows.
+func CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (compressed, plain, sum *tensor.Tensor, err error) {
+	s := within("csr_spadd")
+	defer s.Close()
+	if _, err := iter.Device(s.Op, crow, col, values, otherCrow, otherCol, otherValues); err != nil {
+		return nil, nil, nil, err
+	}
+	switch {
+	case values.DType() != otherValues.DType():
+		s.refuse("values and other_values must have the same dtype, but got %v and %v", values.DType(), otherValues.DType())
+	case crow.Numel() != otherCrow.Numel():
+		s.refuse("crow_indices and other_crow must have as many entries, but got %d and %d", crow.Numel(), otherCrow.Numel())
+	case columns < 0:
+		s.refuse("columns must not be negative, but got %d", columns)
+	}
+	a, b := s.csr(crow, col, values, columns), s.csr(otherCrow, otherCol, otherValues, columns)
+	if s.Err != nil {
+		return nil, nil, nil, s.Err
+	}
+	made, err := launch.On(values).SparseSum(s.Op, launch.SparseSum{A: a, B: b})
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -1,10 +1,12 @@
 package sparse
 
 import (
+	"math"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -35,24 +37,84 @@ func plus(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype
 		if s.Err != nil {
 			return nil, s.Err
 		}
+		if d, err := c.ResultType(a, b); err == nil && !isSparse(a) && slices.Equal(a.Sizes(), b.Sizes()) && (out == nil || out == a && a.DType() == d) {
+			return s.added(out, a, b, d, func(zero, v *tensor.Tensor) *tensor.Tensor {
+				return s.Step(func() (*tensor.Tensor, error) { return does(c, nil, zero, v, alpha) })
+			})
+		}
 		x, y := s.dense(a), s.dense(b)
 		return s.Last(func() (*tensor.Tensor, error) { return does(c, out, x, y, alpha) })
 	}
 }
 
-// joined are the entries of a and those of b, which pass through scaled with a zero of the common dtype first.
-func (s *scope) joined(a, b *tensor.Tensor, scaled func(zero, v *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+// added is a, dense, in a dtype with the entries of b added, which pass through scaled with a zero first: out is nil or a.
+func (s *scope) added(out, a, b *tensor.Tensor, d dtype.DType, scaled func(zero, v *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
+	y := s.coalesced(s.coordinatesOf(b))
+	at := s.inside(y.indices, y.sizes[:y.sparse()])
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	values := scaled(s.zeroOf(y.values, d), s.cast(y.values, d))
+	places := make([]*tensor.Tensor, y.sparse())
+	for i := range places {
+		places[i] = s.at(at, 0, int64(i))
+	}
+	a = s.cast(a, d)
+	return s.Last(func() (*tensor.Tensor, error) { return s.c.IndexPut(out, a, places, values, true) })
+}
+
+// zeroOf is a zero of a dtype that broadcasts to values.
+func (s *scope) zeroOf(values *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	return s.cast(s.zeros(values, slices.Repeat([]int64{1}, values.Dim())...), d)
+}
+
+// joined are the entries of a and those of b: sum has the sum, in the common dtype, of those at one place, or of zero and an entry of b.
+func (s *scope) joined(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	if s.together(a, b) {
+		return s.onValues(a, func(v *tensor.Tensor) *tensor.Tensor { return sum(v, b.Parts().Values) })
+	}
+	if plainLines(a) && isSparse(b) && formOf(b).dense == 0 && slices.Equal(a.Sizes(), b.Sizes()) && launch.Known(a.Parts().Values) {
+		return s.merged(a, s.as(b, formOf(a)), sum)
+	}
 	x, y, d := s.alike(a, b)
 	if s.Err != nil {
 		return nil
 	}
-	zero := s.zeros(x.values, slices.Repeat([]int64{1}, x.values.Dim())...)
-	v := scaled(s.cast(zero, d), s.cast(y.values, d))
+	v := sum(s.zeroOf(x.values, d), s.cast(y.values, d))
 	values, f := s.cat(0, s.cast(x.values, d), v), formOf(a)
 	if s.Err == nil && (f.layout != tensor.COO || x.coalesced && y.coalesced) {
 		return s.from(s.grouped(values, x.sizes, x.sparse(), x.indices, y.indices), f)
 	}
 	return s.from(coordinates{s.cat(1, s.wide(x.indices), s.wide(y.indices)), values, x.sizes, false}, f)
+}
+
+// plainLines tells whether t is a matrix in the layout CSR or CSC.
+func plainLines(t *tensor.Tensor) bool {
+	return t.Dim() == 2 && (t.Layout() == tensor.CSR || t.Layout() == tensor.CSC)
+}
+
+// merged adds two matrices of the same form, line by line.
+func (s *scope) merged(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	p, q := a.Parts(), b.Parts()
+	d, err := s.c.ResultType(p.Values, q.Values)
+	s.Fail(err)
+	v, w := s.cast(p.Values, d), sum(s.zeroOf(q.Values, d), s.cast(q.Values, d))
+	if s.Err != nil {
+		return nil
+	}
+	minor := a.Sizes()[1]
+	if a.Layout() == tensor.CSC {
+		minor = a.Sizes()[0]
+	}
+	compressed, plain, values, err := s.c.CsrSpadd(p.Indices[0], p.Indices[1], v, q.Indices[0], q.Indices[1], w, minor)
+	compressed, plain, values = s.Keep(compressed, err), s.Keep(plain, nil), s.Keep(values, nil)
+	if index := p.Indices[0].DType(); s.Err == nil && index == q.Indices[0].DType() && plain.Numel() <= math.MaxInt32 {
+		compressed, plain = s.cast(compressed, index), s.cast(plain, index)
+	}
+	return s.assemble(a.Layout(), a.Sizes(), compressed, plain, values)
 }
 
 // alike are the coordinates of two tensors of the same sizes, with as many dense dimensions, and their common dtype.
@@ -122,6 +184,9 @@ func mul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 
 // common has the products of the entries that both tensors have.
 func (s *scope) common(a, b *tensor.Tensor) *tensor.Tensor {
+	if s.together(a, b) {
+		return s.onValues(a, func(v *tensor.Tensor) *tensor.Tensor { return s.mul(v, b.Parts().Values) })
+	}
 	x, y, _ := s.alike(a, b)
 	x, y = s.coalesced(x), s.coalesced(y)
 	if s.Err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -64,26 +65,23 @@ func SparseSampledAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, 
 	case self.DType() != mat1.DType() || self.DType() != mat2.DType():
 		s.failf("expected operands of the same dtype, but got %v, %v and %v", self.DType(), mat1.DType(), mat2.DType())
 	}
-	x := s.coordinatesOf(self)
+	x, columns := s.as(self, compressedRows), s.turned(mat2)
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	at := s.wide(x.indices)
-	rows := s.take(mat1, 0, s.at(at, 0, 0))
-	columns := s.take(s.turned(mat2), 0, s.at(at, 0, 1))
-	products := s.cast(s.sum(s.mul(rows, columns), 1), self.DType())
-	if s.Err != nil {
-		return nil, s.Err
-	}
+	at := x.Parts().Indices
+	products := s.Step(func() (*tensor.Tensor, error) { return c.CsrSddmm(at[0], at[1], mat1, columns) })
 	beta, alpha = in(self.DType(), beta), in(self.DType(), alpha)
-	if isZero(beta) {
-		x.values = s.mul(products, s.Number(alpha))
-	} else {
-		kept := s.mul(x.values, s.Number(beta))
-		x.values = s.Step(func() (*tensor.Tensor, error) { return c.Add(nil, kept, products, alpha) })
-	}
-	f := formOf(self)
-	return s.result(out, s.from(x, f))
+	made := s.onValues(x, func(v *tensor.Tensor) *tensor.Tensor {
+		if isZero(beta) {
+			return s.mul(products, s.Number(alpha))
+		}
+		if !isOne(beta) {
+			v = s.mul(v, s.Number(beta))
+		}
+		return s.Step(func() (*tensor.Tensor, error) { return c.Add(nil, v, products, alpha) })
+	})
+	return s.result(out, s.as(made, formOf(self)))
 }
 
 // SparseSpdiags is a matrix with the rows of diagonals on the diagonals that offsets name: element j of a row lies in column j.
@@ -374,17 +372,26 @@ func equal(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 
 // beside are strided tensors that are equal, or close, where a and b are: the entries alone where those of both lie at the same places.
 func (s *scope) beside(a, b *tensor.Tensor) (x, y *tensor.Tensor) {
+	if s.together(a, b) {
+		return a.Parts().Values, b.Parts().Values
+	}
+	return s.dense(a), s.dense(b)
+}
+
+// together tells whether two tensors are known to be sparse and to have entries at the same places, in the same order, each place once.
+func (s *scope) together(a, b *tensor.Tensor) bool {
 	p, q := a.Parts(), b.Parts()
-	if p == nil || q == nil || !slices.Equal(a.Sizes(), b.Sizes()) || formOf(a) != formOf(b) || a.Layout() == tensor.COO && !(p.Coalesced && q.Coalesced) {
-		return s.dense(a), s.dense(b)
+	if s.Err != nil || p == nil || q == nil || !slices.Equal(a.Sizes(), b.Sizes()) || formOf(a) != formOf(b) || entries(a) != entries(b) ||
+		a.Layout() == tensor.COO && !(p.Coalesced && q.Coalesced) || !launch.Known(p.Values) || !launch.Known(q.Values) {
+		return false
 	}
 	for i := range p.Indices {
 		same, err := s.c.Equal(p.Indices[i], q.Indices[i])
 		if s.Fail(err); !same {
-			return s.dense(a), s.dense(b)
+			return false
 		}
 	}
-	return p.Values, q.Values
+	return true
 }
 
 // allclose tells whether the elements of two tensors are close.

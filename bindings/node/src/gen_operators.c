@@ -8968,6 +8968,20 @@ static const lt_operator overloads_csr_spmm[] = {
     {"csrSpmm", arguments_csr_spmm, results_csr_spmm, 4, 4, 1, -1, 0, {{call_csr_spmm, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_csr_sddmm(const lt_value *a, lt_value *r) { return tensor_csr_sddmm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].tensor, &r[0].tensor); }
+static const lt_argument arguments_csr_sddmm[] = {
+    {"crowIndices", LT_TENSOR, 0, -1, {0}},
+    {"colIndices", LT_TENSOR, 0, -1, {0}},
+    {"mat1", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_csr_sddmm[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_csr_sddmm[] = {
+    {"csrSddmm", arguments_csr_sddmm, results_csr_sddmm, 4, 4, 1, -1, 0, {{call_csr_sddmm, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_csr_spgemm(const lt_value *a, lt_value *r) { return tensor_csr_spgemm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].tensor, a[4].tensor, a[5].tensor, a[6].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
 static const lt_argument arguments_csr_spgemm[] = {
     {"crowIndices", LT_TENSOR, 0, -1, {0}},
@@ -8985,6 +8999,25 @@ static const lt_argument results_csr_spgemm[] = {
 };
 static const lt_operator overloads_csr_spgemm[] = {
     {"csrSpgemm", arguments_csr_spgemm, results_csr_spgemm, 7, 7, 3, -1, 0, {{call_csr_spgemm, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_csr_spadd(const lt_value *a, lt_value *r) { return tensor_csr_spadd(a[0].tensor, a[1].tensor, a[2].tensor, a[3].tensor, a[4].tensor, a[5].tensor, a[6].i, &r[0].tensor, &r[1].tensor, &r[2].tensor); }
+static const lt_argument arguments_csr_spadd[] = {
+    {"crowIndices", LT_TENSOR, 0, -1, {0}},
+    {"colIndices", LT_TENSOR, 0, -1, {0}},
+    {"values", LT_TENSOR, 0, -1, {0}},
+    {"otherCrow", LT_TENSOR, 0, -1, {0}},
+    {"otherCol", LT_TENSOR, 0, -1, {0}},
+    {"otherValues", LT_TENSOR, 0, -1, {0}},
+    {"columns", LT_INT, 0, -1, {0}},
+};
+static const lt_argument results_csr_spadd[] = {
+    {"crow", LT_TENSOR, 0, -1, {0}},
+    {"col", LT_TENSOR, 0, -1, {0}},
+    {"sum", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_csr_spadd[] = {
+    {"csrSpadd", arguments_csr_spadd, results_csr_spadd, 7, 7, 3, -1, 0, {{call_csr_spadd, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_erf(const lt_value *a, lt_value *r) { return tensor_erf(a[0].tensor, &r[0].tensor); }
@@ -12069,7 +12102,9 @@ const lt_entry lt_entries[] = {
     {"sparse.spdiags", overloads_sparse_spdiags, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"sparse.spsolve", overloads_sparse_spsolve, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"csrSpmm", overloads_csr_spmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"csrSddmm", overloads_csr_sddmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"csrSpgemm", overloads_csr_spgemm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"csrSpadd", overloads_csr_spadd, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"erf", overloads_erf, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"erfc", overloads_erfc, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"erfinv", overloads_erfinv, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},

@@ -5904,10 +5904,24 @@ def csr_spmm(crow_indices, col_indices, values, mat):
     """
 
 
+@_operator("csr_sddmm")
+def csr_sddmm(crow_indices, col_indices, mat1, mat2):
+    """The elements of `mat1 @ mat2.T` at the places of a sparse matrix, given by the indices of its layout sparse_csr, both int32 or int64. The
+    matrices have one dtype. An index out of range is refused.
+    """
+
+
 @_operator("csr_spgemm", results="crow col product")
 def csr_spgemm(crow_indices, col_indices, values, other_crow, other_col, other_values, columns):
     """The parts of the product of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, of which the second has so
     many `columns`: int64 indices, the columns of each row in order, and values. An index out of range is refused.
+    """
+
+
+@_operator("csr_spadd", results="crow col sum")
+def csr_spadd(crow_indices, col_indices, values, other_crow, other_col, other_values, columns):
+    """The parts of the sum of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, which both have so many
+    `columns`: int64 indices, the columns of each row in order, and values. Indices out of range, and columns that do not rise, are refused.
     """
 
 

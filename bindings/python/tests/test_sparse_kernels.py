@@ -167,6 +167,116 @@ def test_sums_of_many_entries(dtype):
         assert torch.equal((a.to_sparse_csr() + b.to_sparse_csr()).to_dense(), s.to_dense())
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr, torch.sparse_csc])
+def test_sums_with_strided_and_sparse_tensors_of_all_dtypes(dtype, layout):
+    a, b = scattered(40, 30, 300, dtype).to_sparse(layout=layout), scattered(40, 30, 200, dtype, seed=1).to_sparse(layout=layout)
+    x, y = a.to_dense(), b.to_dense()
+    alpha = {} if dtype == torch.bool else {"alpha": 2}
+    want = torch.add(x, y, **alpha)
+    assert torch.equal(torch.add(a, b, **alpha).to_dense(), want)
+    assert torch.equal(torch.add(a, a, **alpha).to_dense(), torch.add(x, x, **alpha))
+    assert torch.equal((a * a).to_dense(), x * x)
+    assert torch.equal(torch.add(x, b, **alpha), want) and torch.equal(torch.add(a, y, **alpha), want)
+    for out in (x.clone(), x.t().clone().t(), torch.zeros(40, 60, dtype=dtype)[:, ::2].copy_(x)):
+        assert out.add_(b, **alpha) is out and torch.equal(out, want)
+    out = torch.ones(2, dtype=dtype)
+    assert torch.equal(torch.add(x, b, out=out, **alpha), want)
+    assert torch.equal(x + scattered(40, 30, 200, dtype, seed=1), x + y)
+    if dtype != torch.bool:
+        assert torch.equal((x - b), x - y) and torch.equal(a - y, x - y) and torch.equal((a - b).to_dense(), x - y)
+        assert torch.equal(x.to(torch.int8) + b, x.to(torch.int8) + y)
+        assert (torch.ones(2, dtype=torch.int8) + torch.ones(2, dtype=dtype).to_sparse()).dtype == torch.result_type(
+            torch.ones(1, dtype=torch.int8), y
+        )
+
+
+def test_sums_of_lines():
+    a, b = scattered(7, 5, 12), scattered(7, 5, 12, seed=1)
+    for layout, compressed, plain in ((torch.sparse_csr, "crow_indices", "col_indices"), (torch.sparse_csc, "ccol_indices", "row_indices")):
+        x, y = a.to_sparse(layout=layout), b.to_sparse(layout=layout)
+        want = (a.to_dense() + b.to_dense()).to_sparse(layout=layout)
+        made = x + y
+        assert torch.equal(getattr(made, compressed)(), getattr(want, compressed)()) and torch.equal(getattr(made, plain)(), getattr(want, plain)())
+        narrow = [
+            torch.sparse_compressed_tensor(getattr(t, compressed)().int(), getattr(t, plain)().int(), t.values(), t.shape, layout=layout)
+            for t in (x, y)
+        ]
+        for other in narrow:
+            assert getattr(narrow[0] + other, plain)().dtype == torch.int32
+        for mixed in (narrow[0] + y, x + narrow[1]):
+            assert torch.equal(mixed.to_dense(), want.to_dense()) and getattr(mixed, plain)().dtype == torch.int64
+        assert torch.equal((x + b.to_sparse_coo()).to_dense(), want.to_dense()) and (x + b.to_sparse_coo()).layout is layout
+    with pytest.raises(RuntimeError, match=r"the sizes of sparse tensors must be the same, but got \[7 5\] and \[5 7\]"):
+        a.to_sparse_csr() + b.t().to_sparse_csr()
+    for sizes in ((0, 3), (3, 0), (0, 0)):
+        none = torch.zeros(sizes).to_sparse_csr()
+        assert (none + none).shape == sizes and (torch.zeros(sizes) + none).shape == sizes
+
+
+def test_gradients_of_sums():
+    a, b = scattered(6, 5, 12).coalesce(), scattered(6, 5, 9, seed=2).coalesce()
+    weights = torch.arange(30.0, dtype=torch.float64).reshape(6, 5)
+    for layout in (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc):
+        for second in (a, b):
+            v, w = a.values().clone().requires_grad_(), second.values().clone().requires_grad_()
+            x, y = (torch.sparse_coo_tensor(t.indices(), u, t.shape).to_sparse(layout=layout) for t, u in ((a, v), (second, w)))
+            d = torch.ones(6, 5, dtype=torch.float64, requires_grad=True)
+            p, q = (t.to_dense().requires_grad_() for t in (a, second))
+            for got, want in (((x - y).to_dense(), p - q), (torch.sub(d, y, alpha=3), torch.sub(d, q, alpha=3)), (d + x, d + p)):
+                g = torch.autograd.grad((got**2 * weights).sum(), (v, w, d), allow_unused=True, retain_graph=True)
+                h = torch.autograd.grad((want**2 * weights).sum(), (p, q, d), allow_unused=True, retain_graph=True)
+                for at, one, other in zip((a, second, None), g, h, strict=True):
+                    assert (one is None) == (other is None)
+                    assert one is None or torch.equal(one, other if at is None else other[tuple(at.indices())])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("inner", [0, 1, 5, 32, 64, 77])
+def test_sampled_products_of_all_dtypes(dtype, inner):
+    a, left, right = scattered(9, 7, 30, dtype), whole(9, inner, dtype=dtype), whole(inner, 7, seed=1, dtype=dtype)
+    pattern, product = torch.sparse_coo_tensor(a._indices(), torch.ones(30), a.shape).to_dense() != 0, dense_product(left, right)
+    want = torch.where(pattern, product, torch.zeros((), dtype=dtype))
+    for layout in (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc):
+        s = a.to_sparse(layout=layout)
+        for x in (left, left.t().clone().t(), torch.cat([left, left], 1)[:, :inner]):
+            assert torch.equal(torch.sparse.sampled_addmm(s, x, right, beta=0).to_dense(), want)
+    if dtype != torch.bool:
+        got = torch.sparse.sampled_addmm(a.to_sparse_csr(), left, right, beta=2, alpha=3)
+        assert torch.equal(got.to_dense(), want * 3 + a.to_dense() * 2)
+
+
+def test_sampled_products_of_halves_add_up_in_float32():
+    s, ones = torch.ones(1, 1, dtype=torch.bfloat16).to_sparse_csr(), torch.ones(1, 5000, dtype=torch.bfloat16)
+    assert torch.sparse.sampled_addmm(s, ones, ones.t(), beta=0).values().item() == torch.tensor(5000.0).bfloat16().item()
+
+
+def test_sampled_products_and_sums_are_the_same_for_any_number_of_threads():
+    a, b = (scattered(3000, 2000, 60000, seed=i).to(torch.float32).mul(0.1).to_sparse_csr() for i in (0, 1))
+    g = torch.Generator().manual_seed(3)
+    x, y, d = torch.rand(3000, 50, generator=g), torch.rand(50, 2000, generator=g), torch.rand(3000, 2000, generator=g)
+    made = []
+    for n in (1, 2, 5):
+        torch.set_num_threads(n)
+        s = a + b
+        made.append((torch.sparse.sampled_addmm(a, x, y).values(), s.crow_indices(), s.col_indices(), s.values(), d - a))
+    for other in made[1:]:
+        assert all(torch.equal(x, y) for x, y in zip(made[0], other, strict=True))
+
+
+def test_gradients_of_sampled_products():
+    for dtype in (torch.float64, torch.complex128):
+        a = scattered(5, 4, 9, dtype).coalesce()
+        v = a.values().clone().requires_grad_()
+        x, y = ((whole(*size, seed=i, dtype=dtype) * (2 - 1j if dtype.is_complex else 3)).requires_grad_() for i, size in enumerate(((5, 3), (3, 4))))
+
+        def sampled(v, x, y, a=a):
+            s = torch.sparse_coo_tensor(a.indices(), v, a.shape).to_sparse_csr()
+            return torch.sparse.sampled_addmm(s, x, y, beta=2, alpha=3).to_dense()
+
+        assert torch.autograd.gradcheck(sampled, (v, x, y)) and torch.autograd.gradgradcheck(sampled, (v, x, y))
+
+
 def test_conversions_of_many_entries():
     s = scattered(500, 400, 30000)
     d = s.to_dense()
@@ -231,6 +341,8 @@ def test_indices_that_go_bad_before_a_kernel_runs(bad):
             lambda a=a: a @ csr(),
             lambda a=a: torch.ones(2, 6, dtype=torch.float64).to_sparse_csr() @ a,
             lambda a=a: a + csr(),
+            lambda a=a: csr() - a,
+            lambda a=a: torch.sparse.sampled_addmm(a, b, b.t()),
             lambda a=a: a.to_sparse_csc(),
         ]
         for call in calls:
@@ -242,7 +354,16 @@ def test_indices_that_go_bad_before_a_kernel_runs(bad):
         first.to_sparse_csr()
     c = scattered(6, 6, 12).coalesce()
     c.indices()[0, 3] = bad
-    for call in (lambda: c @ b, lambda: c + c, lambda: c * c, lambda: c.to_sparse_csr(), lambda: c.to_sparse_csc(), lambda: c @ c):
+    o = scattered(6, 6, 9, seed=1).coalesce()
+    for call in (
+        lambda: c @ b,
+        lambda: c + o,
+        lambda: c * o,
+        lambda: b.new_zeros(6, 6) + c,
+        lambda: c.to_sparse_csr(),
+        lambda: c.to_sparse_csc(),
+        lambda: c @ c,
+    ):
         with pytest.raises((RuntimeError, IndexError), match=r"^(mm|matmul|add|mul|to_sparse_cs.): .*changed after the tensor was made"):
             call()
 

@@ -43,6 +43,18 @@ struct Csr {
   }
 };
 
+template <class G, class F>
+LT_INLINE void by_indices(const G *g, F f) {
+  if (g->a.wide && g->b.wide)
+    f(int64_t(), int64_t());
+  else if (g->a.wide)
+    f(int64_t(), int32_t());
+  else if (g->b.wide)
+    f(int32_t(), int64_t());
+  else
+    f(int32_t(), int32_t());
+}
+
 // Rows begin to end of out = a * b for a dense b, whose rows lie `step` elements apart. Without
 // values those of a are 1. A wrong index goes to bad, what it is to failed.
 struct spmm_args {
@@ -124,6 +136,148 @@ struct Spmm {
   }
 };
 
+// Entries of a * b at the places of a sparse matrix, whose values they are: element e is the dot
+// product of row r of a, that of e, and of row c of b, its column. Rows lie `a_step` and `b_step`
+// elements apart.
+struct sddmm_args {
+  csr_matrix at;
+  uintptr_t a, b;
+  int64_t a_step, b_step, inner, rows, begin, end, failed, bad;
+};
+
+// Lanes side by side and what is left of them, whose order the number of elements alone decides.
+template <class T>
+LT_INLINE T dot_of(const T *x, const T *y, int64_t n) {
+  constexpr int kLanes = 128 / (int)sizeof(Sum<T>);
+  alignas(64) Sum<T> lane[kLanes];
+  for (int j = 0; j < kLanes; j++) lane[j] = Sum<T>(0);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int j = 0; j < kLanes; j++)
+      lane[j] = plus<T>(lane[j], times<T>(load_value(x[i + j]), load_value(y[i + j])));
+  for (int h = kLanes / 2; h > 0; h /= 2)
+    for (int j = 0; j < h; j++) lane[j] = plus<T>(lane[j], lane[j + h]);
+  for (; i < n; i++) lane[0] = plus<T>(lane[0], times<T>(load_value(x[i]), load_value(y[i])));
+  return convert<T>(lane[0]);
+}
+
+template <class T, class I>
+void sddmm(sddmm_args *g) {
+  const Csr<I> at{g->at};
+  T *out = (T *)g->at.values;
+  for (int64_t r = g->begin; r < g->end; r++) {
+    int64_t begin, end;
+    if (!at.row(r, &begin, &end) || (r == 0 && begin != 0) ||
+        (r == g->rows - 1 && end != g->at.entries)) {
+      g->failed = kCompressed;
+      g->bad = r;
+      return;
+    }
+    const T *x = (const T *)g->a + r * g->a_step;
+    for (int64_t e = begin; e < end; e++) {
+      const int64_t column = at.plain(e);
+      if ((uint64_t)column >= (uint64_t)g->at.size) {
+        g->failed = kPlain;
+        g->bad = column;
+        return;
+      }
+      if (e + kAhead < g->at.entries) {
+        const uintptr_t next = g->b + (uintptr_t)(at.plain(e + kAhead) * g->b_step) * sizeof(T);
+        for (int64_t k = 0; k < g->inner * (int64_t)sizeof(T) && k < 512; k += 64)
+          __builtin_prefetch((const char *)(next + (uintptr_t)k));
+      }
+      out[e] = dot_of(x, (const T *)g->b + column * g->b_step, g->inner);
+    }
+  }
+}
+
+struct Sddmm {
+  template <class T>
+  static void row(sddmm_args *g) {
+    if (g->at.wide)
+      sddmm<T, int64_t>(g);
+    else
+      sddmm<T, int32_t>(g);
+  }
+};
+
+// The sum of two matrices with as many rows: starts has where each row of the result begins.
+// spadd_counts writes how many entries each has to the place behind its own; spadd, columns and
+// values.
+struct spadd_args {
+  csr_matrix a, b;
+  uintptr_t starts, columns, values;
+  int64_t begin, end, failed, bad;
+};
+
+// f(column, i, j) for each column of a row that a or b has an entry in, in order: i is that of a, j
+// that of b, or -1.
+template <class I, class J, class F>
+LT_INLINE bool spadd_row(spadd_args *g, int64_t r, F f) {
+  const Csr<I> a{g->a};
+  const Csr<J> b{g->b};
+  int64_t i, i_end, j, j_end, last = -1;
+  if (!a.row(r, &i, &i_end) || !b.row(r, &j, &j_end)) {
+    g->bad = r;
+    g->failed = kCompressed;
+    return false;
+  }
+  while (i < i_end || j < j_end) {
+    const int64_t x = i < i_end ? a.plain(i) : INT64_MAX, y = j < j_end ? b.plain(j) : INT64_MAX;
+    const int64_t column = x < y ? x : y;
+    if (column <= last || column >= g->a.size) {
+      g->bad = column;
+      g->failed = kPlain;
+      return false;
+    }
+    last = column;
+    f(column, x == column ? i : -1, y == column ? j : -1);
+    i += x == column;
+    j += y == column;
+  }
+  return true;
+}
+
+void spadd_counts(spadd_args *g) {
+  int64_t *counts = (int64_t *)g->starts + 1;
+  by_indices(g, [g, counts](auto i, auto j) {
+    for (int64_t r = g->begin; r < g->end; r++) {
+      int64_t count = 0;
+      if (!spadd_row<decltype(i), decltype(j)>(g, r, [&](int64_t, int64_t, int64_t) { count++; }))
+        return;
+      counts[r] = count;
+    }
+  });
+}
+
+struct Spadd {
+  template <class T, class I, class J>
+  static void rows(spadd_args *g) {
+    const T *x = (const T *)g->a.values, *y = (const T *)g->b.values;
+    const int64_t *starts = (const int64_t *)g->starts;
+    for (int64_t r = g->begin; r < g->end; r++) {
+      int64_t left = starts[r + 1] - starts[r];
+      int64_t *columns = (int64_t *)g->columns + starts[r];
+      T *values = (T *)g->values + starts[r];
+      const bool right = spadd_row<I, J>(g, r, [&](int64_t column, int64_t i, int64_t j) {
+        if (--left < 0) return;
+        *columns++ = column;
+        *values++ = i >= 0 && j >= 0 ? convert<T>(plus<T>(load_value(x[i]), load_value(y[j])))
+                                     : *(i >= 0 ? x + i : y + j);
+      });
+      if (!right) return;
+      if (left != 0) {
+        g->failed = kChanged;
+        return;
+      }
+    }
+  }
+  template <class T>
+  static void row(spadd_args *g) {
+    by_indices(g, [g](auto i, auto j) { rows<T, decltype(i), decltype(j)>(g); });
+  }
+};
+
 // Gustavson's product of two matrices in compressed rows (F. G. Gustavson, Two Fast Algorithms for
 // Sparse Matrices, 1978): row r of the result adds up rows of b. `bounds` has for each row of a how
 // many entries the result can have there at most, which spgemm_bounds writes; spgemm writes to
@@ -173,18 +327,6 @@ void spgemm_bounds_of(spgemm_args *g) {
     }
     bounds[r] = most;
   }
-}
-
-template <class F>
-LT_INLINE void by_indices(const spgemm_args *g, F f) {
-  if (g->a.wide && g->b.wide)
-    f(int64_t(), int64_t());
-  else if (g->a.wide)
-    f(int64_t(), int32_t());
-  else if (g->b.wide)
-    f(int32_t(), int64_t());
-  else
-    f(int32_t(), int32_t());
 }
 
 void spgemm_bounds(spgemm_args *g) {
@@ -352,6 +494,9 @@ struct Spgemm {
 
 LT_UNIT(sparse_product){
     {"spmm", "", LT_STORED_ALL(Spmm)},
+    {"spadd", "", LT_STORED_ALL(Spadd)},
+    LT_SINGLE("spadd_counts", lt::spadd_counts),
+    {"sddmm", "", LT_STORED_ALL(Sddmm)},
     {"spgemm", "", LT_STORED_ALL(Spgemm)},
     LT_SINGLE("spgemm_bounds", lt::spgemm_bounds),
     LT_END,
